@@ -1,0 +1,69 @@
+# Two commands are all a newcomer needs: make demo, make test. Everything lives in .venv.
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint install lock bench clean chromium
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+BASE := $(VENV)/.base-installed
+TESTS := $(VENV)/.test-installed
+# Extra words for pytest, as in: make test ARGS="-k store"
+ARGS ?=
+
+help:  ## show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16
+
+demo: $(BASE)  ## set up .venv and run the whole flow on the sample study
+	@$(BIN)/sightline demo
+
+test: $(TESTS) chromium lint  ## ruff, mypy and all tests; says at the end what was skipped
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(TESTS)  ## ruff and mypy
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+install: $(BASE)  ## only set up .venv with the program in it
+
+bench: $(BASE)  ## measure the start of the program
+	@$(BIN)/python benchmarks/startup.py
+
+clean:  ## remove .venv and what the tools left behind
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find sightline tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+chromium:
+	@sh tools/chromium.sh
+
+$(BIN)/python: | tools/find_python.sh
+	@python=$$(sh tools/find_python.sh) && echo "Making $(VENV) with $$python" && \
+	    { "$$python" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }; }
+
+# Hashes are required of every pin; the project itself is built by the pinned hatchling, without fetching anything.
+PROJECT := $(PIP) install --no-deps --no-build-isolation --editable .
+
+$(BASE): requirements/base.txt pyproject.toml | $(BIN)/python
+	@echo "Installing Sightline into $(VENV)"
+	@$(PIP) install --require-hashes --requirement requirements/base.txt
+	@$(PROJECT)
+	@touch $@
+
+# The test pins hold the base pins too (a test says so), hence one installation marks both.
+$(TESTS): requirements/base.txt requirements/test.txt pyproject.toml | $(BIN)/python
+	@echo "Installing Sightline and its test tools into $(VENV)"
+	@$(PIP) install --require-hashes --requirement requirements/test.txt
+	@$(PROJECT)
+	@touch $(BASE) $@
+
+# Takes the newest versions that pyproject.toml allows, with the hash of every published file, in a throw-away
+# environment; takes some minutes, since every file of every pin is hashed. Run it with Python 3.11.
+COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $$scratch/bin/pip-compile --quiet --upgrade --generate-hashes \
+    --strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+    --build-deps-for editable
+lock:  ## resolve requirements/*.txt anew from pyproject.toml
+	@python=$$(sh tools/find_python.sh) && scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && \
+	    "$$python" -m venv $$scratch && $$scratch/bin/pip install --quiet pip-tools && \
+	    $(COMPILE) --output-file requirements/base.txt pyproject.toml && \
+	    $(COMPILE) --constraint requirements/base.txt --extra test --output-file requirements/test.txt pyproject.toml

@@ -1,0 +1,81 @@
+"""How long `sightline --help` takes, against the start of a bare interpreter.
+
+The two are run in turn, so that a busy machine slows both; the medians are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+MOST = 12.0
+BARE = (sys.executable, "-c", "pass")
+ENTRY_POINT = "import sys; from sightline.commands import main; sys.exit(main())"
+
+
+def program() -> list[str]:
+    """The command line to measure: the installed program beside this interpreter, else its entry point."""
+    installed = Path(sys.executable).parent / "sightline"
+    if installed.exists():
+        return [str(installed), "--help"]
+    return [sys.executable, "-c", ENTRY_POINT, "--help"]
+
+
+def seconds(command: Sequence[str]) -> float:
+    begin = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - begin
+
+
+def interleaved(runs: int, first: Sequence[str], second: Sequence[str]) -> tuple[list[float], list[float]]:
+    """Times of both commands, run in turn; an unmeasured run of each first fills the disk cache."""
+    seconds(first)
+    seconds(second)
+    pairs = [(seconds(first), seconds(second)) for _ in range(runs)]
+    return [a for a, _ in pairs], [b for _, b in pairs]
+
+
+def measure(runs: int, command: Sequence[str]) -> dict[str, object]:
+    bare, started = interleaved(runs, BARE, command)
+    ratio = statistics.median(started) / statistics.median(bare)
+    return {
+        "runs": runs,
+        "bare_ms": round(1000 * statistics.median(bare), 1),
+        "help_ms": round(1000 * statistics.median(started), 1),
+        "bare_least_ms": round(1000 * min(bare), 1),
+        "help_least_ms": round(1000 * min(started), 1),
+        "ratio": round(ratio, 2),
+        "most": MOST,
+        "within": ratio <= MOST,
+        "python": sys.version.split()[0],
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=21, help="runs of each, at least 15 (default 21)")
+    parser.add_argument("--output", type=Path, help="write the result to this JSON file as well")
+    options = parser.parse_args()
+    if options.runs < 15:
+        parser.error("a median of fewer than 15 runs says little")
+    result = measure(options.runs, program())
+    text = json.dumps(result, indent=2)
+    print(text)
+    if options.output:
+        options.output.write_text(text + "\n", encoding="utf-8")
+    verdict = "within" if result["within"] else "OVER"
+    print(
+        f"sightline --help takes {result['ratio']} times a bare start ({verdict} the allowed {MOST:g})",
+        file=sys.stderr,
+    )
+    return 0 if result["within"] else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,46 @@
+"""Sightline: the workbench for judging text-to-image systems, generators and search engines alike.
+
+The Python interface is the stages, loaded when first used:
+
+    import sightline
+    study = sightline.open("my-study")
+    sightline.score(study, "sharpness")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "open": "sightline.store.study:open_study",
+    "create": "sightline.store.study:create_study",
+    "import_": "sightline.stages.import_:import_",
+    "undo": "sightline.stages.import_:undo",
+    "export": "sightline.stages.export:export",
+    "check": "sightline.stages.check:check",
+    "select": "sightline.stages.select:select",
+    "generate": "sightline.stages.generate:generate",
+    "retrieve": "sightline.stages.retrieve:retrieve",
+    "annotate": "sightline.stages.annotate:annotate",
+    "truth": "sightline.stages.truth:truth",
+    "score": "sightline.stages.score:score",
+    "score_files": "sightline.stages.score:score_files",
+    "variability": "sightline.stages.variability:variability",
+    "predict": "sightline.stages.predict:predict",
+    "trust": "sightline.stages.trust:trust",
+    "compare": "sightline.stages.compare:compare",
+    "report": "sightline.stages.report:report",
+    "status": "sightline.stages.status:status",
+}
+
+__all__ = ["__version__", *sorted(_WHERE)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'sightline' has no attribute {name!r}")
+    module, _, attribute = _WHERE[name].partition(":")
+    return getattr(import_module(module), attribute)

@@ -1,0 +1,1 @@
+"""How a page of judging looks: layout, questions, keys and instructions, as data."""

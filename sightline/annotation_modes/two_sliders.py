@@ -1,0 +1,25 @@
+"""How good does it look, and does it match its prompt?"""
+
+from __future__ import annotations
+
+from sightline.extension import annotation_mode
+from sightline.records import Mode, Question
+
+
+@annotation_mode(source="Li et al. 2023 (AGIQA-3K)", licence="Apache-2.0")
+def two_sliders() -> Mode:
+    """One image with its prompt and two sliders from 0 to 5: perceptual quality and alignment."""
+    ends = {"0": "bad", "1": "poor", "2": "fair", "3": "good", "4": "very good", "5": "excellent"}
+    return Mode(
+        layout="single",
+        images=1,
+        questions=[
+            Question("quality", "interval", 0, 5, 0.1, ends, "How good does this image look?"),
+            Question("alignment", "interval", 0, 5, 0.1, ends, "How well does it show the text?"),
+        ],
+        keys={"ArrowLeft": "lower", "ArrowRight": "higher", "Tab": "next slider", "Enter": "next image"},
+        instructions=(
+            "Judge first how good the image looks by itself: sharpness, light, colours, and whether things "
+            "are formed as they should be. Then judge how much of the text it shows, however well it is made."
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Encoders that turn texts or images into vectors, with pinned weights where they have any."""

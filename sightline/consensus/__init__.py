@@ -1,0 +1,1 @@
+"""Rules that settle the votes on an item into one value."""

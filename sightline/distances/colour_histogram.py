@@ -1,0 +1,34 @@
+"""Difference of images in the colours they use, wherever in the image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sightline.errors import UsageError
+from sightline.extension import Picture, distance
+
+
+@distance(range=(0, 1), source="Swain and Ballard 1991", licence="Apache-2.0")
+def colour_histogram(images: Sequence[Picture], *, bins: int = 8) -> np.ndarray:
+    """Share of pixels whose colour has no counterpart in the other image, from 0 to 1.
+
+    One minus the intersection of the joint RGB histograms p and q with `bins` steps a channel:
+    d = 1 - sum min(p, q) = sum |p - q| / 2. Shares, not counts: images of any size can be compared.
+    """
+    from scipy.spatial.distance import pdist, squareform
+
+    if not 1 <= bins <= 32:
+        raise UsageError(f"colour_histogram: bins={bins}", remedy="Between 1 and 32, for example bins=8.")
+    if len(images) < 2:
+        return np.zeros((len(images), len(images)))
+    shares = np.stack([_shares(image.rgb, bins) for image in images])
+    # Rounding can put two images without a common colour a hair above 1.
+    return np.minimum(squareform(pdist(shares, "cityblock")) / 2, 1.0)
+
+
+def _shares(rgb: np.ndarray, bins: int) -> np.ndarray:
+    step = rgb.reshape(-1, 3).astype(np.int64) * bins // 256
+    cell = step @ np.array([bins * bins, bins, 1])
+    return np.bincount(cell, minlength=bins**3) / len(cell)

@@ -1,0 +1,33 @@
+"""Difference of images as an encoder sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sightline.errors import UsageError, near
+from sightline.extension import ImageEncoder, Picture, distance, needs
+
+METRICS = ("euclidean", "sqeuclidean", "cosine", "cityblock")
+
+
+@distance(range=(0, None), source="Tang et al. 2024 (W1KP)", licence="Apache-2.0")
+def embedding(
+    images: Sequence[Picture],
+    *,
+    encoder: ImageEncoder = needs("backbone", "colour_layout"),
+    metric: str = "euclidean",
+) -> np.ndarray:
+    """Distance between the vectors that an encoder gives the images.
+
+    `metric` is euclidean, sqeuclidean, cosine (1 - cosine) or cityblock.
+    """
+    from scipy.spatial.distance import pdist, squareform
+
+    if metric not in METRICS:
+        raise UsageError(f"embedding: there is no metric {metric!r}", remedy=near(metric, METRICS))
+    if len(images) < 2:
+        return np.zeros((len(images), len(images)))
+    # Rounding can put the cosine of equal directions a hair above 1.
+    return np.maximum(squareform(pdist(np.asarray(encoder.image(images), dtype=np.float64), metric)), 0)

@@ -1,0 +1,1 @@
+"""Running work: batches of decode, call, gate and cache on local processes."""

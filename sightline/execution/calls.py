@@ -1,0 +1,84 @@
+"""Calling a measure on a batch: decode what can be decoded, call once, pass the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sightline.errors import DataError, ExtensionError, SightlineError
+from sightline.execution.gate import gate
+from sightline.extension import Configured
+from sightline.pictures import Picture
+from sightline.store.files import ImageFiles
+from sightline.store.scores import ERROR, Item, Outcome
+
+
+def compute(measure: Configured, files: ImageFiles, items: Sequence[Item]) -> list[Outcome]:
+    """Outcomes of a batch, in order; what cannot be decoded has its reason instead of a value."""
+    if measure.spec.kind == "of_image_set":
+        return [_of_set(measure, files, item) for item in items]
+    pictures: list[Picture | None] = []
+    outcomes: list[Outcome | None] = []
+    for item in items:
+        picture, reason = _picture(files, item.contents[0]) if item.contents else (None, None)
+        pictures.append(picture)
+        outcomes.append(None if reason is None else Outcome(None, reason))
+    good = [n for n, outcome in enumerate(outcomes) if outcome is None]
+    if good:
+        call = _caller(measure, items, pictures)
+        for n, outcome in zip(good, _guarded(measure, call, good), strict=True):
+            outcomes[n] = outcome
+    return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _caller(
+    measure: Configured, items: Sequence[Item], pictures: Sequence[Picture | None]
+) -> Callable[[Sequence[int]], list[Outcome]]:
+    function = measure.load()
+    kind = measure.spec.kind
+
+    def call(chosen: Sequence[int]) -> list[Outcome]:
+        shown = [pictures[n] for n in chosen]
+        asked = [items[n].prompt for n in chosen]
+        arguments = {"of_prompt": (asked,), "of_image": (shown,), "of_answer": (asked, shown)}[kind]
+        return gate(measure.spec, function(*arguments), len(chosen))
+
+    return call
+
+
+def _guarded(
+    measure: Configured, call: Callable[[Sequence[int]], list[Outcome]], chosen: Sequence[int]
+) -> list[Outcome]:
+    """One bad input must not lose its batch: on an exception the inputs are tried one by one."""
+    try:
+        return call(chosen)
+    except SightlineError:
+        raise
+    except Exception as error:  # whatever an extension raises is told as the reason of that one input
+        if len(chosen) == 1:
+            return [Outcome(None, f"{ERROR}{measure.name} raised {type(error).__name__}: {error}")]
+        return [outcome for n in chosen for outcome in _guarded(measure, call, [n])]
+
+
+def _of_set(measure: Configured, files: ImageFiles, item: Item) -> Outcome:
+    pictures = []
+    for sha256 in item.contents:
+        picture, reason = _picture(files, sha256)
+        if picture is None:
+            return Outcome(None, f"one of the images: {reason}")
+        pictures.append(picture)
+    try:
+        (outcome,) = gate(measure.spec, measure.load()(pictures), 1)
+    except ExtensionError:
+        raise
+    except Exception as error:  # see _guarded
+        return Outcome(None, f"{ERROR}{measure.name} raised {type(error).__name__}: {error}")
+    return outcome
+
+
+def _picture(files: ImageFiles, sha256: str) -> tuple[Picture | None, str | None]:
+    try:
+        picture = files.picture(sha256)
+        _ = picture.rgb
+    except DataError as error:
+        return None, error.what
+    return picture, None

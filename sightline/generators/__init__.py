@@ -1,0 +1,1 @@
+"""Systems that make images from prompts."""

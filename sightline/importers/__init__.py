@@ -1,0 +1,1 @@
+"""Layouts that can be imported: one file each, recognised by themselves."""

@@ -1,0 +1,114 @@
+"""Answers as a plain table: one row an image a system answered a prompt with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sightline.errors import DataError
+from sightline.extension import importer
+from sightline.importers._plain import Pictures, fits
+from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, PromptText, Record, System
+from sightline.sources import Once, Row, Source, prompt_ref
+
+FACTS = ("position", "score", "seed", "failure", "kind")
+KNOWN = ("prompt", "prompt_id", "image", "system", *FACTS, "tags.", "settings.")
+KINDS = ("generator", "retriever")
+
+
+def claims(source: Source) -> float:
+    """A table with `image`, `system` and a prompt, and no question."""
+    return 0.8 * fits(source, "image", "system", ("prompt", "prompt_id"), without=("question", "annotator"))
+
+
+@importer(
+    claims=claims,
+    source="Sightline's plain form",
+    licence="Apache-2.0",
+    example="prompt,image,system\na red ball,careful/1.png,careful\n",
+)
+def answers(
+    source: Source,
+    *,
+    suite: str = "prompts",
+    collection: str = "images",
+    names_only: bool = False,
+    known_prompts: bool = False,
+) -> Iterator[Record]:
+    """A table of answers: prompt, image, system; optionally position, score, seed, tags, settings, failure.
+
+    With `known_prompts` a prompt without id is looked up in the study by its wording instead of being made.
+    """
+    file = source.the_file()
+    pictures = Pictures(source, names_only)
+    once = Once()
+    counted: dict[tuple[str, PromptKey | PromptText], int] = {}
+    for row in source.rows(file, required=(("prompt", "prompt_id"), "image", "system"), known=KNOWN):
+        at = row.at
+        system = row.text("system")
+        kind = row.text("kind", "generator")
+        if once.new((system, kind)):
+            if kind not in KINDS:
+                raise row.wrong("kind", "generator or retriever", "Without the column it is generator.")
+            yield System(system, kind, collection if kind == "retriever" else None, at)
+        prompt: PromptKey | PromptText
+        text = row.text("prompt", None)
+        ref = row.text("prompt_id", None)
+        if text is not None and not (known_prompts and ref is None):
+            prompt = PromptKey(suite, ref or prompt_ref(text))
+            tags = row.group("tags.")
+            if once.new((prompt, text, *tags.items())):
+                yield Prompt(prompt, text, tags, at=at)
+        elif text is not None:
+            prompt = PromptText(text)
+        else:
+            prompt = PromptKey(suite, row.text("prompt_id"))
+        position = row.whole("position", None)
+        if position is None:
+            position = counted.get((system, prompt), 0)
+            counted[system, prompt] = position + 1
+        name = row.text("image", None)
+        failure = row.text("failure", None)
+        if (name is None) == (failure is None):
+            raise _one_of_both(row, name)
+        key = None
+        if name is not None:
+            key = ImageKey(collection, name)
+            path = pictures.path(name, at)
+            if path is not None and once.new(key):
+                yield Image(key, path, at=at)
+        yield Answer(
+            prompt,
+            system,
+            position,
+            key,
+            row.number("score", None),
+            row.whole("seed", None),
+            {name: _value(told) for name, told in row.group("settings.").items()} or None,
+            failure,
+            at,
+        )
+
+
+def _one_of_both(row: Row, name: str | None) -> DataError:
+    if name is not None:
+        return DataError(
+            "it has both an image and a failure", where=row.at, remedy="Empty one of the two cells."
+        )
+    return DataError(
+        "image is empty", where=row.at, remedy="Fill it in, or say in a `failure` column why there is none."
+    )
+
+
+def _value(told: str) -> Any:
+    # A table holds text; settings are compared as what they mean.
+    if told in ("true", "false"):
+        return told == "true"
+    for kind in (int, float):
+        try:
+            number = kind(told)
+        except ValueError:
+            continue
+        if number - number == 0:
+            return number
+    return told

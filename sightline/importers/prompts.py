@@ -1,0 +1,66 @@
+"""Prompts as a plain table, or as a text file with one prompt a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sightline.extension import importer
+from sightline.importers._plain import fits
+from sightline.records import Prompt, PromptKey, Record
+from sightline.sources import Row, Source, prompt_ref
+
+KNOWN = ("prompt_id", "prompt", "expects", "builds_on", "rephrases", "tags.")
+LINKS = ("builds_on", "rephrases")
+
+
+def claims(source: Source) -> float:
+    """A table with `prompt` and nothing about images or votes; a .txt file, with less confidence."""
+    if source.is_file and source.path.suffix.lower() == ".txt":
+        return 0.2
+    return 0.8 * fits(source, "prompt", without=("image", "system", "question", "value"))
+
+
+@importer(
+    claims=claims,
+    source="Sightline's plain form",
+    licence="Apache-2.0",
+    example="prompt_id,prompt,tags.category\n1,a red ball,colour\n",
+)
+def prompts(source: Source, *, suite: str = "prompts") -> Iterator[Record]:
+    """A table of prompts: prompt, and optionally prompt_id, tags.<name>, expects, builds_on, rephrases."""
+    file = source.the_file()
+    if file.lower().endswith(".txt"):
+        yield from _lines(source, file, suite)
+        return
+    for row in source.rows(file, required=("prompt",), known=KNOWN):
+        text = row.text("prompt")
+        key = PromptKey(suite, row.text("prompt_id", "") or prompt_ref(text))
+        yield Prompt(key, text, row.group("tags."), _links(row, suite), _expects(row), row.at)
+
+
+def _lines(source: Source, file: str, suite: str) -> Iterator[Record]:
+    for number, line in source.lines(file):
+        text = line.strip()
+        if text:
+            yield Prompt(PromptKey(suite, prompt_ref(text)), text, at=f"{file}:{number}")
+
+
+def _links(row: Row, suite: str) -> list[tuple[str, PromptKey]]:
+    found = []
+    for kind in LINKS:
+        told: Any = row.get(kind)
+        if told is None:
+            continue
+        refs = told if isinstance(told, list) else str(told).split()
+        found += [(kind, PromptKey(suite, str(ref))) for ref in refs]
+    return found
+
+
+def _expects(row: Row) -> dict[str, Any] | None:
+    found = row.structure("expects")
+    if found is not None and not isinstance(found, dict):
+        raise row.wrong(
+            "expects", "a JSON object", 'For example {"objects": [{"kind": "ball", "count": 2}]}.'
+        )
+    return found

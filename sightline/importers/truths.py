@@ -1,0 +1,45 @@
+"""Settled values as a plain table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sightline.extension import importer
+from sightline.importers._plain import QUESTION_COLUMNS, SUBJECT_COLUMNS, fits, questions_of, subject_of
+from sightline.records import Record, Truth
+from sightline.sources import Once, Source
+
+KNOWN = (*SUBJECT_COLUMNS, *QUESTION_COLUMNS, "value", "low", "high", "n", "rule")
+
+
+def claims(source: Source) -> float:
+    """A table with `question` and `value` but no annotators."""
+    return 0.8 * fits(source, "question", "value", without=("annotator", "session", "skipped"))
+
+
+@importer(
+    claims=claims,
+    source="Sightline's plain form",
+    licence="Apache-2.0",
+    example="question,prompt_id,system,value,low,high,n\nalignment,1,careful,0.8,0.7,0.9,12\n",
+)
+def truths(source: Source, *, suite: str = "prompts", collection: str = "images") -> Iterator[Record]:
+    """A table of settled values of prompts, systems or images: question, value; optionally low, high, n, rule."""
+    once = Once()
+    for row in source.rows(source.the_file(), required=("question", "value"), known=KNOWN):
+        yield from questions_of(row, once)
+        low, high, value = row.number("low", None), row.number("high", None), row.number("value")
+        if (low is not None and low > value) or (high is not None and high < value):
+            raise row.wrong(
+                "value", f"between its low {low} and high {high}", "Check the interval of this row."
+            )
+        yield Truth(
+            row.text("question"),
+            subject_of(row, suite, collection),
+            value,
+            low,
+            high,
+            row.whole("n", None),
+            row.text("rule", "published"),
+            row.at,
+        )

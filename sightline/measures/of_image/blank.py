@@ -1,0 +1,29 @@
+"""How much of an image is one colour: what a generator gives when it refuses or breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sightline.extension import Picture, Value, Values, measure
+
+
+@measure.of_image(direction="lower", range=(0, 1), source="Sightline", licence="Apache-2.0")
+def blank(images: Sequence[Picture], *, tolerance: int = 8) -> Values:
+    """Share of pixels that look like the image's most common colour; 1 is a blank image.
+
+    The most common colour is the median of the fullest cell of a 16 x 16 x 16 grid over RGB; a pixel looks
+    like it if no channel differs by more than `tolerance` of 255, so that the noise a JPEG adds to a black
+    image does not hide it. The evidence names that colour.
+    """
+    return [_blank(image.rgb, tolerance) for image in images]
+
+
+def _blank(rgb: np.ndarray, tolerance: int) -> Value:
+    pixels = rgb.reshape(-1, 3)
+    cell = (pixels >> 4).astype(np.int32) @ np.array([256, 16, 1], dtype=np.int32)
+    fullest = int(np.bincount(cell, minlength=4096).argmax())
+    colour = np.median(pixels[cell == fullest], axis=0).astype(np.int16)
+    alike = (np.abs(pixels.astype(np.int16) - colour) <= tolerance).all(axis=1)
+    return Value(float(alike.mean()), {"colour": "#{:02x}{:02x}{:02x}".format(*colour.tolist())})

@@ -1,0 +1,1 @@
+"""Measures of a prompt alone: one value a prompt, before any image exists."""

@@ -1,0 +1,1 @@
+"""Measures of ranked answers against known relevance: one value a query."""

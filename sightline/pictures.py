@@ -1,0 +1,126 @@
+"""An image as extensions see it, and the one careful way from a file to pixels."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sightline.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MOST_PIXELS = 100_000_000
+LONGEST_SIDE = 32_768
+
+
+class Picture:
+    """An image file with its content hash, and its pixels decoded once."""
+
+    __slots__ = ("_data", "_path", "_rgb", "_sha256", "name")
+
+    def __init__(
+        self, data: bytes | None = None, *, path: str | Path | None = None, sha256: str = "", name: str = ""
+    ) -> None:
+        if data is None and path is None:
+            raise ValueError("a Picture needs bytes or a path")
+        self._data = data
+        self._path = path
+        self._sha256 = sha256
+        self._rgb: np.ndarray | None = None
+        self.name = name or (str(path) if path is not None else "")
+
+    @property
+    def data(self) -> bytes:
+        """The file as it is."""
+        if self._data is None:
+            assert self._path is not None
+            self._data = Path(self._path).read_bytes()
+        return self._data
+
+    @property
+    def sha256(self) -> str:
+        """The content hash that caches are keyed on."""
+        if not self._sha256:
+            self._sha256 = hashlib.sha256(self.data).hexdigest()
+        return self._sha256
+
+    @property
+    def rgb(self) -> np.ndarray:
+        """Height x width x 3 bytes: first frame, orientation applied, transparency over white."""
+        if self._rgb is None:
+            self._rgb = decode(self.data, self.name)
+        return self._rgb
+
+
+def image_size(data: bytes, where: str = "") -> tuple[int, int]:
+    """Width and height from the header alone; refuses what is no image or would not fit in memory."""
+    with _opened(data, where) as opened:
+        width, height = opened.size
+        return int(width), int(height)
+
+
+def decode(data: bytes, where: str = "") -> np.ndarray:
+    """Pixels of an image file as height x width x 3 bytes, or a DataError that says why not."""
+    import numpy as np
+    from PIL import Image as Pillow
+    from PIL import ImageOps
+
+    with _opened(data, where) as opened:
+        turned = ImageOps.exif_transpose(opened)
+        if turned.mode.startswith("I"):
+            # Pillow clips 16-bit greys to white instead of scaling them.
+            grey = np.clip(np.asarray(turned, dtype=np.float64) / 257.0, 0, 255).round()
+            return np.repeat(grey.astype(np.uint8)[:, :, None], 3, axis=2)
+        if "A" in turned.getbands() or "transparency" in turned.info:
+            layer = turned.convert("RGBA")
+            ground = Pillow.new("RGBA", layer.size, "white")
+            return np.asarray(Pillow.alpha_composite(ground, layer).convert("RGB"))
+        return np.asarray(turned.convert("RGB"))
+
+
+@contextmanager
+def _opened(data: bytes, where: str) -> Iterator[Any]:
+    from PIL import Image as Pillow
+
+    try:
+        with warnings.catch_warnings():
+            # Our own limit below is stricter than the one Pillow warns about.
+            warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)
+            with Pillow.open(io.BytesIO(data)) as opened:
+                _refuse_bomb(*opened.size, where)
+                yield opened
+    except DataError:
+        raise
+    except Pillow.DecompressionBombError as error:
+        raise _bomb(str(error).split(",")[0], where) from None
+    except Exception as error:  # Pillow raises many types on broken files; to a user all mean this
+        raise DataError(
+            f"not a readable image ({_plain(error)})",
+            where=where,
+            remedy="Repair or remove the file, or import with --keep-broken to record it as broken.",
+        ) from None
+
+
+def _refuse_bomb(width: int, height: int, where: str) -> None:
+    if width * height > MOST_PIXELS or max(width, height) > LONGEST_SIDE:
+        raise _bomb(f"the image claims {width:,} x {height:,} pixels", where)
+
+
+def _bomb(claim: str, where: str) -> DataError:
+    return DataError(
+        f"{claim}: more than can be decoded safely",
+        where=where,
+        remedy=f"Scale it below {MOST_PIXELS:,} pixels and {LONGEST_SIDE:,} a side, or leave it out.",
+    )
+
+
+def _plain(error: Exception) -> str:
+    # Pillow names the in-memory buffer in its message, which tells a reader nothing.
+    said = str(error) or type(error).__name__
+    return "unknown format" if "cannot identify image file" in said else said

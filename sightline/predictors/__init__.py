@@ -1,0 +1,1 @@
+"""Predictors: learn a truth from what is known beforehand, and guess it for new prompts."""

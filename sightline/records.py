@@ -1,0 +1,285 @@
+"""What flows through the house: the records importers give, stages pass on and extensions receive.
+
+Records are named tuples: a million of them are made in a second, and none can be changed on the way.
+`at` says where a record came from (`file:line`), so that an error can name it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from sightline.pictures import Picture
+
+NOTHING: Mapping[str, Any] = {}
+
+
+class PromptKey(NamedTuple):
+    """A prompt by its suite and its id there."""
+
+    suite: str
+    ref: str
+
+
+class PromptText(NamedTuple):
+    """A prompt by its wording, for data that gives no ids; must fit exactly one prompt of the study."""
+
+    text: str
+    suite: str | None = None
+
+
+class ImageKey(NamedTuple):
+    """An image by its collection and its name there, whether or not its bytes are at hand."""
+
+    collection: str
+    name: str
+
+
+class AnnotatorKey(NamedTuple):
+    """An annotator by panel and name: published data reuses the same ids in different tests."""
+
+    panel: str
+    name: str
+
+
+class Prompt(NamedTuple):
+    """A text that systems answer with images."""
+
+    key: PromptKey
+    text: str
+    tags: Mapping[str, str] = NOTHING
+    links: Sequence[tuple[str, PromptKey]] = ()
+    expects: Mapping[str, Any] | None = None
+    at: str = ""
+
+
+class Image(NamedTuple):
+    """An image of a collection; `path` names the file to take its bytes from, if there is one."""
+
+    key: ImageKey
+    path: str | None = None
+    captions: Sequence[str] = ()
+    at: str = ""
+
+
+class System(NamedTuple):
+    """A generator, or a retriever together with the collection it searches."""
+
+    name: str
+    kind: str = "generator"
+    collection: str | None = None
+    at: str = ""
+
+
+class Answer(NamedTuple):
+    """One image a system answered a prompt with, or the reason why it gave none."""
+
+    prompt: PromptKey | PromptText
+    system: str
+    position: int
+    image: ImageKey | None
+    score: float | None = None
+    seed: int | None = None
+    settings: Mapping[str, Any] | None = None
+    failure: str | None = None
+    at: str = ""
+
+
+class Question(NamedTuple):
+    """What people are asked, on which scale, and which end of it is good."""
+
+    name: str
+    scale: str = "interval"
+    low: float | None = None
+    high: float | None = None
+    step: float | None = None
+    labels: Mapping[str, str] = NOTHING
+    wording: str = ""
+    direction: str = "higher"
+    at: str = ""
+
+
+class Subject(NamedTuple):
+    """What is judged: any of a prompt, a system, and one to three images."""
+
+    prompt: PromptKey | PromptText | None = None
+    system: str | None = None
+    image: ImageKey | None = None
+    image_b: ImageKey | None = None
+    image_c: ImageKey | None = None
+
+
+class Judgement(NamedTuple):
+    """One vote, or n equal anonymous votes where only counts were published."""
+
+    question: str
+    subject: Subject
+    value: float | None
+    annotator: AnnotatorKey | None = None
+    n: int = 1
+    skipped: str | None = None
+    occasion: int = 0
+    revision: int = 0
+    session: str = ""
+    control: bool = False
+    took_ms: int | None = None
+    time: str | None = None
+    at: str = ""
+
+
+class Truth(NamedTuple):
+    """A settled value as somebody published it."""
+
+    question: str
+    subject: Subject
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    rule: str = "published"
+    at: str = ""
+
+
+Record = Prompt | Image | System | Answer | Question | Judgement | Truth
+
+
+class Value(NamedTuple):
+    """A value with what it rests on (boxes, text, scores)."""
+
+    value: float
+    evidence: Mapping[str, Any] | None = None
+
+
+class NoValue(NamedTuple):
+    """Why there is no value. Never a zero in disguise."""
+
+    reason: str
+
+
+class Failure(NamedTuple):
+    """Why a generator gave no image."""
+
+    reason: str
+
+
+class NewPrompt(NamedTuple):
+    """A prompt made by a task, with what must be seen in an image that obeys it."""
+
+    text: str
+    tags: Mapping[str, str] = NOTHING
+    expects: Mapping[str, Any] | None = None
+
+
+class Exclusion(NamedTuple):
+    """An annotator whose votes do not count, by which rule, and on which numbers."""
+
+    annotator: AnnotatorKey
+    reason: str
+
+
+class Finding(NamedTuple):
+    """What an integrity rule found: how many, a few examples, and what to do."""
+
+    what: str
+    n: int
+    examples: Sequence[str] = ()
+    remedy: str = ""
+    severity: str = "warning"
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """Whole runs as columns: ranked answers of query q are gains[offsets[q]:offsets[q+1]].
+
+    A gain is NaN where nobody judged the image. `ideal` holds every known gain of a query in falling
+    order, cut by `ideal_offsets`: what a perfect ranking would look like.
+    """
+
+    offsets: np.ndarray
+    gains: np.ndarray
+    ideal_offsets: np.ndarray
+    ideal: np.ndarray
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Judgements of one question as columns; `annotator` is -1 where votes are anonymous."""
+
+    item: np.ndarray
+    annotator: np.ndarray
+    value: np.ndarray
+    n: np.ndarray
+    session: np.ndarray
+    took_ms: np.ndarray
+    items: int
+    annotators: Sequence[AnnotatorKey]
+    question: Question
+
+
+@dataclass(frozen=True)
+class Settled:
+    """One settled value an item, NaN where there is none and `reason` says why."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    n: np.ndarray
+    reason: Sequence[str | None]
+
+
+@dataclass(frozen=True)
+class Controls:
+    """Items whose right answer is known beforehand, as columns."""
+
+    item: np.ndarray
+    expected: np.ndarray
+    tolerance: np.ndarray
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What a predictor may see. Truth is not among it: the runner cuts the folds."""
+
+    prompts: Sequence[Prompt]
+    features: np.ndarray
+    feature_names: Sequence[str]
+    pictures: Sequence[Sequence[Picture]] = ()
+    vectors: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.prompts)
+
+    def take(self, rows: np.ndarray) -> Examples:
+        """The examples at these rows, in this order."""
+        chosen = [int(row) for row in rows]
+        return Examples(
+            prompts=[self.prompts[row] for row in chosen],
+            features=self.features[rows],
+            feature_names=self.feature_names,
+            pictures=[self.pictures[row] for row in chosen] if self.pictures else (),
+            vectors={name: values[rows] for name, values in self.vectors.items()},
+        )
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How a page of judging looks: data only, rendered by one generic page."""
+
+    layout: str
+    images: int
+    questions: Sequence[Question]
+    keys: Mapping[str, str]
+    instructions: str
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The images a retriever may answer with, in a fixed order."""
+
+    keys: Sequence[ImageKey]
+    captions: Sequence[Sequence[str]]
+    pictures: Sequence[Picture | None]

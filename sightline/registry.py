@@ -1,0 +1,354 @@
+"""Finds extensions: our shelves, other packages' entry points, and a folder of single files.
+
+All three come through one door: a look-up finds a name, imports that one file, and takes the decorated
+object of that name. Nothing is imported to answer "which names are there?" but the files of the plugins
+folder, whose kind is only known once read.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sightline.errors import ExtensionError, UsageError, near
+from sightline.extension import KINDS, MEASURE_KINDS, Configured, Extension, Needs, Parameter, from_origin
+
+SHELVES: Mapping[str, str] = {
+    **{kind: f"measures/{kind}" for kind in MEASURE_KINDS},
+    "distance": "distances",
+    "backbone": "backbones",
+    "predictor": "predictors",
+    "importer": "importers",
+    "exporter": "exporters",
+    "consensus": "consensus",
+    "screening": "screening",
+    "annotation_mode": "annotation_modes",
+    "task": "tasks",
+    "generator": "generators",
+    "retriever": "retrievers",
+    "check": "checks",
+}
+HOUSE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an extension of a known kind and name is to be found."""
+
+    kind: str
+    name: str
+    origin: str
+    module: str
+    file: Path | None = None
+
+
+@dataclass(frozen=True)
+class Broken:
+    """An extension that could not be read, and why; listed, never hidden."""
+
+    kind: str
+    name: str
+    origin: str
+    why: str
+
+
+def plugins_folder() -> Path:
+    """The folder of single-file extensions: SIGHTLINE_PLUGINS, or `plugins` in the user's settings."""
+    given = os.environ.get("SIGHTLINE_PLUGINS")
+    if given:
+        return Path(given)
+    base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(base) / "sightline" / "plugins"
+
+
+def places(kind: str) -> dict[str, Place]:
+    """Every extension of a kind by name, without importing those of our shelves and of packages."""
+    _known_kind(kind)
+    found: dict[str, Place] = {}
+    for place in (*_on_shelf(kind), *_in_packages(kind), *_in_folder(kind)):
+        earlier = found.get(place.name)
+        if earlier is not None and earlier.module != place.module:
+            raise ExtensionError(
+                f"two extensions are called {place.name} ({kind}): one of {earlier.origin}, one of {place.origin}",
+                remedy="Rename or remove one of them.",
+            )
+        found[place.name] = place
+    return found
+
+
+def names(kind: str) -> list[str]:
+    """The names of all extensions of a kind."""
+    return sorted(places(kind))
+
+
+def get(kind: str, name: str) -> Extension:
+    """The extension of this kind and name, or an error that suggests near names."""
+    known = places(kind)
+    if name not in known:
+        raise UsageError(f"there is no {_spoken(kind)} called {name!r}", remedy=near(name, known))
+    return _load(known[name])
+
+
+def everything(kind: str | None = None) -> Iterator[Extension | Broken]:
+    """All extensions, of one kind or of every kind; those that fail to load come as Broken."""
+    for each in KINDS if kind is None else (kind,):
+        for name, place in sorted(places(each).items()):
+            try:
+                yield _load(place)
+            except Exception as error:  # somebody else's file may fail in any way; the list must go on
+                yield Broken(each, name, place.origin, f"{type(error).__name__}: {error}")
+
+
+def find_measure(text: str) -> Configured:
+    """A measure of any kind from its printed form."""
+    name = _name_of(text)
+    for kind in MEASURE_KINDS:
+        if name in places(kind):
+            return configure(kind, text)
+    known = [each for kind in MEASURE_KINDS for each in places(kind)]
+    raise UsageError(f"there is no measure called {name!r}", remedy=near(name, known))
+
+
+def configure(kind: str, text: str, **overrides: Any) -> Configured:
+    """An extension from its printed form, such as `precision(k=20)`, `precision@20` or `ssim`.
+
+    The text is parsed, never evaluated; what it leaves out is filled in from the defaults.
+    """
+    name, told = _parse(text)
+    return _fill(get(kind, name), {**told, **overrides})
+
+
+def _fill(extension: Extension, told: Mapping[str, Any]) -> Configured:
+    spec = extension.spec
+    for name in told:
+        spec.parameter(name)
+    arguments: dict[str, Any] = {}
+    for parameter in spec.parameters:
+        value = told.get(parameter.name, parameter.default)
+        if parameter.nested:
+            arguments[parameter.name] = _nested(parameter, value)
+        else:
+            arguments[parameter.name] = _plain(spec.name, parameter, value)
+    return Configured(extension, arguments)
+
+
+def _nested(parameter: Parameter, value: Any) -> Configured:
+    kind = parameter.default.kind
+    if isinstance(value, Configured) and value.spec.kind == kind:
+        return value
+    if isinstance(value, Needs):
+        return configure(kind, value.spec)
+    if isinstance(value, str):
+        return configure(kind, value)
+    if isinstance(value, ast.expr):
+        name, told = _call(value, f"{parameter.name}=...")
+        return _fill(get(kind, name), told)
+    raise UsageError(f"{parameter.name} must name a {_spoken(kind)}, not {str(value)!r}")
+
+
+def _plain(owner: str, parameter: Parameter, value: Any) -> Any:
+    if isinstance(value, ast.expr):
+        value = _literal(owner, parameter.name, value)
+    if isinstance(value, float) and not isfinite(value):
+        raise UsageError(f"{owner}: {parameter.name} must be finite, not {value!r}")
+    default = parameter.default
+    if value is None and (default is None or "None" in parameter.annotation):
+        return value
+    if default is None:
+        fits = _annotated(parameter.annotation, value)
+    elif isinstance(default, bool) or isinstance(value, bool):
+        fits = isinstance(default, bool) and isinstance(value, bool)
+    elif isinstance(default, float):
+        fits = isinstance(value, int | float)
+        value = float(value) if fits else value
+    elif isinstance(default, list | tuple):
+        fits = isinstance(value, list | tuple)
+        value = tuple(value) if fits else value
+    else:
+        fits = isinstance(value, type(default))
+    if not fits:
+        raise UsageError(
+            f"{owner}: {parameter.name} must be {_article(_wanted(parameter))}, not {value!r}",
+            remedy=f"For example {parameter.name}={default!r}.",
+        )
+    return value
+
+
+def _wanted(parameter: Parameter) -> str:
+    return parameter.annotation if parameter.default is None else type(parameter.default).__name__
+
+
+def _annotated(annotation: str, value: Any) -> bool:
+    """Whether a value may stand where None is the default; an annotation we cannot read allows anything."""
+    types = {"int": int, "float": int | float, "str": str, "bool": bool, "tuple": list | tuple}
+    named = [
+        types.get(part.strip().partition("[")[0]) for part in annotation.split("|") if part.strip() != "None"
+    ]
+    if None in named or not named:
+        return True
+    if isinstance(value, bool):
+        return bool in named
+    return any(isinstance(value, each) for each in named if each is not None)
+
+
+def _literal(owner: str, name: str, tree: ast.expr) -> Any:
+    if isinstance(tree, ast.Name):
+        return tree.id
+    try:
+        return ast.literal_eval(tree)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        raise UsageError(
+            f"{owner}: {name} is not a plain value", remedy="A number, text, or a tuple."
+        ) from None
+
+
+def _name_of(text: str) -> str:
+    return _parse(text)[0]
+
+
+def _parse(text: str) -> tuple[str, dict[str, Any]]:
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise _unreadable(text) from None
+    return _call(tree, text)
+
+
+def _unreadable(text: str, remedy: str = "Write a name, name@10, or name(parameter=value).") -> UsageError:
+    shown = text if len(text) <= 80 else text[:77] + "..."
+    return UsageError(f"cannot read {shown!r}", remedy=remedy)
+
+
+def _call(tree: ast.expr, text: str) -> tuple[str, dict[str, Any]]:
+    if isinstance(tree, ast.Name):
+        return tree.id, {}
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
+        return _parse(tree.value)
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.MatMult) and isinstance(tree.left, ast.Name):
+        return tree.left.id, {"k": tree.right}
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
+        if tree.args or any(keyword.arg is None for keyword in tree.keywords):
+            raise _unreadable(text, "Parameters are given by name: name(parameter=value).")
+        told = {keyword.arg: keyword.value for keyword in tree.keywords if keyword.arg}
+        if len(told) < len(tree.keywords):
+            raise _unreadable(text, "It gives a parameter twice.")
+        return tree.func.id, told
+    raise _unreadable(text)
+
+
+def _known_kind(kind: str) -> None:
+    if kind not in SHELVES:
+        raise UsageError(f"there is no kind of extension called {kind!r}", remedy=near(kind, SHELVES))
+
+
+def _on_shelf(kind: str) -> Iterator[Place]:
+    shelf = HOUSE / SHELVES[kind]
+    package = "sightline." + SHELVES[kind].replace("/", ".")
+    for file in sorted(shelf.glob("*.py")):
+        if not file.stem.startswith("_"):
+            yield Place(kind, file.stem, "sightline", f"{package}.{file.stem}")
+
+
+@cache
+def _entry_points() -> Sequence[Any]:
+    from importlib import metadata
+
+    found = metadata.entry_points()
+    ours = [group for group in found.groups if group.startswith("sightline.")]
+    return [point for group in ours for point in found.select(group=group)]
+
+
+def _in_packages(kind: str) -> Iterator[Place]:
+    for point in _entry_points():
+        if point.group == f"sightline.{kind}":
+            origin = point.dist.name if point.dist is not None else "an installed package"
+            yield Place(kind, point.name, origin, point.value.partition(":")[0])
+
+
+def _in_folder(kind: str) -> Iterator[Place]:
+    for file in _plugin_files():
+        module = _plugin_module(str(file), file.stat().st_mtime_ns)
+        if isinstance(module, BaseException):
+            # Its kind is unknown while it does not load; it is reported among the measures of an image.
+            if kind == "of_image":
+                yield Place(kind, file.stem, f"plugins/{file.name}", f"sightline_plugins.{file.stem}", file)
+            continue
+        found = getattr(module, file.stem, None)
+        if isinstance(found, Extension) and found.spec.kind == kind:
+            yield Place(kind, file.stem, f"plugins/{file.name}", module.__name__, file)
+        elif not isinstance(found, Extension) and kind == "of_image":
+            yield Place(kind, file.stem, f"plugins/{file.name}", module.__name__, file)
+
+
+def _plugin_files() -> list[Path]:
+    folder = plugins_folder()
+    if not folder.is_dir():
+        return []
+    return [file for file in sorted(folder.glob("*.py")) if not file.stem.startswith("_")]
+
+
+@cache
+def _plugin_module(path: str, changed: int) -> ModuleType | BaseException:
+    file = Path(path)
+    name = f"sightline_plugins.{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses look their module up while it is being read.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # a user's file may fail in any way; it is told when asked for
+        del sys.modules[name]
+        return error
+    return module
+
+
+@cache
+def _load(place: Place) -> Extension:
+    if place.file is not None:
+        module = _plugin_module(str(place.file), place.file.stat().st_mtime_ns)
+        if isinstance(module, BaseException):
+            raise ExtensionError(
+                f"it cannot be read ({type(module).__name__}: {module})", where=place.origin
+            ) from module
+    else:
+        module = importlib.import_module(place.module)
+    found = getattr(module, place.name, None)
+    if not isinstance(found, Extension):
+        raise ExtensionError(
+            f"there is no extension called {place.name!r} in it",
+            where=place.origin if place.file else place.module,
+            remedy="The decorated function or class must have the name of its file.",
+        )
+    if found.spec.kind != place.kind:
+        raise ExtensionError(
+            f"{place.name} is registered as {place.kind} but declared as {found.spec.kind}",
+            where=place.module,
+        )
+    return found if place.origin == "sightline" else from_origin(found, place.origin)
+
+
+def _spoken(kind: str) -> str:
+    return "measure " + kind.replace("_", " ") if kind in MEASURE_KINDS else kind.replace("_", " ")
+
+
+def _article(noun: str) -> str:
+    spoken = {
+        "int | None": "a whole number or None",
+        "str": "text",
+        "int": "a whole number",
+        "float": "a number",
+        "bool": "True or False",
+    }
+    return spoken.get(noun, noun)

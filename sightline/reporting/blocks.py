@@ -1,0 +1,208 @@
+"""The few kinds of block a section is set from; each has a macro of the same name in the templates."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sightline.reporting.charts import Spec
+from sightline.reporting.document import Finding, Scale, ShownPrompt, Thumbnail
+from sightline.reporting.quantities import (
+    Estimate,
+    Missing,
+    Quantity,
+    clean,
+    common_decimals,
+    format_cell,
+    format_n,
+)
+from sightline.reporting.tables import Table
+from sightline.reporting.theme import ACCENT, Colour
+
+SHORT_PROMPT = 260
+LONGEST_PROMPT = 4000
+THUMBNAILS_SHOWN = 12
+
+_PICTURE_STARTS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+)
+
+
+@dataclass(frozen=True)
+class Words:
+    kind: ClassVar[str] = "words"
+    text: str
+
+
+@dataclass(frozen=True)
+class Heading:
+    kind: ClassVar[str] = "heading"
+    text: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart drawn twice: for a page and for a phone, of which the style sheet shows one."""
+
+    kind: ClassVar[str] = "figure"
+    wide: Spec
+    narrow: Spec | None
+    caption: str = ""
+    legend: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table; with a summary it is folded away under these words."""
+
+    kind: ClassVar[str] = "grid"
+    table: Table
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    source: str
+    alt: str
+    reason: str
+    system: str
+    colour: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """One prompt as it is shown: its text (shortened, with the rest folded), value, tags, pictures."""
+
+    text: str
+    rest: str
+    left_out: int
+    value: str
+    interval: str
+    n: str
+    reason: str
+    meter: tuple[float, float, float] | None
+    tags: Sequence[tuple[str, str]]
+    pictures: Sequence[Picture]
+    more_pictures: Sequence[Picture]
+    note: str
+
+
+@dataclass(frozen=True)
+class Cards:
+    kind: ClassVar[str] = "cards"
+    cards: Sequence[Card]
+    scale: Scale | None
+
+
+@dataclass(frozen=True)
+class Findings:
+    kind: ClassVar[str] = "findings"
+    findings: Sequence[Finding]
+
+
+Block = Words | Heading | Figure | Grid | Cards | Findings
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the page: an anchor, a heading, a sentence that says it all, and blocks."""
+
+    anchor: str
+    title: str
+    lead: str
+    blocks: Sequence[Block]
+
+
+def cards(prompts: Sequence[ShownPrompt], scale: Scale | None, colours: Mapping[str, Colour]) -> Cards:
+    """Prompts made ready for the page, their values with the same number of decimals."""
+    decimals = common_decimals(prompt.mean for prompt in prompts)
+    return Cards([_card(prompt, scale, colours, decimals) for prompt in prompts], scale)
+
+
+def _card(prompt: ShownPrompt, scale: Scale | None, colours: Mapping[str, Colour], decimals: int) -> Card:
+    text = clean(prompt.text).strip() or "(a prompt without text)"
+    short, rest = _shortened(text)
+    pictures = [picture(thumbnail, text, colours) for thumbnail in prompt.thumbnails]
+    value, interval, n, reason = _parts(prompt.mean, decimals)
+    return Card(
+        text=short,
+        rest=rest[:LONGEST_PROMPT],
+        left_out=max(0, len(rest) - LONGEST_PROMPT),
+        value=value,
+        interval=interval,
+        n=n,
+        reason=reason,
+        meter=_meter(prompt.mean, scale),
+        tags=prompt.tags,
+        pictures=pictures[:THUMBNAILS_SHOWN],
+        more_pictures=pictures[THUMBNAILS_SHOWN:],
+        note=prompt.note,
+    )
+
+
+def picture(thumbnail: Thumbnail, prompt: str, colours: Mapping[str, Colour]) -> Picture:
+    """A thumbnail as a data address; what is not a picture is shown as missing, never passed to the browser."""
+    source, reason = "", thumbnail.reason
+    if thumbnail.data:
+        kind = picture_type(thumbnail.data)
+        if kind:
+            source = f"data:{kind};base64,{base64.b64encode(thumbnail.data).decode('ascii')}"
+        else:
+            reason = reason or "not a picture a browser can show"
+    whose = f"{thumbnail.system}: " if thumbnail.system else ""
+    value = thumbnail.value
+    return Picture(
+        source=source,
+        alt=f"{whose}{prompt[:120]}",
+        reason=reason or "no picture here",
+        system=thumbnail.system,
+        colour=colours.get(thumbnail.system, ACCENT).name,
+        value=f"{format_cell(value)} {format_n(value)}".strip() if isinstance(value, Estimate) else "",
+    )
+
+
+def picture_type(data: bytes) -> str | None:
+    """The media type by the first bytes, for the four kinds every browser shows and that cannot hold script."""
+    for start, kind in _PICTURE_STARTS:
+        if data.startswith(start):
+            return kind
+    return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else None
+
+
+def _shortened(text: str) -> tuple[str, str]:
+    """The beginning of a long text, cut at a space where one is near, and what follows."""
+    if len(text) <= SHORT_PROMPT:
+        return text, ""
+    cut = text.rfind(" ", SHORT_PROMPT - 40, SHORT_PROMPT)
+    cut = cut if cut > 0 else SHORT_PROMPT
+    return text[:cut], text[cut:]
+
+
+def _parts(quantity: Quantity | None, decimals: int) -> tuple[str, str, str, str]:
+    if quantity is None:
+        return "", "", "", ""
+    if isinstance(quantity, Missing):
+        return "-", "", "", quantity.reason
+    value, _, interval = format_cell(quantity, decimals=decimals).partition(" ")
+    return value, interval, format_n(quantity), ""
+
+
+def _meter(quantity: Quantity | None, scale: Scale | None) -> tuple[float, float, float] | None:
+    """Where the interval starts, how wide it is and where the value lies, in per cent of the scale."""
+    if not isinstance(quantity, Estimate) or scale is None or scale.domain is None:
+        return None
+    start, end = scale.domain
+    if end <= start:
+        return None
+
+    def place(number: float) -> float:
+        return round(100 * min(1.0, max(0.0, (number - start) / (end - start))), 1)
+
+    low = quantity.value if quantity.low is None else quantity.low
+    high = quantity.value if quantity.high is None else quantity.high
+    return place(low), round(place(high) - place(low), 1), place(quantity.value)

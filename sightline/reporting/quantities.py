@@ -1,0 +1,143 @@
+"""Numbers as a reader meets them: a value with its interval and n, or the reason why there is none."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Direction = Literal["higher", "lower", "none"]
+
+ARROWS: dict[Direction, str] = {"higher": "↑", "lower": "↓", "none": ""}
+DIRECTION_WORDS: dict[Direction, str] = {"higher": "higher is better", "lower": "lower is better", "none": ""}
+MINUS = "−"
+
+# Control characters command a terminal and are invalid in HTML and XML; lone surrogates cannot be written as
+# UTF-8. Line feed and tab are ordinary text.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with the interval and the count it rests on; an end that is unknown is None."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("value", "low", "high"):
+            number = getattr(self, name)
+            if number is not None and not math.isfinite(number):
+                raise ValueError(f"{name} of an estimate must be finite, not {number}; use Missing(reason)")
+        if (self.low is None) != (self.high is None):
+            raise ValueError("an interval needs both its ends")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"interval [{self.low}, {self.high}] is upside down")
+
+
+@dataclass(frozen=True)
+class Missing:
+    """No value, and why."""
+
+    reason: str
+
+
+Quantity = Estimate | Missing
+Cell = str | bool | int | float | Estimate | Missing | None
+
+
+def clean(text: str) -> str:
+    """Text without the characters that no page, chart or terminal can show."""
+    return _UNPRINTABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def plain(cell: Cell) -> Cell:
+    """A cell in Python's own types: numpy scalars unwrapped, None and non-finite numbers as Missing."""
+    if cell is None:
+        return Missing("no value")
+    if isinstance(cell, (str, bool, Estimate, Missing)):
+        return cell
+    if isinstance(cell, numbers.Integral):
+        return int(cell)
+    if isinstance(cell, numbers.Real):
+        value = float(cell)
+        return value if math.isfinite(value) else Missing("not a finite number")
+    raise TypeError(f"a table cell cannot be a {type(cell).__name__}")
+
+
+def decimals_for(cell: Cell) -> int:
+    """Decimals worth printing: the last place is 3 to 33 % of the interval's half-width, else by size."""
+    if isinstance(cell, Estimate) and cell.low is not None and cell.high is not None and cell.high > cell.low:
+        return _clamp(1 - math.floor(math.log10(3 * (cell.high - cell.low) / 2)), 0, 4)
+    value = cell.value if isinstance(cell, Estimate) else cell
+    if isinstance(value, float) and value != 0:
+        return _clamp(2 - math.floor(math.log10(abs(value))), 0, 4)
+    return 2
+
+
+def common_decimals(cells: Iterable[Cell]) -> int:
+    """Decimals for a whole column, so that its numbers line up.
+
+    The most that any cell asks for, but at most one above the median: one very narrow interval does not make
+    all others look more precise than they are.
+    """
+    asked = sorted(decimals_for(cell) for cell in cells if isinstance(cell, (Estimate, float)))
+    return min(asked[-1], asked[len(asked) // 2] + 1) if asked else 2
+
+
+def format_number(value: float, style: str = "", decimals: int | None = None) -> str:
+    """A number in words a reader expects.
+
+    Styles: "" plain, "+" always signed, "%" a share of one as per cent, "p" a probability of chance,
+    anything else a Python format specification.
+    """
+    if style == "p":
+        return "<0.001" if value < 0.001 else f"{value:.3f}"
+    if style == "%":
+        return f"{value * 100:.0f} %".replace("-", MINUS)
+    if style not in ("", "+"):
+        return format(value, style).replace("-", MINUS)
+    if isinstance(value, int):
+        return format(value, f"{style},d").replace("-", MINUS)
+    places = decimals_for(value) if decimals is None else decimals
+    rounded = round(value, places) + 0.0  # -0.004 rounds to -0.0, which would print as "-0.00"
+    return format(rounded, f"{style},.{places}f").replace("-", MINUS)
+
+
+def format_interval(estimate: Estimate, style: str = "", decimals: int | None = None) -> str:
+    """The interval alone: "[3.95, 4.28]", or nothing where it is unknown."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    places = decimals_for(estimate) if decimals is None else decimals
+    return f"[{format_number(estimate.low, style, places)}, {format_number(estimate.high, style, places)}]"
+
+
+def format_cell(cell: Cell, style: str = "", decimals: int | None = None) -> str:
+    """One cell as text: "4.12 [3.95, 4.28]", "yes", "1,234", or "-" where there is no value."""
+    cell = plain(cell)
+    if isinstance(cell, Missing):
+        return "-"
+    if isinstance(cell, str):
+        return clean(cell)
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, Estimate):
+        places = decimals_for(cell) if decimals is None else decimals
+        interval = format_interval(cell, style, places)
+        return f"{format_number(float(cell.value), style, places)} {interval}".rstrip()
+    assert cell is not None
+    return format_number(cell, style, decimals)
+
+
+def format_n(cell: Cell) -> str:
+    """How many observations an estimate rests on: "n 24", or nothing where it is unknown."""
+    return f"n {cell.n:,}" if isinstance(cell, Estimate) and cell.n is not None else ""
+
+
+def _clamp(value: int, low: int, high: int) -> int:
+    return max(low, min(high, value))

@@ -1,0 +1,1 @@
+"""Systems that answer prompts with images of a collection."""

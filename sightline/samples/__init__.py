@@ -1,0 +1,1 @@
+"""The built-in sample study: scenes drawn by systems of known skill, so that truth is known."""

@@ -1,0 +1,101 @@
+"""Systems judged on the same prompts: means, every pairwise difference, and a ranking that admits ties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sightline.statistics.intervals import Interval, mean_interval
+from sightline.statistics.significance import holm, sign_flip_columns
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One system: its mean over its own prompts and the best and worst rank that the tests leave open."""
+
+    system: int
+    mean: Interval
+    best_rank: int
+    worst_rank: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Mean of first minus second over the n prompts that both answered, with p and Holm-adjusted p."""
+
+    first: int
+    second: int
+    difference: Interval
+    p: float | None
+    p_adjusted: float | None
+    significant: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Standings from the highest mean down, and all pairs in order of column."""
+
+    standings: tuple[Standing, ...]
+    pairs: tuple[Pair, ...]
+
+
+def compare(
+    matrix: ArrayLike, *, confidence: float = 0.95, permutations: int = 10_000, seed: int = 0
+) -> Comparison:
+    """Compare the columns (systems) of a prompts x systems matrix in which NaN means missing.
+
+    Differences are paired by prompt: Student's interval, sign-flip p, Holm over all pairs. A system's best
+    rank is 1 + the number of systems significantly above it, its worst the number of systems minus those
+    significantly below: systems whose ranges overlap are not told apart. Higher values rank first.
+    """
+    values = np.asarray(matrix, dtype=np.float64)
+    if values.ndim != 2:
+        raise ValueError(f"a prompts x systems matrix is needed, not shape {values.shape}")
+    systems = values.shape[1]
+    pairs = _pairs(values, confidence, permutations, seed)
+    above = np.zeros(systems, dtype=np.int64)
+    below = np.zeros(systems, dtype=np.int64)
+    for pair in pairs:
+        if pair.significant and pair.difference.value is not None:
+            first_wins = pair.difference.value > 0
+            winner, loser = (pair.first, pair.second) if first_wins else (pair.second, pair.first)
+            below[winner] += 1
+            above[loser] += 1
+    standings = [
+        Standing(s, mean_interval(column, confidence=confidence), int(1 + above[s]), int(systems - below[s]))
+        for s, column in enumerate(values.T)
+    ]
+    return Comparison(tuple(sorted(standings, key=_from_the_top)), tuple(pairs))
+
+
+def _pairs(values: np.ndarray, confidence: float, permutations: int, seed: int) -> list[Pair]:
+    index = list(combinations(range(values.shape[1]), 2))
+    if not index:
+        return []
+    first, second = np.array(index).T
+    differences = values[:, first] - values[:, second]
+    p = sign_flip_columns(differences, permutations=permutations, seed=seed)
+    adjusted = holm(p)
+    return [
+        Pair(
+            a,
+            b,
+            mean_interval(differences[:, column], confidence=confidence),
+            _or_none(p[column]),
+            _or_none(adjusted[column]),
+            bool(adjusted[column] < 1 - confidence),
+        )
+        for column, (a, b) in enumerate(index)
+    ]
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _from_the_top(standing: Standing) -> tuple[bool, float, int]:
+    mean = standing.mean.value
+    return mean is None, 0.0 if mean is None else -mean, standing.system

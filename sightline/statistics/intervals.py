@@ -1,0 +1,197 @@
+"""How sure a single figure is: intervals for means, shares and any statistic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sightline.statistics.grouping import sum_by
+
+Array = NDArray[np.float64]
+Statistic = Callable[..., Any]
+
+# Cells of one block of resamples: 32 MB of float64, so that memory does not grow with the study.
+BLOCK_CELLS = 4_000_000
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value with its limits, the number of independent units behind it and the method, or a reason."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    method: str
+    reason: str | None = None
+
+
+def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> Interval:
+    """Mean of the values that are not NaN with Student's interval: mean +- t(n-1) sd / sqrt(n).
+
+    Source: Student, The probable error of a mean, Biometrika 6 (1908).
+    """
+    from scipy.special import stdtrit
+
+    known = known_values(values)
+    if known.size == 0:
+        return Interval(None, None, None, 0, "t", "no value is known")
+    mean = float(known.mean())
+    if known.size == 1:
+        return Interval(mean, None, None, 1, "t", "one value shows no spread")
+    half = float(stdtrit(known.size - 1, (1 + confidence) / 2) * known.std(ddof=1) / np.sqrt(known.size))
+    return Interval(mean, mean - half, mean + half, known.size, "t")
+
+
+def wilson(successes: int, n: int, *, confidence: float = 0.95) -> Interval:
+    """Share of successes with Wilson's score interval.
+
+    (p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n).
+    Source: E. B. Wilson, Probable inference, JASA 22 (1927).
+    """
+    from scipy.special import ndtri
+
+    if not 0 <= successes <= n:
+        raise ValueError(f"{successes} successes of {n}")
+    if n == 0:
+        return Interval(None, None, None, 0, "wilson", "no trial was made")
+    share = successes / n
+    z = float(ndtri((1 + confidence) / 2))
+    scale = 1 + z**2 / n
+    centre = (share + z**2 / (2 * n)) / scale
+    half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / scale
+    # At 0 and n the limit equals the share exactly; rounding must not push it past.
+    low = 0.0 if successes == 0 else float(centre - half)
+    high = 1.0 if successes == n else float(centre + half)
+    return Interval(share, low, high, n, "wilson")
+
+
+def bootstrap(
+    values: ArrayLike,
+    statistic: Statistic = np.mean,
+    *,
+    method: Literal["percentile", "bca"] = "percentile",
+    resamples: int = 2000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Interval:
+    """A statistic of the values that are not NaN with its bootstrap interval.
+
+    `statistic(values, axis=...)` works along an axis, as numpy's do. Percentile: quantiles of the statistic
+    over resamples. BCa: the quantiles at Phi(z0 + (z0 + z) / (1 - a (z0 + z))), z0 the bias of the median
+    and a the acceleration from the jackknife.
+    Source: Efron and Tibshirani, An introduction to the bootstrap (1993), chapters 13 and 14.
+    """
+    known = known_values(values)
+    if known.size == 0:
+        return Interval(None, None, None, 0, method, "no value is known")
+    value = float(statistic(known, axis=-1))
+    if known.size == 1:
+        return Interval(value, None, None, 1, method, "one value shows no spread")
+    rng = np.random.default_rng(seed)
+    n = known.size
+    draws = np.concatenate([statistic(known[rng.integers(0, n, (rows, n))], axis=-1)
+                            for rows in block_rows(resamples, n)])
+    tail = (1 - confidence) / 2
+    tails = np.array([tail, 1 - tail])
+    if method == "bca":
+        tails = _bca_tails(tails, draws, value, _leave_one_out(known, statistic))
+    low, high = np.quantile(draws, tails)
+    return Interval(value, float(low), float(high), known.size, method)
+
+
+def cluster_bootstrap(
+    values: ArrayLike,
+    clusters: ArrayLike,
+    statistic: Statistic | None = None,
+    *,
+    resamples: int = 2000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Interval:
+    """A statistic of values that come in clusters (answers within prompts), whole clusters being resampled.
+
+    The default statistic is the mean over all values, so large clusters weigh more. Any other is called with
+    one column at a time. n counts clusters, since they are the independent units. Percentile interval.
+    Source: Davison and Hinkley, Bootstrap methods and their application (1997), section 3.8.
+    """
+    column = np.asarray(values, dtype=np.float64)
+    labels = np.asarray(clusters)
+    if column.ndim != 1 or column.shape != labels.shape:
+        raise ValueError(f"values {column.shape} and clusters {labels.shape} must be columns of equal length")
+    known = ~np.isnan(column)
+    column = column[known]
+    _, cluster, sizes = np.unique(labels[known], return_inverse=True, return_counts=True)
+    n = sizes.size
+    method = "cluster bootstrap"
+    if n == 0:
+        return Interval(None, None, None, 0, method, "no value is known")
+    value = float(column.mean() if statistic is None else statistic(column))
+    if n == 1:
+        return Interval(value, None, None, 1, method, "one cluster shows no spread")
+    rng = np.random.default_rng(seed)
+    if statistic is None:
+        totals = sum_by(cluster, column)
+        draws = np.concatenate([_mean_of_clusters(rng.integers(0, n, (rows, n)), totals, sizes)
+                                for rows in block_rows(resamples, n)])
+    else:
+        members = np.split(column[np.argsort(cluster, kind="stable")], np.cumsum(sizes)[:-1])
+        draws = np.array([float(statistic(np.concatenate([members[i] for i in rng.integers(0, n, n)])))
+                          for _ in range(resamples)])
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(draws, [tail, 1 - tail])
+    return Interval(value, float(low), float(high), n, method)
+
+
+def known_values(values: ArrayLike) -> Array:
+    """The column without its NaN; infinite values are refused."""
+    column = np.asarray(values, dtype=np.float64)
+    if column.ndim != 1:
+        raise ValueError(f"one column is needed, not shape {column.shape}")
+    if np.isinf(column).any():
+        raise ValueError("an infinite value has no mean or interval")
+    return column[~np.isnan(column)]
+
+
+def block_rows(rows: int, width: int) -> Iterator[int]:
+    """Sizes of the blocks in which `rows` rows of `width` cells are worked off within BLOCK_CELLS."""
+    most = max(1, BLOCK_CELLS // max(1, width))
+    while rows > 0:
+        yield min(rows, most)
+        rows -= most
+
+
+def _mean_of_clusters(draw: NDArray[np.int64], totals: Array, sizes: NDArray[np.int64]) -> Array:
+    return np.asarray(totals[draw].sum(axis=1) / sizes[draw].sum(axis=1), dtype=np.float64)
+
+
+def _leave_one_out(values: Array, statistic: Statistic) -> Array:
+    n = values.size
+    if statistic is np.mean:
+        return np.asarray((values.sum() - values) / (n - 1), dtype=np.float64)
+    others = np.arange(n - 1)
+    start, blocks = 0, []
+    for rows in block_rows(n, n):
+        left_out = np.arange(start, start + rows)[:, None]
+        blocks.append(np.asarray(statistic(values[others + (others >= left_out)], axis=-1), dtype=np.float64))
+        start += rows
+    return np.concatenate(blocks)
+
+
+def _bca_tails(tails: Array, draws: Array, value: float, jackknife: Array) -> Array:
+    from scipy.special import ndtr, ndtri
+
+    # Draws equal to the value count half: with few distinct values the median bias would be overstated.
+    below = (np.sum(draws < value) + 0.5 * np.sum(draws == value)) / draws.size
+    if below in (0.0, 1.0):
+        return tails
+    shift = ndtri(below)
+    deviation = jackknife.mean() - jackknife
+    spread = np.sum(deviation**2) ** 1.5
+    acceleration = np.sum(deviation**3) / (6 * spread) if spread > 0 else 0.0
+    z = shift + ndtri(tails)
+    return np.asarray(ndtr(shift + z / (1 - acceleration * z)), dtype=np.float64)

@@ -1,0 +1,219 @@
+"""Could a difference be chance? Tests, corrections for many of them, and what a study could have seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sightline.statistics.intervals import block_rows, known_values
+
+Array = NDArray[np.float64]
+Alternative = Literal["two-sided", "greater", "less"]
+
+# 2^16 sign patterns are listed in a millisecond; beyond, drawing 10,000 is cheaper and precise enough.
+MOST_FOR_EXACT = 16
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test's statistic, p-value, number of units and method, or the reason why there is no p-value."""
+
+    __test__ = False  # pytest would otherwise take the class for a test case
+
+    statistic: float | None
+    p: float | None
+    n: int
+    method: str
+    reason: str | None = None
+
+
+def sign_flip(
+    differences: ArrayLike,
+    *,
+    alternative: Alternative = "two-sided",
+    permutations: int = 10_000,
+    seed: int = 0,
+) -> Test:
+    """Paired permutation test of a zero mean difference: how often random signs reach the observed sum.
+
+    Exact over all 2^m sign patterns while the m non-zero differences are few; otherwise p = (b+1)/(m+1) over
+    m drawn patterns. Zero differences change no sum, NaN ones are left out.
+    Source: Fisher, The design of experiments (1935), section 21; Phipson and Smyth, SAGMB 9 (2010) for (b+1).
+    """
+    known = known_values(differences)
+    if known.size == 0:
+        return Test(None, None, 0, "sign-flip", "no difference is known")
+    exact = np.count_nonzero(known) <= MOST_FOR_EXACT
+    p = sign_flip_columns(known[:, None], alternative=alternative, permutations=permutations, seed=seed)[0]
+    method = "sign-flip, exact" if exact else f"sign-flip, {permutations} drawn"
+    return Test(float(known.mean()), float(p), known.size, method)
+
+
+def sign_flip_columns(
+    differences: Array,
+    *,
+    alternative: Alternative = "two-sided",
+    permutations: int = 10_000,
+    seed: int = 0,
+) -> Array:
+    """`sign_flip` of every column (units x comparisons, NaN = missing): p-values, NaN if empty."""
+    missing = np.isnan(differences)
+    filled = np.where(missing, 0.0, differences)
+    p = np.full(filled.shape[1], np.nan)
+    moved = np.count_nonzero(filled, axis=0)
+    some = ~missing.all(axis=0)
+    for column in np.flatnonzero(some & (moved <= MOST_FOR_EXACT)):
+        values = filled[:, column]
+        p[column] = _exact_p(values[values != 0], alternative)
+    many = np.flatnonzero(some & (moved > MOST_FOR_EXACT))
+    if many.size:
+        p[many] = _drawn_p(filled[:, many], alternative, permutations, seed)
+    return p
+
+
+def paired_bootstrap(
+    differences: ArrayLike,
+    *,
+    alternative: Alternative = "two-sided",
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Test:
+    """Bootstrap test of a zero mean difference: how often centred differences average as far off.
+
+    p = (b+1)/(m+1) over m resamples of differences minus their mean.
+    Source: Efron and Tibshirani, An introduction to the bootstrap (1993), section 16.4.
+    """
+    known = known_values(differences)
+    method = f"paired bootstrap, {resamples} drawn"
+    if known.size < 2:
+        return Test(None, None, known.size, method, "fewer than two differences show no spread")
+    observed = float(known.mean())
+    centred = known - observed
+    rng = np.random.default_rng(seed)
+    reached = 0
+    slack = _slack(np.abs(known).max())
+    for rows in block_rows(resamples, known.size):
+        means = centred[rng.integers(0, known.size, (rows, known.size))].mean(axis=1)
+        reached += int(np.count_nonzero(_reaches(means, observed, slack, alternative)))
+    return Test(observed, (reached + 1) / (resamples + 1), known.size, method)
+
+
+def mann_whitney(x: ArrayLike, y: ArrayLike, *, alternative: Alternative = "two-sided") -> Test:
+    """Mann-Whitney U of two independent groups; "less" asks whether x tends to be smaller than y.
+
+    Exact for small samples without ties, tie-corrected normal approximation otherwise (scipy).
+    Source: Mann and Whitney, Annals of Mathematical Statistics 18 (1947).
+    """
+    from scipy.stats import mannwhitneyu
+
+    a, b = known_values(x), known_values(y)
+    if a.size == 0 or b.size == 0:
+        return Test(None, None, a.size + b.size, "mann-whitney", "one of the groups is empty")
+    if np.ptp(np.concatenate([a, b])) == 0:
+        return Test(a.size * b.size / 2, None, a.size + b.size, "mann-whitney", "all values are equal")
+    result = mannwhitneyu(a, b, alternative=alternative, method="auto")
+    return Test(float(result.statistic), float(result.pvalue), a.size + b.size, "mann-whitney")
+
+
+def holm(p: ArrayLike) -> Array:
+    """p-values adjusted to bound the chance of any false alarm.
+
+    Running maximum of (m - i + 1) p(i), at most 1.
+    NaN stays NaN and is not counted among the m.
+    Source: S. Holm, Scandinavian Journal of Statistics 6 (1979).
+    """
+    return _adjust(p, lambda ordered: np.maximum.accumulate(ordered * np.arange(ordered.size, 0, -1)))
+
+
+def benjamini_hochberg(p: ArrayLike) -> Array:
+    """p-values adjusted to bound the share of false alarms.
+
+    Running minimum from above of p(i) m / i, at most 1.
+    NaN stays NaN and is not counted among the m.
+    Source: Benjamini and Hochberg, Journal of the Royal Statistical Society B 57 (1995).
+    """
+    def scaled(ordered: Array) -> Array:
+        ratio = ordered * ordered.size / np.arange(1, ordered.size + 1)
+        return np.asarray(np.minimum.accumulate(ratio[::-1])[::-1], dtype=np.float64)
+
+    return _adjust(p, scaled)
+
+
+def minimum_detectable_difference(
+    sd_of_differences: float, n: int, *, alpha: float = 0.05, power: float = 0.8
+) -> float:
+    """The smallest true mean difference that a two-sided paired t test on n units finds with the given power.
+
+    Solves P(|T| > t(1 - alpha/2, n-1)) = power for T noncentral t with noncentrality difference sqrt(n) / sd.
+    Source: J. Cohen, Statistical power analysis for the behavioral sciences (1988), chapter 2.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import stdtrit
+    from scipy.stats import nct
+
+    if n < 2:
+        raise ValueError(f"{n} units show no spread; at least 2 are needed")
+    if not sd_of_differences >= 0 or not 0 < alpha < power < 1:
+        raise ValueError(f"need 0 <= sd, 0 < alpha < power < 1, not {sd_of_differences}, {alpha}, {power}")
+    critical = float(stdtrit(n - 1, 1 - alpha / 2))
+
+    def shortfall(noncentrality: float) -> float:
+        found = nct.sf(critical, n - 1, noncentrality) + nct.cdf(-critical, n - 1, noncentrality)
+        return float(found) - power
+
+    highest = critical + 1.0
+    while shortfall(highest) < 0:
+        highest *= 2
+    return float(brentq(shortfall, 0.0, highest)) * sd_of_differences / float(np.sqrt(n))
+
+
+def _exact_p(values: Array, alternative: Alternative) -> float:
+    sums = np.zeros(1)
+    for value in values:
+        sums = np.concatenate([sums + value, sums - value])
+    reached = _reaches(sums, float(values.sum()), _slack(np.abs(values).sum()), alternative)
+    return float(np.mean(reached))
+
+
+def _drawn_p(columns: Array, alternative: Alternative, permutations: int, seed: int) -> Array:
+    # One set of signs serves every column: each column's own test stays valid, and one product does them all.
+    rng = np.random.default_rng(seed)
+    observed = columns.sum(axis=0)
+    slack = _slack(np.abs(columns).sum(axis=0))
+    reached = np.zeros(columns.shape[1])
+    for rows in block_rows(permutations, max(columns.shape)):
+        signs = rng.integers(0, 2, (rows, columns.shape[0]), dtype=np.int8).astype(np.float64) * 2 - 1
+        reached += np.count_nonzero(_reaches(signs @ columns, observed, slack, alternative), axis=0)
+    return np.asarray((reached + 1) / (permutations + 1), dtype=np.float64)
+
+
+def _slack(scale: Array | float) -> Array | float:
+    # Equal sums added up in another order differ in the last bits; they count as reached.
+    return 1e-12 * scale
+
+
+def _reaches(
+    drawn: Array, observed: Array | float, slack: Array | float, alternative: Alternative
+) -> NDArray[np.bool_]:
+    if alternative == "greater":
+        return np.asarray(drawn >= observed - slack)
+    if alternative == "less":
+        return np.asarray(drawn <= observed + slack)
+    if alternative == "two-sided":
+        return np.asarray(np.abs(drawn) >= np.abs(observed) - slack)
+    raise ValueError(f"alternative {alternative!r} is none of two-sided, greater, less")
+
+
+def _adjust(p: ArrayLike, rule: Callable[[Array], Array]) -> Array:
+    column = np.asarray(p, dtype=np.float64)
+    if column.ndim != 1 or np.any((column < 0) | (column > 1)):
+        raise ValueError("p-values form one column within 0 and 1")
+    adjusted = np.full(column.shape, np.nan)
+    known = np.flatnonzero(~np.isnan(column))
+    order = known[np.argsort(column[known], kind="stable")]
+    adjusted[order] = np.minimum(rule(column[order]), 1.0)
+    return adjusted

@@ -1,0 +1,242 @@
+"""Connections: SQLite and PostgreSQL through the same engine, one writer at a time, versions checked."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Table, create_engine, event, inspect, select, text
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from sightline.errors import MissingPackage, StudyError, UsageError
+from sightline.store import tables
+from sightline.store.migrations import Step, steps
+
+WAIT_SECONDS = 30
+WRITER_LOCK = 7_361_164_112
+"""PostgreSQL advisory lock that stands for SQLite's single writer."""
+
+
+def connect(address: str) -> Engine:
+    """An engine for `sqlite:///file` or `postgresql://...`, with the settings a study relies on."""
+    if address.startswith("sqlite"):
+        engine = create_engine(address, connect_args={"timeout": WAIT_SECONDS})
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    if not address.startswith(("postgresql://", "postgres://", "postgresql+psycopg://")):
+        raise UsageError(
+            f"{address!r} is not an address of a study's database",
+            remedy="Give a folder, or postgresql://user@host/database.",
+        )
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        raise MissingPackage("PostgreSQL needs psycopg", remedy="pip install 'sightline[postgres]'") from None
+    return create_engine("postgresql+psycopg://" + address.partition("://")[2], pool_pre_ping=True)
+
+
+def _set_up_sqlite(connection: Any, _: Any) -> None:
+    # The driver's own transaction control would begin late; `_begin_sqlite` begins where we say.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    try:
+        cursor.execute("PRAGMA journal_mode=WAL")
+    except sqlite3.OperationalError:
+        pass  # a read-only disk cannot switch modes; reading works without, writing is refused with a reason
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.execute("PRAGMA cache_size=-65536")
+    cursor.execute("PRAGMA temp_store=MEMORY")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A deferred transaction that reads and then writes is refused at once, whatever the timeout.
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A consistent view of the study."""
+    with explained(engine), engine.connect() as connection, connection.begin():
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+        yield connection
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """The one writer: all or nothing; another process waits, then is told."""
+    with explained(engine), engine.connect().execution_options(writes=True) as connection, connection.begin():
+        if connection.dialect.name == "postgresql":
+            connection.execute(text(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'"))
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": WRITER_LOCK})
+        yield connection
+
+
+@contextmanager
+def explained(engine: Engine) -> Iterator[None]:
+    """Turns what a database says into what a user can do."""
+    try:
+        yield
+    except DBAPIError as error:
+        said = str(error.orig)
+        low = said.lower()
+        where = str(engine.url.render_as_string(hide_password=True)).removeprefix("sqlite:///")
+        if "readonly" in low or "read-only" in low:
+            raise StudyError(
+                "the study cannot be written to",
+                where=where,
+                remedy="Check the disk and your permissions, or copy it.",
+            ) from None
+        if "locked" in low or "lock timeout" in low:
+            raise StudyError(
+                f"another process has been writing to the study for {WAIT_SECONDS} seconds",
+                where=where,
+                remedy="Wait until it is done and run this again; nothing was changed.",
+            ) from None
+        if "disk" in low and "full" in low:
+            raise StudyError(
+                "the disk is full", where=where, remedy="Free some space and run this again."
+            ) from None
+        if "not a database" in low or "malformed" in low:
+            raise StudyError(
+                f"the study's database is damaged ({said})", where=where, remedy="Restore it from a copy."
+            ) from None
+        if isinstance(error, OperationalError):
+            raise StudyError(f"the database does not answer: {said.strip()}", where=where) from None
+        raise
+
+
+def prepare(
+    engine: Engine, known_steps: Mapping[int, Step] | None = None, newest: int = tables.VERSION
+) -> None:
+    """Make the tables of a new study, bring an older one up to date, refuse a newer one."""
+    with reading(engine) as connection:
+        found = version(connection)
+    if found == newest:
+        return
+    where = engine.url.render_as_string(hide_password=True).removeprefix("sqlite:///")
+    if found is not None and found > newest:
+        raise StudyError(
+            f"this study was written by a newer Sightline (tables version {found}; this program knows {newest})",
+            where=where,
+            remedy="Upgrade: pip install --upgrade sightline. The study was not touched.",
+        )
+    with writing(engine) as connection:
+        found = version(connection)  # another process may have been quicker
+        if found is None:
+            tables.metadata.create_all(connection)
+            connection.execute(tables.setting.insert().values(name="version", value=str(newest)))
+            return
+        todo = steps() if known_steps is None else known_steps
+        for number in range(found + 1, newest + 1):
+            todo[number](connection)
+        changed = tables.setting.update().where(tables.setting.c.name == "version")
+        connection.execute(changed.values(value=str(newest)))
+
+
+def version(connection: Connection) -> int | None:
+    """The version of the tables, or None where there are none."""
+    if not inspect(connection).has_table("setting"):
+        return None
+    found = connection.execute(
+        select(tables.setting.c.value).where(tables.setting.c.name == "version")
+    ).scalar()
+    return None if found is None else int(found)
+
+
+def insert(
+    connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> None:
+    """Many rows at once through the driver: executemany on SQLite, COPY on PostgreSQL."""
+    if not rows:
+        return
+    names = ", ".join(f'"{column}"' for column in columns)
+    if connection.dialect.name == "postgresql":
+        with connection.connection.driver_connection.cursor() as cursor:  # type: ignore[union-attr]
+            with cursor.copy(f'COPY "{table.name}" ({names}) FROM STDIN') as copy:
+                for row in rows:
+                    copy.write_row(row)
+        return
+    marks = ", ".join("?" * len(columns))
+    cursor = connection.connection.cursor()
+    cursor.executemany(f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})', rows)
+    cursor.close()
+
+
+def upsert(
+    connection: Connection,
+    table: Table,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    replace: bool,
+) -> None:
+    """Many rows, where the primary key may be there already: replaced or left alone."""
+    if not rows:
+        return
+    names = ", ".join(f'"{column}"' for column in columns)
+    keys = ", ".join(f'"{column.name}"' for column in table.primary_key)
+    others = [column for column in columns if column not in table.primary_key.columns]
+    does = (
+        "UPDATE SET " + ", ".join(f'"{c}" = excluded."{c}"' for c in others)
+        if replace and others
+        else "NOTHING"
+    )
+    mark = "%s" if connection.dialect.name == "postgresql" else "?"
+    marks = ", ".join([mark] * len(columns))
+    cursor = connection.connection.cursor()
+    cursor.executemany(
+        f'INSERT INTO "{table.name}" ({names}) VALUES ({marks}) ON CONFLICT ({keys}) DO {does}', rows
+    )
+    cursor.close()
+
+
+def matching(
+    connection: Connection, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]
+) -> str:
+    """Load rows into the temporary table `wanted`, so that one join finds them all.
+
+    A key list can be of any length; neither database takes it as parameters. Columns are (name, type).
+    """
+    declared = ", ".join(f'"{name}" {kind}' for name, kind in columns)
+    connection.exec_driver_sql("DROP TABLE IF EXISTS wanted")
+    connection.exec_driver_sql(f"CREATE TEMPORARY TABLE wanted ({declared})")
+    names = ", ".join(f'"{name}"' for name, _ in columns)
+    if connection.dialect.name == "postgresql":
+        with connection.connection.driver_connection.cursor() as cursor:  # type: ignore[union-attr]
+            with cursor.copy(f"COPY wanted ({names}) FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+        connection.exec_driver_sql("ANALYZE wanted")
+    else:
+        cursor = connection.connection.cursor()
+        cursor.executemany(f"INSERT INTO wanted VALUES ({', '.join('?' * len(columns))})", rows)
+        cursor.close()
+    return "wanted"
+
+
+def as_json(value: Any) -> str | None:
+    """JSON as it goes into a JSON column through the driver."""
+    return None if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def fresh_ids(connection: Connection, table: Table, n: int) -> Sequence[int]:
+    """n unused keys of a table.
+
+    PostgreSQL hands them out itself, since an annotation server may be inserting meanwhile; on SQLite
+    nobody else can be.
+    """
+    if n == 0:
+        return []
+    if connection.dialect.name == "postgresql":
+        drawn = text("SELECT nextval(pg_get_serial_sequence(:name, 'id')) FROM generate_series(1, :n)")
+        return [int(value) for value in connection.execute(drawn, {"name": table.name, "n": n}).scalars()]
+    taken = int(connection.exec_driver_sql(f'SELECT coalesce(max(id), 0) FROM "{table.name}"').scalar_one())
+    return range(taken + 1, taken + 1 + n)

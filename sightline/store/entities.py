@@ -1,0 +1,472 @@
+"""Prompts, images, systems, collections, questions and annotators: found by their natural keys or made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Table, select
+
+from sightline.errors import ConflictError, DataError
+from sightline.pictures import image_size
+from sightline.records import AnnotatorKey, Image, ImageKey, Prompt, PromptKey, PromptText, Question, System
+from sightline.store import database, tables
+from sightline.store.study import Study
+
+REMEMBERED = 200_000
+"""Keys kept between batches; beyond that the database is asked again, so that memory stays bounded."""
+
+
+class Entities:
+    """The natural keys of one import, turned into ids."""
+
+    def __init__(self, study: Study, connection: Connection, source_id: int, keep_broken: bool) -> None:
+        self.study = study
+        self.connection = connection
+        self.source_id = source_id
+        self.keep_broken = keep_broken
+        self.counts: Counter[str] = Counter()
+        self._prompts: dict[PromptKey, int] = {}
+        self._images: dict[ImageKey, int] = {}
+        self._annotators: dict[AnnotatorKey, int] = {}
+        self._collections = self._all(tables.collection)
+        self._systems = self._all(tables.system)
+        self._questions: dict[str, int] = self._latest_questions()
+
+    def _all(self, table: Table) -> dict[str, int]:
+        rows = self.connection.execute(select(table.c.name, table.c.id)).tuples()
+        return {str(name): int(key) for name, key in rows}
+
+    def _latest_questions(self) -> dict[str, int]:
+        question = tables.question
+        rows = self.connection.execute(select(question.c.name, question.c.id).order_by(question.c.version))
+        return {str(name): int(key) for name, key in rows.tuples()}
+
+    # -- systems, collections, questions: few, so all are remembered ------------------------------------
+
+    def systems(self, records: Sequence[System]) -> None:
+        """Make the systems these records tell of; a system cannot be of two kinds."""
+        for record in records:
+            if record.kind not in ("generator", "retriever"):
+                raise DataError(
+                    f"a system is a generator or a retriever, not {record.kind!r}", where=record.at
+                )
+            known = self._systems.get(record.name)
+            if known is None:
+                self.system(record.name, record.kind, record.collection)
+                continue
+            row = self.connection.execute(select(tables.system).where(tables.system.c.id == known)).one()
+            if row.kind != record.kind:
+                raise ConflictError(
+                    f"system {record.name!r} is a {row.kind}, not a {record.kind}", where=record.at
+                )
+            self._mention("system", [known], {known: row.source_id})
+
+    def system(self, name: str, kind: str = "generator", collection: str | None = None) -> int:
+        """The id of a system, made if need be."""
+        known = self._systems.get(name)
+        if known is not None:
+            return known
+        if not name:
+            raise DataError("a system needs a name")
+        (key,) = database.fresh_ids(self.connection, tables.system, 1)
+        home = None if collection is None else self.collection(collection)
+        columns = ["id", "name", "kind", "collection_id", "source_id"]
+        database.insert(self.connection, tables.system, columns, [(key, name, kind, home, self.source_id)])
+        self._systems[name] = key
+        self.counts["systems"] += 1
+        return key
+
+    def collection(self, name: str) -> int:
+        """The id of a collection, made if need be."""
+        known = self._collections.get(name)
+        if known is None:
+            (known,) = database.fresh_ids(self.connection, tables.collection, 1)
+            row = (known, name, self.source_id)
+            database.insert(self.connection, tables.collection, ["id", "name", "source_id"], [row])
+            self._collections[name] = known
+            self.counts["collections"] += 1
+        return known
+
+    def questions(self, records: Sequence[Question]) -> None:
+        """Make questions; what study.toml says of one wins, and a second definition must agree."""
+        for record in records:
+            self.question(record.name, record)
+
+    def question(self, name: str, told: Question | None = None) -> int:
+        """The id of a question, made if need be."""
+        known = self._questions.get(name)
+        told = told or Question(name)
+        declared = self.study.settings.get("question", {}).get(name)
+        if declared:
+            told = told._replace(**{k: v for k, v in declared.items() if k in Question._fields})
+        if known is not None:
+            self._agrees(known, told)
+            return known
+        (known,) = database.fresh_ids(self.connection, tables.question, 1)
+        columns = [
+            "id",
+            "name",
+            "version",
+            "scale",
+            "low",
+            "high",
+            "step",
+            "labels",
+            "wording",
+            "direction",
+            "source_id",
+        ]
+        labels = database.as_json(dict(told.labels))
+        row = (known, name, 1, told.scale, told.low, told.high, told.step, labels)
+        rest = (told.wording, told.direction, self.source_id)
+        database.insert(self.connection, tables.question, columns, [row + rest])
+        self._questions[name] = known
+        self.counts["questions"] += 1
+        return known
+
+    def _agrees(self, known: int, told: Question) -> None:
+        if told == Question(told.name):
+            return  # a bare mention claims nothing
+        row = self.connection.execute(select(tables.question).where(tables.question.c.id == known)).one()
+        for field in ("scale", "low", "high", "step"):
+            before, after = getattr(row, field), getattr(told, field)
+            if after is not None and before != after and (before is not None or field == "scale"):
+                raise ConflictError(
+                    f"question {told.name!r} has {field} {before} in this study, but {after} here",
+                    where=told.at,
+                    remedy="Give the question another name, or declare it in study.toml.",
+                )
+
+    # -- prompts ----------------------------------------------------------------------------------------
+
+    def prompts(self, records: Sequence[Prompt]) -> None:
+        """Make prompts with their tags and links."""
+        first: dict[PromptKey, Prompt] = {}
+        for record in records:
+            _no_nul(record.text, record.at)
+            if not record.text.strip():
+                raise DataError(
+                    "the prompt is empty", where=record.at, remedy="Give it a text, or leave the row out."
+                )
+            same = first.setdefault(record.key, record)
+            _same_text(record, same.text)
+        found = self._find_prompts(first)
+        fresh = [record for key, record in first.items() if key not in found]
+        owners = {}
+        for key, (known, text, owner) in found.items():
+            _same_text(first[key], text)
+            owners[known] = owner
+            self._prompts[key] = known
+        ids = database.fresh_ids(self.connection, tables.prompt, len(fresh))
+        columns = ["id", "suite", "ref", "text", "text_sha", "expects", "source_id"]
+        rows = [
+            (i, p.key.suite, p.key.ref, p.text, text_sha(p.text), database.as_json(p.expects), self.source_id)
+            for i, p in zip(ids, fresh, strict=True)
+        ]
+        database.insert(self.connection, tables.prompt, columns, rows)
+        self._prompts.update({p.key: i for i, p in zip(ids, fresh, strict=True)})
+        self.counts["prompts"] += len(fresh)
+        self._mention("prompt", list(owners), owners)
+        self._tags(records)
+        self._links(records)
+
+    def _find_prompts(self, keys: Iterable[PromptKey]) -> dict[PromptKey, tuple[int, str, int | None]]:
+        database.matching(self.connection, [("suite", "TEXT"), ("ref", "TEXT")], list(keys))
+        rows = self.connection.exec_driver_sql(
+            "SELECT p.suite, p.ref, p.id, p.text, p.source_id FROM wanted w "
+            "JOIN prompt p ON p.suite = w.suite AND p.ref = w.ref"
+        )
+        return {PromptKey(suite, ref): (int(key), text, owner) for suite, ref, key, text, owner in rows}
+
+    def _tags(self, records: Sequence[Prompt]) -> None:
+        wanted: dict[tuple[int, str], tuple[str, str]] = {}
+        for record in records:
+            for name, value in record.tags.items():
+                key = (self._prompts[record.key], name)
+                earlier = wanted.setdefault(key, (str(value), record.at))
+                if earlier[0] != str(value):
+                    raise ConflictError(f"tag {name} is both {earlier[0]!r} and {value!r}", where=record.at)
+        if not wanted:
+            return
+        database.matching(self.connection, [("prompt_id", "BIGINT"), ("name", "TEXT")], list(wanted))
+        rows = self.connection.exec_driver_sql(
+            "SELECT t.prompt_id, t.name, t.value FROM wanted w "
+            "JOIN prompt_tag t ON t.prompt_id = w.prompt_id AND t.name = w.name"
+        )
+        for prompt, name, value in rows:
+            told, at = wanted.pop((int(prompt), name))
+            if told != value:
+                raise ConflictError(
+                    f"tag {name} of this prompt is {value!r} in the study, {told!r} here", where=at
+                )
+        columns = ["prompt_id", "name", "value", "source_id"]
+        fresh = [(prompt, name, value, self.source_id) for (prompt, name), (value, _) in wanted.items()]
+        database.insert(self.connection, tables.prompt_tag, columns, fresh)
+
+    def _links(self, records: Sequence[Prompt]) -> None:
+        told = [(record, kind, to) for record in records for kind, to in record.links]
+        if not told:
+            return
+        self.find_prompts((to, record.at) for record, _, to in told)
+        rows = {
+            (self._prompts[record.key], kind, self._prompts[to], self.source_id) for record, kind, to in told
+        }
+        columns = ["prompt_id", "kind", "to_prompt_id", "source_id"]
+        database.upsert(self.connection, tables.prompt_link, columns, sorted(rows), replace=False)
+        self.counts["links"] += len(rows)
+
+    def find_prompts(self, told: Iterable[tuple[PromptKey | PromptText, str]]) -> None:
+        """Make sure these prompts are known to `prompt_id`; one that does not exist is an error."""
+        keys: dict[PromptKey, str] = {}
+        texts: dict[PromptText, str] = {}
+        for prompt, at in told:
+            if isinstance(prompt, PromptText):
+                texts.setdefault(prompt, at)
+            elif prompt not in self._prompts:
+                keys.setdefault(prompt, at)
+        if keys:
+            found = self._find_prompts(keys)
+            for key, at in keys.items():
+                if key not in found:
+                    raise DataError(
+                        f"there is no prompt {key.ref!r} in suite {key.suite!r}",
+                        where=at,
+                        remedy="Import the prompts or answers first, or name the suite with --option suite=NAME.",
+                    )
+            self._prompts.update({key: row[0] for key, row in found.items()})
+        self._by_text = self._find_texts(texts) if texts else {}
+
+    def _find_texts(self, texts: dict[PromptText, str]) -> dict[PromptText, int]:
+        shas = {text_sha(each.text) for each in texts}
+        database.matching(self.connection, [("text_sha", "BIGINT")], [(sha,) for sha in shas])
+        rows = self.connection.exec_driver_sql(
+            "SELECT p.id, p.suite, p.text FROM wanted w JOIN prompt p ON p.text_sha = w.text_sha"
+        ).fetchall()
+        found = {}
+        for wanted, at in texts.items():
+            fits = [
+                int(key) for key, suite, text in rows if text == wanted.text and wanted.suite in (None, suite)
+            ]
+            if len(fits) != 1:
+                raise DataError(
+                    f"{len(fits) or 'no'} prompts read {_short(wanted.text)!r}",
+                    where=at,
+                    remedy="Import the prompts first." if not fits else "Name it by prompt_id instead.",
+                )
+            found[wanted] = fits[0]
+        return found
+
+    def prompt_id(self, prompt: PromptKey | PromptText | None) -> int:
+        """The id of a prompt that `find_prompts` has seen; 0 for none."""
+        if prompt is None:
+            return 0
+        return self._by_text[prompt] if isinstance(prompt, PromptText) else self._prompts[prompt]
+
+    # -- images -----------------------------------------------------------------------------------------
+
+    def images(self, records: Sequence[Image]) -> None:
+        """Make images, take in their bytes where there are any, and keep their captions."""
+        first: dict[ImageKey, Image] = {}
+        for record in records:
+            same = first.setdefault(record.key, record)
+            if record.path is not None and same.path is None:
+                first[record.key] = record
+        if not first:
+            return
+        facts = self._take_in([record for record in first.values() if record.path is not None])
+        found = self._find_images(first)
+        fresh, changed, owners = [], [], {}
+        for key, record in first.items():
+            sha, width, height, defect = facts.get(key, (None, None, None, None))
+            if key not in found:
+                fresh.append((key, sha, width, height, defect))
+                continue
+            known, before, owner = found[key]
+            owners[known] = owner
+            if sha is not None and before is not None and sha != before:
+                raise ConflictError(
+                    f"image {key.name!r} of collection {key.collection!r} is another picture in this study",
+                    where=record.at or record.path or "",
+                    remedy="Import into a collection of its own: --option collection=NAME.",
+                )
+            if sha is not None and before is None:
+                changed.append((sha, width, height, defect, self.source_id, known))
+        self._insert_images(fresh)
+        self._images.update({key: known for key, (known, _, _) in found.items()})
+        if changed:
+            image = tables.image
+            for sha, width, height, defect, source, known in changed:
+                self.connection.execute(
+                    image.update()
+                    .where(image.c.id == known)
+                    .values(sha256=sha, width=width, height=height, defect=defect, bytes_source_id=source)
+                )
+        self._mention("image", list(owners), owners)
+        self._captions(records)
+
+    def _insert_images(self, fresh: Sequence[tuple[Any, ...]]) -> None:
+        ids = database.fresh_ids(self.connection, tables.image, len(fresh))
+        columns = ["id", "collection_id", "name", "sha256", "width", "height", "defect", "source_id"]
+        rows = [
+            (i, self.collection(key.collection), key.name, sha, width, height, defect, self.source_id)
+            for i, (key, sha, width, height, defect) in zip(ids, fresh, strict=True)
+        ]
+        database.insert(self.connection, tables.image, columns, rows)
+        self._images.update({row[0]: i for i, row in zip(ids, fresh, strict=True)})
+        self.counts["images"] += len(fresh)
+
+    def _take_in(
+        self, records: Sequence[Image]
+    ) -> dict[ImageKey, tuple[str, int | None, int | None, str | None]]:
+        if not records:
+            return {}
+        with ThreadPoolExecutor(4) as pool:
+            taken = pool.map(self._take_one, records)
+            return {record.key: facts for record, facts in zip(records, taken, strict=True)}
+
+    def _take_one(self, record: Image) -> tuple[str, int | None, int | None, str | None]:
+        assert record.path is not None
+        where = record.at or record.path
+        try:
+            data = Path(record.path).read_bytes()
+        except OSError as error:
+            raise DataError(f"cannot read {record.path} ({error.strerror})", where=where) from None
+        width = height = defect = None
+        try:
+            width, height = image_size(data, where)
+            if data[:4] == b"\x89PNG" and b"IEND" not in data[-16:]:
+                raise DataError("the PNG file is cut short", where=where, remedy=_BROKEN)
+        except DataError as error:
+            if not self.keep_broken:
+                raise
+            defect = error.what
+        return self.study.images.put(data), width, height, defect
+
+    def _find_images(self, keys: Iterable[ImageKey]) -> dict[ImageKey, tuple[int, str | None, int | None]]:
+        homes = {
+            self._collections[key.collection]: key.collection
+            for key in keys
+            if key.collection in self._collections
+        }
+        by_name = {name: home for home, name in homes.items()}
+        wanted = [(by_name[key.collection], key.name) for key in keys if key.collection in by_name]
+        database.matching(self.connection, [("collection_id", "BIGINT"), ("name", "TEXT")], wanted)
+        rows = self.connection.exec_driver_sql(
+            "SELECT i.collection_id, i.name, i.id, i.sha256, i.source_id FROM wanted w "
+            "JOIN image i ON i.collection_id = w.collection_id AND i.name = w.name"
+        )
+        return {
+            ImageKey(homes[int(home)], name): (int(key), sha, owner) for home, name, key, sha, owner in rows
+        }
+
+    def find_images(self, told: Iterable[tuple[ImageKey, str]]) -> None:
+        """Make sure these images are known to `image_id`; an unknown one is made, known by name only."""
+        unknown = {key: at for key, at in told if key not in self._images}
+        if not unknown:
+            return
+        for key, at in unknown.items():
+            _no_nul(key.name, at)
+        found = self._find_images(unknown)
+        self._images.update({key: row[0] for key, row in found.items()})
+        self._insert_images([(key, None, None, None, None) for key in unknown if key not in found])
+
+    def image_id(self, key: ImageKey | None) -> int:
+        """The id of an image that `find_images` has seen; 0 for none."""
+        return 0 if key is None else self._images[key]
+
+    def _captions(self, records: Sequence[Image]) -> None:
+        told: dict[int, list[str]] = {}
+        for record in records:
+            if record.captions:
+                seen = told.setdefault(self._images[record.key], [])
+                seen += [text for text in record.captions if text not in seen]
+        if not told:
+            return
+        database.matching(self.connection, [("image_id", "BIGINT")], [(key,) for key in told])
+        known: dict[int, list[str]] = {}
+        rows = self.connection.exec_driver_sql(
+            "SELECT c.image_id, c.text FROM wanted w JOIN caption c ON c.image_id = w.image_id ORDER BY c.image_id, c.n"
+        )
+        for key, text in rows:
+            known.setdefault(int(key), []).append(text)
+        fresh = []
+        for key, captions in told.items():
+            before = known.get(key, [])
+            new = [text for text in captions if text not in before]
+            fresh += [(key, len(before) + n, text, self.source_id) for n, text in enumerate(new)]
+        database.insert(self.connection, tables.caption, ["image_id", "n", "text", "source_id"], fresh)
+        self.counts["captions"] += len(fresh)
+
+    # -- annotators -------------------------------------------------------------------------------------
+
+    def find_annotators(self, keys: Iterable[AnnotatorKey]) -> None:
+        """Make sure these annotators are known to `annotator_id`."""
+        unknown = {key for key in keys if key not in self._annotators}
+        if not unknown:
+            return
+        database.matching(self.connection, [("panel", "TEXT"), ("name", "TEXT")], sorted(unknown))
+        rows = self.connection.exec_driver_sql(
+            "SELECT a.panel, a.name, a.id FROM wanted w JOIN annotator a ON a.panel = w.panel AND a.name = w.name"
+        )
+        found = {AnnotatorKey(panel, name): int(key) for panel, name, key in rows}
+        fresh = sorted(unknown - found.keys())
+        ids = database.fresh_ids(self.connection, tables.annotator, len(fresh))
+        columns = ["id", "panel", "name", "role", "source_id"]
+        made = [
+            (i, key.panel, key.name, "annotator", self.source_id) for i, key in zip(ids, fresh, strict=True)
+        ]
+        database.insert(self.connection, tables.annotator, columns, made)
+        self._annotators.update({**found, **dict(zip(fresh, ids, strict=True))})
+        self.counts["annotators"] += len(fresh)
+
+    def annotator_id(self, key: AnnotatorKey | None) -> int | None:
+        """The id of an annotator that `find_annotators` has seen; None for anonymous votes."""
+        return None if key is None else self._annotators[key]
+
+    # -- shared -----------------------------------------------------------------------------------------
+
+    def _mention(self, kind: str, ids: Sequence[int], owners: dict[int, int | None]) -> None:
+        rows = [(kind, key, self.source_id) for key in ids if owners[key] != self.source_id]
+        database.upsert(
+            self.connection, tables.mention, ["kind", "entity_id", "source_id"], rows, replace=False
+        )
+
+    def forget_many(self) -> None:
+        """Between batches: let go of remembered keys once there are too many."""
+        for cache in (self._prompts, self._images, self._annotators):
+            if len(cache) > REMEMBERED:
+                cache.clear()
+
+
+_BROKEN = "Repair or remove the file, or import with --keep-broken to record it as broken."
+
+
+def text_sha(text: str) -> int:
+    """64 bits of a text's sha256, signed: a small index for look-ups by wording."""
+    return int.from_bytes(
+        hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big", signed=True
+    )
+
+
+def _same_text(record: Prompt, text: str) -> None:
+    if record.text != text:
+        raise ConflictError(
+            f"prompt {record.key.ref!r} reads {_short(record.text)!r} here but {_short(text)!r} elsewhere",
+            where=record.at,
+            remedy="Correct the id, or import into a suite of its own: --option suite=NAME.",
+        )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _no_nul(text: str, at: str) -> None:
+    # PostgreSQL refuses NUL and SQLite takes it: refuse on both, with the row.
+    if "\x00" in text:
+        raise DataError("there is a NUL character in the text", where=at, remedy="Remove it.")

@@ -1,0 +1,132 @@
+"""Records into tables: in batches, all or nothing, twice the same as once, and undoable.
+
+One transaction holds a whole import. Each batch finds the keys it needs with one join a table, so memory
+is bounded by the batch and not by the study. What is there already and equal is left alone; what
+contradicts it is an error that names the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from sightline.errors import DataError
+from sightline.records import Answer, Image, Judgement, Prompt, Question, Record, System, Truth
+from sightline.store import database, tables
+from sightline.store.entities import Entities
+from sightline.store.facts import Facts
+from sightline.store.study import Study
+from sightline.store.undoing import undo_within
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What an import did: the source it is recorded under, and how many records of each kind came in."""
+
+    source_id: int
+    already: bool
+    counts: dict[str, int]
+
+
+def load(
+    study: Study,
+    records: Iterable[Record],
+    *,
+    importer: str,
+    path: str,
+    digest: str,
+    batch: int = 20_000,
+    keep_broken: bool = False,
+    replace: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Loaded:
+    """Write records to the study as one source; a source of the same content is not loaded again."""
+    with database.writing(study.engine) as connection:
+        known = connection.execute(
+            select(tables.source.c.id, tables.source.c.counts).where(
+                tables.source.c.importer == importer, tables.source.c.sha256 == digest
+            )
+        ).first()
+        if known is not None:
+            return Loaded(known.id, True, dict(known.counts or {}))
+        if replace:
+            earlier = connection.execute(
+                select(tables.source.c.id).where(tables.source.c.path == path)
+            ).scalars()
+            for source_id in list(earlier):
+                undo_within(connection, source_id)
+        (source_id,) = database.fresh_ids(connection, tables.source, 1)
+        columns = ["id", "importer", "path", "sha256", "at"]
+        database.insert(connection, tables.source, columns, [(source_id, importer, path, digest, now())])
+        counts = _load_all(study, connection, source_id, records, batch, keep_broken, progress)
+        connection.execute(
+            tables.source.update().where(tables.source.c.id == source_id).values(counts=counts)
+        )
+        return Loaded(source_id, False, counts)
+
+
+def _load_all(
+    study: Study,
+    connection: Connection,
+    source_id: int,
+    records: Iterable[Record],
+    batch: int,
+    keep_broken: bool,
+    progress: Callable[[int], None] | None,
+) -> dict[str, int]:
+    entities = Entities(study, connection, source_id, keep_broken)
+    facts = Facts(connection, source_id, entities)
+    done = 0
+    for chunk in _chunks(records, batch):
+        entities.forget_many()
+        by_kind: dict[type, list[Any]] = {}
+        for record in chunk:
+            by_kind.setdefault(type(record), []).append(record)
+        entities.questions(by_kind.get(Question, []))
+        entities.systems(by_kind.get(System, []))
+        entities.prompts(by_kind.get(Prompt, []))
+        entities.images(by_kind.get(Image, []))
+        facts.answers(by_kind.get(Answer, []))
+        facts.judgements(by_kind.get(Judgement, []))
+        facts.truths(by_kind.get(Truth, []))
+        done += len(chunk)
+        if progress is not None:
+            progress(done)
+    if not done:
+        raise DataError("there is nothing in it to import", remedy="See the formats: sightline list importer")
+    counts = {**entities.counts, **facts.counts}
+    return {kind: n for kind, n in counts.items() if n}
+
+
+def _chunks(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
+    stream = iter(records)
+    while chunk := list(islice(stream, size)):
+        yield chunk
+
+
+def undo(study: Study, source_id: int) -> dict[str, int]:
+    """Take an import back: its facts go, and so does every prompt, image and system only it told of."""
+    with database.writing(study.engine) as connection:
+        return undo_within(connection, source_id)
+
+
+def sources(study: Study) -> list[dict[str, Any]]:
+    """Every import that is in the study, oldest first."""
+    with database.reading(study.engine) as connection:
+        rows = connection.execute(select(tables.source).order_by(tables.source.c.id)).mappings()
+        return [dict(row) for row in rows]
+
+
+def last_judgement(connection: Connection) -> int:
+    """The newest judgement's id: what a settlement has seen up to."""
+    return int(connection.execute(select(func.coalesce(func.max(tables.judgement.c.id), 0))).scalar_one())
+
+
+def now() -> str:
+    """The time as stored: UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,74 @@
+"""Keeping what consensus rules settle, what predictors foretell, and whom screening leaves out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import select
+
+from sightline.store import database, tables
+from sightline.store.loading import last_judgement, now
+from sightline.store.study import Study
+
+TruthRow = tuple[int, float | None, float | None, float | None, int | None, str | None]
+PredictionRow = tuple[int, int, int | None, float | None, float | None, float | None, str | None]
+
+
+def settle(study: Study, question_id: int, rule: str, screening: str, rows: Sequence[TruthRow]) -> int:
+    """Keep a settlement of (subject, value, low, high, n, reason); the same votes and rule settle once."""
+    with database.writing(study.engine) as connection:
+        up_to = last_judgement(connection)
+        identity = _identity("settled", question_id, rule, screening, up_to, list(rows))
+        table = tables.settlement
+        known = connection.execute(select(table.c.id).where(table.c.identity == identity)).scalar()
+        if known is not None:
+            return int(known)
+        (key,) = database.fresh_ids(connection, table, 1)
+        columns = ["id", "question_id", "rule", "screening", "up_to", "identity", "at"]
+        database.insert(
+            connection, table, columns, [(key, question_id, rule, screening, up_to, identity, now())]
+        )
+        columns = ["settlement_id", "subject_id", "value", "low", "high", "n", "reason"]
+        database.insert(connection, tables.truth, columns, [(key, *row) for row in rows])
+        return int(key)
+
+
+def keep_predictions(
+    study: Study,
+    spec: str,
+    settlement_id: int,
+    split: str,
+    train_sha: str,
+    seed: int,
+    rows: Sequence[PredictionRow],
+) -> int:
+    """Keep predictions of (prompt, system, fold, value, low, high, reason) under the fit that made them."""
+    identity = _identity("fit", spec, settlement_id, split, train_sha, seed)
+    with database.writing(study.engine) as connection:
+        known = connection.execute(select(tables.fit.c.id).where(tables.fit.c.identity == identity)).scalar()
+        if known is None:
+            (known,) = database.fresh_ids(connection, tables.fit, 1)
+            columns = ["id", "spec", "settlement_id", "split", "train_sha", "seed", "identity"]
+            row = (known, spec, settlement_id, split, train_sha, seed, identity)
+            database.insert(connection, tables.fit, columns, [row])
+        columns = ["fit_id", "prompt_id", "system_id", "fold", "value", "low", "high", "reason"]
+        database.upsert(connection, tables.prediction, columns, [(known, *row) for row in rows], replace=True)
+        return int(known)
+
+
+def note_events(study: Study, actor: str, what: str, told: Iterable[Mapping[str, Any]]) -> None:
+    """Append to the study's log; it is never changed."""
+    with database.writing(study.engine) as connection:
+        rows = list(told)
+        ids = database.fresh_ids(connection, tables.event, len(rows))
+        at = now()
+        made = [
+            (key, at, actor, what, database.as_json(dict(row))) for key, row in zip(ids, rows, strict=True)
+        ]
+        database.insert(connection, tables.event, ["id", "at", "actor", "what", "json"], made)
+
+
+def _identity(*parts: Any) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()

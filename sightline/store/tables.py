@@ -1,0 +1,403 @@
+"""The tables of a study, the same on SQLite and PostgreSQL.
+
+Keys are integers (text keys cost five times the space); 0 stands for "not part of it" in subjects and
+scores, so that a key is never null. Numbers are finite: SQLite would turn NaN into NULL and PostgreSQL
+keep it, so a CHECK refuses it on both.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+VERSION = 1
+"""The schema version this program writes; `migrations/` leads older studies here."""
+
+metadata = MetaData()
+# SQLite autoincrements only a column declared INTEGER.
+Key = BigInteger().with_variant(Integer, "sqlite")
+BIGGEST = "1.7e308"
+
+
+def _finite(column: str) -> CheckConstraint:
+    return CheckConstraint(f"{column} BETWEEN -{BIGGEST} AND {BIGGEST}", name=f"{column}_finite")
+
+
+def _id() -> Column[int]:
+    return Column("id", Key, primary_key=True, autoincrement=True)
+
+
+def _source() -> Column[int | None]:
+    return Column("source_id", Key, ForeignKey("source.id"), nullable=True, index=True)
+
+
+def _ref(name: str, target: str, **more: object) -> Column[int]:
+    return Column(name, Key, ForeignKey(f"{target}.id"), **more)  # type: ignore[arg-type]
+
+
+setting = Table(
+    "setting", metadata, Column("name", String(64), primary_key=True), Column("value", Text, nullable=False)
+)
+
+source = Table(
+    "source",
+    metadata,
+    _id(),
+    Column("importer", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("sha256", String(64), nullable=False),
+    Column("at", String(32), nullable=False),
+    Column("counts", JSON),
+    UniqueConstraint("importer", "sha256"),
+)
+
+mention = Table(
+    "mention",
+    metadata,
+    Column("kind", String(16), primary_key=True),
+    Column("entity_id", Key, primary_key=True, autoincrement=False),
+    _ref("source_id", "source", primary_key=True, index=True),
+    sqlite_with_rowid=False,
+)
+"""Sources that told of a prompt, image or system that another source had brought already: undoing the
+first must leave it to the second."""
+
+prompt = Table(
+    "prompt",
+    metadata,
+    _id(),
+    Column("suite", Text, nullable=False),
+    Column("ref", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("text_sha", BigInteger, nullable=False, index=True),
+    Column("expects", JSON(none_as_null=True)),
+    _source(),
+    UniqueConstraint("suite", "ref"),
+)
+
+prompt_tag = Table(
+    "prompt_tag",
+    metadata,
+    _ref("prompt_id", "prompt", primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    _source(),
+    Index("prompt_tag_by_value", "name", "value", "prompt_id"),
+    sqlite_with_rowid=False,
+)
+
+prompt_link = Table(
+    "prompt_link",
+    metadata,
+    _ref("prompt_id", "prompt", primary_key=True),
+    Column("kind", String(32), primary_key=True),
+    _ref("to_prompt_id", "prompt", primary_key=True, index=True),
+    _source(),
+    sqlite_with_rowid=False,
+)
+
+collection = Table(
+    "collection", metadata, _id(), Column("name", Text, nullable=False, unique=True), _source()
+)
+
+image = Table(
+    "image",
+    metadata,
+    _id(),
+    _ref("collection_id", "collection", nullable=False),
+    Column("name", Text, nullable=False),
+    Column("sha256", String(64), index=True),
+    Column("width", Integer),
+    Column("height", Integer),
+    Column("defect", Text),
+    _source(),
+    Column("bytes_source_id", Key, ForeignKey("source.id"), nullable=True),
+    UniqueConstraint("collection_id", "name"),
+)
+
+caption = Table(
+    "caption",
+    metadata,
+    _ref("image_id", "image", primary_key=True),
+    Column("n", SmallInteger, primary_key=True, autoincrement=False),
+    Column("text", Text, nullable=False),
+    _source(),
+    sqlite_with_rowid=False,
+)
+
+system = Table(
+    "system",
+    metadata,
+    _id(),
+    Column("name", Text, nullable=False, unique=True),
+    Column("kind", String(16), nullable=False),
+    _ref("collection_id", "collection", nullable=True),
+    _source(),
+    CheckConstraint("kind IN ('generator', 'retriever')", name="kind_known"),
+)
+
+settings = Table(
+    "settings",
+    metadata,
+    _id(),
+    Column("sha256", String(64), nullable=False, unique=True),
+    Column("json", JSON, nullable=False),
+)
+
+answer = Table(
+    "answer",
+    metadata,
+    _ref("system_id", "system", primary_key=True),
+    _ref("prompt_id", "prompt", primary_key=True, index=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    _ref("image_id", "image", nullable=True, index=True),
+    Column("score", Double),
+    Column("seed", BigInteger),
+    _ref("settings_id", "settings", nullable=True),
+    Column("failure", Text),
+    _source(),
+    CheckConstraint("(image_id IS NULL) = (failure IS NOT NULL)", name="image_or_failure"),
+    _finite("score"),
+    sqlite_with_rowid=False,
+)
+
+question = Table(
+    "question",
+    metadata,
+    _id(),
+    Column("name", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("scale", String(16), nullable=False),
+    Column("low", Double),
+    Column("high", Double),
+    Column("step", Double),
+    Column("labels", JSON),
+    Column("wording", Text, nullable=False),
+    Column("direction", String(8), nullable=False),
+    _source(),
+    UniqueConstraint("name", "version"),
+)
+
+subject = Table(
+    "subject",
+    metadata,
+    _id(),
+    Column("prompt_id", Key, nullable=False),
+    Column("system_id", Key, nullable=False),
+    Column("image_id", Key, nullable=False),
+    Column("image_b", Key, nullable=False),
+    Column("image_c", Key, nullable=False),
+    UniqueConstraint("prompt_id", "system_id", "image_id", "image_b", "image_c"),
+    Index("subject_by_image", "image_id"),
+)
+
+annotator = Table(
+    "annotator",
+    metadata,
+    _id(),
+    Column("panel", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("role", String(16), nullable=False),
+    _source(),
+    UniqueConstraint("panel", "name"),
+)
+
+token = Table(
+    "token",
+    metadata,
+    Column("hash", String(64), primary_key=True),
+    _ref("annotator_id", "annotator", nullable=False),
+    Column("expires", String(32), nullable=False),
+    Column("revoked", String(32)),
+)
+
+page = Table(
+    "page",
+    metadata,
+    _id(),
+    _ref("annotator_id", "annotator", nullable=False),
+    Column("session", Integer, nullable=False),
+    Column("ordinal", Integer, nullable=False),
+    Column("mode", Text, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("state", String(16), nullable=False),
+    UniqueConstraint("annotator_id", "session", "ordinal"),
+)
+
+control = Table(
+    "control",
+    metadata,
+    _id(),
+    _ref("subject_id", "subject", nullable=False),
+    _ref("question_id", "question", nullable=False),
+    Column("expected", Double, nullable=False),
+    Column("tolerance", Double, nullable=False),
+    UniqueConstraint("subject_id", "question_id"),
+)
+
+page_slot = Table(
+    "page_slot",
+    metadata,
+    _ref("page_id", "page", primary_key=True),
+    Column("slot", SmallInteger, primary_key=True, autoincrement=False),
+    _ref("subject_id", "subject", nullable=False),
+    _ref("control_id", "control", nullable=True),
+    sqlite_with_rowid=False,
+)
+
+judgement = Table(
+    "judgement",
+    metadata,
+    _id(),
+    Column("key", String(32), nullable=False, unique=True),
+    _ref("question_id", "question", nullable=False),
+    _ref("subject_id", "subject", nullable=False),
+    _ref("annotator_id", "annotator", nullable=True, index=True),
+    _ref("page_id", "page", nullable=True),
+    Column("slot", SmallInteger),
+    Column("occasion", Integer, nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("value", Double),
+    Column("skipped", Text),
+    Column("n", Integer, nullable=False),
+    Column("session", Text, nullable=False),
+    Column("control", SmallInteger, nullable=False),
+    Column("took_ms", Integer),
+    Column("at", String(40)),
+    _source(),
+    UniqueConstraint("annotator_id", "question_id", "subject_id", "occasion", "revision"),
+    Index("judgement_by_subject", "question_id", "subject_id"),
+    CheckConstraint("(value IS NULL) = (skipped IS NOT NULL)", name="value_or_skipped"),
+    CheckConstraint("n = 1 OR annotator_id IS NULL", name="counted_votes_are_anonymous"),
+    CheckConstraint("n >= 1", name="n_positive"),
+    _finite("value"),
+)
+
+event = Table(
+    "event",
+    metadata,
+    _id(),
+    Column("at", String(32), nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("what", String(32), nullable=False),
+    Column("json", JSON),
+)
+
+settlement = Table(
+    "settlement",
+    metadata,
+    _id(),
+    _ref("question_id", "question", nullable=False, index=True),
+    Column("rule", Text, nullable=False),
+    Column("screening", Text, nullable=False),
+    Column("up_to", Key, nullable=False),
+    Column("identity", String(64), nullable=False, unique=True),
+    Column("at", String(32), nullable=False),
+    _source(),
+)
+
+truth = Table(
+    "truth",
+    metadata,
+    _ref("settlement_id", "settlement", primary_key=True),
+    _ref("subject_id", "subject", primary_key=True, index=True),
+    Column("value", Double),
+    Column("low", Double),
+    Column("high", Double),
+    Column("n", Integer),
+    Column("reason", Text),
+    _source(),
+    _finite("value"),
+    CheckConstraint("(value IS NULL) = (reason IS NOT NULL)", name="value_or_reason"),
+    sqlite_with_rowid=False,
+)
+
+measure = Table(
+    "measure",
+    metadata,
+    _id(),
+    Column("kind", String(16), nullable=False),
+    Column("spec", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("direction", String(8), nullable=False),
+    Column("identity", String(64), nullable=False, unique=True),
+)
+
+score = Table(
+    "score",
+    metadata,
+    _ref("measure_id", "measure", primary_key=True),
+    Column("prompt_id", Key, primary_key=True, autoincrement=False),
+    Column("system_id", Key, primary_key=True, autoincrement=False),
+    Column("image_id", Key, primary_key=True, autoincrement=False),
+    Column("inputs", BigInteger, nullable=False),
+    Column("value", Double),
+    Column("reason", Text),
+    Index("score_by_inputs", "measure_id", "inputs"),
+    _finite("value"),
+    CheckConstraint("(value IS NULL) = (reason IS NOT NULL)", name="value_or_reason"),
+    sqlite_with_rowid=False,
+)
+
+evidence = Table(
+    "evidence",
+    metadata,
+    _ref("measure_id", "measure", primary_key=True),
+    Column("prompt_id", Key, primary_key=True, autoincrement=False),
+    Column("system_id", Key, primary_key=True, autoincrement=False),
+    Column("image_id", Key, primary_key=True, autoincrement=False),
+    Column("json", JSON, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+fit = Table(
+    "fit",
+    metadata,
+    _id(),
+    Column("spec", Text, nullable=False),
+    _ref("settlement_id", "settlement", nullable=False),
+    Column("split", Text, nullable=False),
+    Column("train_sha", String(64), nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("state", Text),
+    Column("identity", String(64), nullable=False, unique=True),
+)
+
+prediction = Table(
+    "prediction",
+    metadata,
+    _ref("fit_id", "fit", primary_key=True),
+    Column("prompt_id", Key, primary_key=True, autoincrement=False),
+    Column("system_id", Key, primary_key=True, autoincrement=False),
+    Column("fold", Integer),
+    Column("value", Double),
+    Column("low", Double),
+    Column("high", Double),
+    Column("reason", Text),
+    _finite("value"),
+    sqlite_with_rowid=False,
+)
+
+vector = Table(
+    "vector",
+    metadata,
+    Column("encoder", String(64), primary_key=True),
+    Column("content", String(64), primary_key=True),
+    Column("shard", Integer, nullable=False),
+    Column("row", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)

@@ -1,0 +1,89 @@
+"""Vectors of images and texts, kept once per encoder and content, memory-mapped.
+
+A shard is a plain .npy file: written whole under a temporary name, renamed, and only then entered in the
+table. A process killed in between leaves a file nobody refers to, never a row without its numbers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Engine, func, select, text
+
+from sightline.errors import DataError
+from sightline.store import database, tables
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Vectors:
+    """The vectors of a study, below a local folder."""
+
+    def __init__(self, engine: Engine, folder: Path) -> None:
+        self.engine = engine
+        self.folder = folder
+
+    def put(self, encoder: str, contents: Sequence[str], matrix: np.ndarray) -> None:
+        """Keep one row a content; contents that are there already are left as they are."""
+        import numpy as np
+
+        if len(contents) != len(matrix):
+            raise ValueError(f"{len(contents)} contents but {len(matrix)} vectors")
+        fresh = [i for i, at in enumerate(self._where(encoder, contents)) if at is None]
+        first = {contents[i]: i for i in reversed(fresh)}
+        if not first:
+            return
+        rows = sorted(first.values())
+        kept = np.ascontiguousarray(matrix[rows], dtype=np.float32)
+        if not np.isfinite(kept).all():
+            raise DataError("an encoder gave a vector that is not finite", where=encoder[:12])
+        home = self.folder / encoder
+        home.mkdir(parents=True, exist_ok=True)
+        with database.writing(self.engine) as connection:
+            vector = tables.vector
+            newest = connection.execute(
+                select(func.max(vector.c.shard)).where(vector.c.encoder == encoder)
+            ).scalar()
+            shard = 0 if newest is None else int(newest) + 1
+            part = home / f".part-{os.getpid()}.npy"
+            np.save(part, kept)
+            os.replace(part, home / f"{shard:06d}.npy")
+            entries = [(encoder, contents[i], shard, place) for place, i in enumerate(rows)]
+            database.upsert(
+                connection, vector, ["encoder", "content", "shard", "row"], entries, replace=False
+            )
+
+    def get(self, encoder: str, contents: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Rows for these contents, and which of them are known; unknown rows are zero."""
+        import numpy as np
+
+        places = self._where(encoder, contents)
+        known = np.array([place is not None for place in places], dtype=bool)
+        shards: dict[int, np.ndarray] = {}
+        dimensions = 0
+        for place in places:
+            if place is not None and place[0] not in shards:
+                shards[place[0]] = np.load(self.folder / encoder / f"{place[0]:06d}.npy", mmap_mode="r")
+                dimensions = shards[place[0]].shape[1]
+        out = np.zeros((len(contents), dimensions), dtype=np.float32)
+        for i, place in enumerate(places):
+            if place is not None:
+                out[i] = shards[place[0]][place[1]]
+        return out, known
+
+    def _where(self, encoder: str, contents: Sequence[str]) -> list[tuple[int, int] | None]:
+        with database.reading(self.engine) as connection:
+            database.matching(connection, [("content", "TEXT")], [(c,) for c in set(contents)])
+            found = connection.execute(
+                text(
+                    "SELECT v.content, v.shard, v.row FROM wanted w "
+                    "JOIN vector v ON v.encoder = :encoder AND v.content = w.content"
+                ),
+                {"encoder": encoder},
+            )
+            at = {content: (int(shard), int(row)) for content, shard, row in found}
+        return [at.get(content) for content in contents]

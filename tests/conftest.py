@@ -1,0 +1,166 @@
+"""What tests share: published data, a real PostgreSQL, a browser, and an honest account of what was skipped.
+
+SIGHTLINE_REQUIRE=all (set by .ci/run) turns every skip into a failure, unless its reason begins with
+"not needed here: ".
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import uuid
+import warnings
+from collections import Counter
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+HERE = Path(__file__).resolve().parent
+MAY_SKIP = "not needed here: "
+REQUIRE_ALL = os.environ.get("SIGHTLINE_REQUIRE", "") == "all"
+_required: Counter[str] = Counter()
+
+settings.register_profile("here", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    longrepr = report.longrepr
+    text = longrepr[2] if isinstance(longrepr, tuple) else str(longrepr)
+    return text.removeprefix("Skipped: ")
+
+
+def _fail_if_required(report: Any) -> None:
+    if not (REQUIRE_ALL and report.skipped) or hasattr(report, "wasxfail"):
+        return
+    reason = _reason(report)
+    if not reason.startswith(MAY_SKIP):
+        _required[reason] += 1
+        report.outcome = "failed"
+        report.longrepr = f"SIGHTLINE_REQUIRE=all, but this was skipped: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _fail_if_required(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _fail_if_required(report)
+    return report
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    skipped = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", []))
+    terminalreporter.write_sep("=", "what was skipped, and why")
+    if not skipped and not _required:
+        terminalreporter.write_line("Nothing: every test that was asked for ran.")
+    for reason, times in skipped.most_common():
+        terminalreporter.write_line(f"{times:4} x {reason}")
+    for reason, times in _required.most_common():
+        terminalreporter.write_line(f"{times:4} x FAILED, since all is required: {reason}")
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of published data sets."""
+    named = os.environ.get("SIGHTLINE_DATA")
+    folder = Path(named) if named else HERE.parent.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"the published data is not at {folder}; SIGHTLINE_DATA=FOLDER names another place")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a Chromium."""
+    for name in (os.environ.get("SIGHTLINE_CHROMIUM"), "chromium", "chromium-browser", "google-chrome"):
+        found = shutil.which(name) if name else None
+        if found:
+            return found
+    pytest.skip("no Chromium on the PATH (Debian: apt-get install chromium); SIGHTLINE_CHROMIUM names one")
+
+
+# The server is not our child (pg_ctl detaches it), so that killing the test run would leave it behind. This
+# guard reads from a pipe that ends when the run ends, however it ends; then it stops the server and removes
+# its files.
+_GUARD = """
+import os, shutil, signal, sys, time
+folder, pid = sys.argv[1], int(sys.argv[2])
+sys.stdin.read()
+def running():
+    try:
+        with open(f"{folder}/server/postmaster.pid") as lines:
+            return int(lines.readline()) == pid
+    except FileNotFoundError:
+        return False
+for how in (signal.SIGINT, signal.SIGQUIT):
+    if running():
+        os.kill(pid, how)
+    for _ in range(50):
+        if not running():
+            break
+        time.sleep(0.1)
+shutil.rmtree(folder, ignore_errors=True)
+"""
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a real PostgreSQL server that lives as long as the test run."""
+    try:
+        with warnings.catch_warnings():
+            # On import pgserver warns where no folder for its lock is set, and then takes its own.
+            warnings.simplefilter("ignore")
+            import pgserver
+    except ImportError:
+        pytest.skip("no PostgreSQL server: pgserver has no wheel for this Python or is not installed")
+    import psycopg
+
+    # Sockets have short paths, and under root the server runs as another user who must be able to get here:
+    # pytest's own temporary folders meet neither.
+    folder = Path(tempfile.mkdtemp(prefix="sightline-pg-"))
+    folder.chmod(0o755)
+    server = pgserver.get_server(folder / "server", cleanup_mode="stop")
+    guard = subprocess.Popen(
+        [sys.executable, "-I", "-c", _GUARD, str(folder), str(server.get_pid())],
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            # Data that is thrown away a second later need not reach the disk.
+            for setting in ("fsync", "full_page_writes", "autovacuum"):
+                connection.execute(f"ALTER SYSTEM SET {setting} = off")
+            connection.execute("SELECT pg_reload_conf()")
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+        guard.communicate()
+
+
+@pytest.fixture
+def postgres_url(postgres: str) -> Iterator[str]:
+    """The address of a fresh, empty database, for SQLAlchemy with psycopg; dropped after the test."""
+    import psycopg
+
+    name = f"t_{uuid.uuid4().hex}"
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        try:
+            address = postgres.replace("/postgres?", f"/{name}?", 1)
+            yield address.replace("postgresql://", "postgresql+psycopg://", 1)
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from sightline.statistics.comparison import compare
+from sightline.statistics.significance import sign_flip
+
+
+def systems(seed=0, n=60):
+    """Two systems of equal skill and one a good deal worse, on prompts of differing difficulty."""
+    rng = np.random.default_rng(seed)
+    difficulty = rng.normal(0, 3, n)
+    return difficulty[:, None] + np.array([1.0, 0.0, 1.0]) + rng.normal(0, 0.5, (n, 3))
+
+
+def test_means_pairs_and_ranks():
+    matrix = systems()
+    found = compare(matrix)
+    assert [standing.system for standing in found.standings][-1] == 1
+    ranks = {s.system: (s.best_rank, s.worst_rank) for s in found.standings}
+    assert ranks == {0: (1, 2), 2: (1, 2), 1: (3, 3)}
+    for pair in found.pairs:
+        differences = matrix[:, pair.first] - matrix[:, pair.second]
+        limits = stats.ttest_1samp(differences, 0).confidence_interval(0.95)
+        assert (pair.difference.low, pair.difference.high) == pytest.approx((limits.low, limits.high))
+        assert pair.difference.n == 60
+        assert pair.p == sign_flip(differences).p
+    # Holm on three p-values: the smallest times 3, then 2, then 1, never falling.
+    p = sorted(pair.p for pair in found.pairs)
+    adjusted = sorted(pair.p_adjusted for pair in found.pairs)
+    assert adjusted == pytest.approx(np.minimum(np.maximum.accumulate(np.array(p) * [3, 2, 1]), 1))
+
+
+def test_pairing_finds_what_unpaired_means_hide():
+    matrix = systems()[:, :2]
+    found = compare(matrix)
+    assert found.pairs[0].significant
+    first, second = found.standings
+    assert first.mean.low < second.mean.high, "the systems' own intervals overlap"
+
+
+def test_missing_answers():
+    matrix = systems()
+    matrix[:10, 0] = np.nan
+    matrix[5:20, 1] = np.nan
+    found = compare(matrix)
+    by_pair = {(pair.first, pair.second): pair for pair in found.pairs}
+    assert by_pair[0, 1].difference.n == 40
+    assert by_pair[0, 2].difference.n == 50
+    assert {s.system: s.mean.n for s in found.standings} == {0: 50, 1: 45, 2: 60}
+    matrix[:, 1] = np.nan
+    found = compare(matrix)
+    gone = found.standings[-1]
+    assert (gone.system, gone.mean.value, gone.best_rank, gone.worst_rank) == (1, None, 1, 3)
+    assert [pair.p_adjusted is None for pair in found.pairs] == [True, False, True]
+
+
+def test_one_system_and_wrong_shape():
+    found = compare(np.ones((4, 1)))
+    assert found.pairs == () and found.standings[0].best_rank == found.standings[0].worst_rank == 1
+    with pytest.raises(ValueError, match="prompts x systems"):
+        compare([1, 2, 3])
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.integers(2, 5), st.permutations(range(5)))
+def test_naming_order_does_not_matter(seed, width, order):
+    order = [column for column in order if column < width]
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(12, width)) + np.arange(width)
+    found, shuffled = compare(matrix), compare(matrix[:, order])
+    ranks = {s.system: (s.best_rank, s.worst_rank) for s in found.standings}
+    assert ranks == {order[s.system]: (s.best_rank, s.worst_rank) for s in shuffled.standings}
+    for standing in found.standings:
+        assert 1 <= standing.best_rank <= standing.worst_rank <= width
+
+
+def test_equal_systems_are_rarely_told_apart():
+    # Family-wise error over the three pairs of three equal systems: at most .05, by 300 trials + 3 errors.
+    alarms = sum(
+        any(pair.significant for pair in compare(np.random.default_rng(s).normal(size=(12, 3))).pairs)
+        for s in range(300)
+    )
+    assert alarms / 300 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)

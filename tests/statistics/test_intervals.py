@@ -1,0 +1,157 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from sightline.statistics import intervals
+from sightline.statistics.intervals import bootstrap, cluster_bootstrap, mean_interval, wilson
+
+columns = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30)
+
+
+def test_mean_interval_by_hand_and_scipy():
+    # 1, 2, 3, 4: mean 2.5, sd sqrt(5/3), t(.975, 3) = 3.182446; half-width 3.182446 * .645497 = 2.054260.
+    found = mean_interval([1, 2, np.nan, 3, 4])
+    assert (found.value, found.n, found.method) == (2.5, 4, "t")
+    assert found.high - 2.5 == pytest.approx(2.054260, abs=1e-6)
+    values = np.random.default_rng(0).normal(3, 2, 25)
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.9)
+    found = mean_interval(values, confidence=0.9)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
+
+
+@pytest.mark.parametrize("successes", [0, 1, 7, 19, 20])
+def test_wilson_agrees_with_scipy(successes):
+    expected = stats.binomtest(successes, 20).proportion_ci(0.95, method="wilson")
+    found = wilson(successes, 20)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert found.value == successes / 20
+
+
+def test_wilson_refuses_the_impossible():
+    assert wilson(0, 0).reason == "no trial was made"
+    with pytest.raises(ValueError, match="5 successes of 4"):
+        wilson(5, 4)
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+@pytest.mark.parametrize("statistic", [np.mean, np.median, np.std])
+def test_bootstrap_agrees_with_scipy(method, statistic):
+    values = np.random.default_rng(3).exponential(size=60)
+    found = bootstrap(values, statistic, method=method, resamples=20_000, seed=1)
+    expected = stats.bootstrap(
+        (values,), statistic, n_resamples=20_000, method=method, rng=np.random.default_rng(2), axis=-1
+    ).confidence_interval
+    width = expected.high - expected.low
+    # Two independent sets of 20,000 draws: a limit's own error is near 1 % of the width.
+    assert found.low == pytest.approx(expected.low, abs=0.06 * width)
+    assert found.high == pytest.approx(expected.high, abs=0.06 * width)
+    assert found.value == pytest.approx(statistic(values))
+
+
+def test_bca_leans_to_the_long_tail():
+    values = np.random.default_rng(0).exponential(size=40)
+    plain = bootstrap(values, resamples=5000)
+    bca = bootstrap(values, method="bca", resamples=5000)
+    assert bca.low > plain.low and bca.high > plain.high
+
+
+def test_seeds_decide_and_blocks_cover_all_rows(monkeypatch):
+    values = np.random.default_rng(0).normal(size=50)
+    assert bootstrap(values, seed=4) == bootstrap(values, seed=4)
+    assert bootstrap(values, seed=4) != bootstrap(values, seed=5)
+    monkeypatch.setattr(intervals, "BLOCK_CELLS", 700)
+    assert list(intervals.block_rows(30, 50)) == [14, 14, 2]
+    assert sum(intervals.block_rows(5, 10_000)) == 5
+    medians = intervals._leave_one_out(values, np.median)
+    assert medians == pytest.approx([np.median(np.delete(values, i)) for i in range(50)])
+    means = intervals._leave_one_out(values, np.mean)
+    assert means == pytest.approx([np.delete(values, i).mean() for i in range(50)])
+
+
+def test_too_little_to_say():
+    for interval in (mean_interval, bootstrap, lambda v: cluster_bootstrap(v, np.zeros(len(v)))):
+        assert interval([]).value is None and "no value" in interval([np.nan]).reason
+        assert interval([4.0]).value == 4 and interval([4.0]).low is None and interval([4.0]).reason
+    with pytest.raises(ValueError, match="infinite"):
+        mean_interval([1, np.inf])
+    with pytest.raises(ValueError, match="equal length"):
+        cluster_bootstrap([1, 2], [0])
+
+
+def test_cluster_bootstrap_is_wider_when_answers_of_a_prompt_agree():
+    rng = np.random.default_rng(0)
+    prompt = np.repeat(np.arange(30), 10)
+    values = rng.normal(size=30)[prompt] + 0.1 * rng.normal(size=300)
+    clustered = cluster_bootstrap(values, prompt)
+    naive = bootstrap(values)
+    assert clustered.n == 30
+    assert clustered.value == pytest.approx(naive.value)
+    assert clustered.high - clustered.low > 2.5 * (naive.high - naive.low)
+
+
+def test_cluster_bootstrap_with_a_statistic_equals_the_fast_mean():
+    rng = np.random.default_rng(0)
+    prompt = rng.integers(0, 12, 80)
+    values = rng.normal(size=80)
+    slow, fast = (cluster_bootstrap(values, prompt, each, resamples=300) for each in (np.mean, None))
+    assert (slow.value, slow.low, slow.high) == pytest.approx((fast.value, fast.low, fast.high))
+
+
+@given(columns)
+def test_intervals_hold_their_value_and_move_with_it(values):
+    column = np.array(values)
+    for interval in (mean_interval, lambda v: bootstrap(v, resamples=200)):
+        found = interval(column)
+        slack = 1e-9 * (1 + np.abs(column).max())
+        moved = interval(column + 1000)
+        assert moved.low == pytest.approx(found.low + 1000, abs=1e-6 + slack)
+        assert moved.high == pytest.approx(found.high + 1000, abs=1e-6 + slack)
+        assert column.min() - slack <= found.value <= column.max() + slack
+    found = mean_interval(column)
+    assert found.low <= found.value <= found.high
+
+
+@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_stays_within_bounds_and_is_symmetric(case):
+    successes, n = case
+    found, mirrored = wilson(successes, n), wilson(n - successes, n)
+    assert 0 <= found.low <= found.value <= found.high <= 1
+    assert found.low == pytest.approx(1 - mirrored.high, abs=1e-12)
+
+
+def coverage(interval, draw, truth, trials=400):
+    found = [interval(draw(np.random.default_rng(seed))) for seed in range(trials)]
+    return np.mean([each.low <= truth <= each.high for each in found])
+
+
+# Standard error of a share of .95 over 400 trials is .011: three of them on either side. Bootstrap intervals
+# are known to be a little short at n = 40, hence the lower floor for them.
+def test_coverage_of_the_mean_interval():
+    assert coverage(mean_interval, lambda rng: rng.normal(2, 3, 12), 2) == pytest.approx(0.95, abs=0.033)
+
+
+def test_coverage_of_the_wilson_interval():
+    found = coverage(lambda x: wilson(int(x.sum()), 50), lambda rng: rng.random(50) < 0.3, 0.3)
+    assert found == pytest.approx(0.95, abs=0.033)
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_coverage_of_the_bootstrap(method):
+    found = coverage(
+        lambda x: bootstrap(x, method=method, resamples=800), lambda rng: rng.normal(1, 1, 40), 1
+    )
+    assert 0.905 <= found <= 0.983
+
+
+def test_coverage_of_the_cluster_bootstrap():
+    prompt = np.repeat(np.arange(40), 4)
+
+    def draw(rng):
+        return rng.normal(size=40)[prompt] + rng.normal(size=160)
+
+    clustered = coverage(lambda x: cluster_bootstrap(x, prompt, resamples=800), draw, 0)
+    naive = coverage(lambda x: bootstrap(x, resamples=400), draw, 0, trials=200)
+    assert 0.905 <= clustered <= 0.983
+    assert naive < 0.88, "ignoring prompts must be seen to overstate certainty"

@@ -1,0 +1,158 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from sightline.statistics import significance
+from sightline.statistics.significance import (
+    benjamini_hochberg,
+    holm,
+    mann_whitney,
+    minimum_detectable_difference,
+    paired_bootstrap,
+    sign_flip,
+    sign_flip_columns,
+)
+
+p_values = st.lists(st.floats(0, 1), min_size=1, max_size=25)
+
+
+def test_sign_flip_by_hand():
+    # 1, 2, 3: of the 8 sums +-1+-2+-3 only 6 and -6 reach |6|: 2/8; sums >= 6: 1/8; sums <= 6: all.
+    assert sign_flip([1, 2, 3]).p == 2 / 8
+    assert sign_flip([1, 2, 3], alternative="greater").p == 1 / 8
+    assert sign_flip([1, 2, 3], alternative="less").p == 1
+    found = sign_flip([1, 2, 3, np.nan, 0])
+    assert (found.p, found.n, found.statistic, found.method) == (2 / 8, 4, 1.5, "sign-flip, exact")
+    assert sign_flip([0, 0, 0]).p == 1
+    assert sign_flip([]).p is None and sign_flip([]).reason
+    # .1 + .2 - .3 is not 0 in floating point; the pattern must still count as a tie with its mirror.
+    assert sign_flip([0.1, 0.2, -0.3]).p == 1
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_sign_flip_agrees_with_scipy(alternative):
+    differences = np.random.default_rng(0).normal(0.4, 1, 10)
+    expected = stats.permutation_test(
+        (differences,), np.sum, permutation_type="samples", n_resamples=np.inf, alternative=alternative
+    ).pvalue
+    assert sign_flip(differences, alternative=alternative).p == pytest.approx(expected, abs=1e-12)
+
+
+def test_drawn_signs_come_near_the_exact_p(monkeypatch):
+    differences = np.random.default_rng(5).normal(0.5, 1, 14)
+    exact = sign_flip(differences).p
+    monkeypatch.setattr(significance, "MOST_FOR_EXACT", 3)
+    drawn = sign_flip(differences, permutations=20_000, seed=3)
+    assert "20000 drawn" in drawn.method
+    assert drawn.p == pytest.approx(exact, abs=4 * np.sqrt(exact / 20_000) + 1 / 20_000)
+    assert drawn == sign_flip(differences, permutations=20_000, seed=3)
+    overwhelming = sign_flip(np.full(40, 1.0) + np.arange(40), permutations=99)
+    assert overwhelming.p == 1 / 100, "a drawn p is never 0"
+
+
+def test_columns_with_gaps_equal_columns_alone():
+    rng = np.random.default_rng(0)
+    table = rng.normal(0.3, 1, (25, 3))
+    table[rng.random((25, 3)) < 0.5] = np.nan
+    table[:, 2] = np.nan
+    p = sign_flip_columns(table)
+    assert p[0] == sign_flip(table[:, 0]).p
+    assert np.isnan(p[2])
+
+
+@given(st.lists(st.integers(-20, 20), min_size=1, max_size=9))
+def test_exact_sign_flip_counts_patterns(differences):
+    d = np.array(differences, dtype=float)
+    sums = np.array([np.dot(signs, d) for signs in product((1, -1), repeat=d.size)])
+    assert sign_flip(d).p == pytest.approx(np.mean(np.abs(sums) >= abs(d.sum())))
+    assert sign_flip(-d).p == sign_flip(d).p
+    assert sign_flip(d, alternative="greater").p == sign_flip(-d, alternative="less").p
+
+
+@pytest.mark.parametrize("n", [8, 30])
+def test_sign_flip_keeps_its_error_rate(n):
+    # Skewed but symmetric about 0 under the null: the difference of two exponentials.
+    p = [
+        sign_flip(rng.exponential(size=n) - rng.exponential(size=n), permutations=499, seed=i).p
+        for i, rng in ((seed, np.random.default_rng(seed)) for seed in range(1000))
+    ]
+    # 1000 trials at .05: standard error .0069; three of them. The exact test on 8 pairs cannot exceed .05.
+    assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.021)
+
+
+def test_paired_bootstrap():
+    rng = np.random.default_rng(0)
+    differences = rng.normal(0.5, 1, 60)
+    expected = stats.ttest_1samp(differences, 0).pvalue
+    assert paired_bootstrap(differences).p == pytest.approx(expected, abs=0.005)
+    assert paired_bootstrap(differences, alternative="less").p > 0.99
+    assert paired_bootstrap([2.0]).p is None
+    assert paired_bootstrap([0.0, 0.0]).p == 1
+    p = [paired_bootstrap(np.random.default_rng(i).normal(size=40), resamples=300).p for i in range(600)]
+    assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.035)
+
+
+def test_mann_whitney():
+    # 1, 2 against 3, 4: no x exceeds a y, U = 0; one of the 6 arrangements is as low.
+    found = mann_whitney([1, 2], [3, 4], alternative="less")
+    assert (found.statistic, found.n) == (0, 4)
+    assert found.p == pytest.approx(1 / 6)
+    assert mann_whitney([1, 2], [3, 4], alternative="greater").p == 1
+    x, y = np.array([1, 1, 2, 5, 0]), np.array([2, 2, 7, 5, 8, np.nan])
+    assert mann_whitney(x, y).p == pytest.approx(stats.mannwhitneyu(x, y[:-1]).pvalue)
+    assert mann_whitney([], [1]).reason == "one of the groups is empty"
+    assert mann_whitney([1, 1], [1]).reason == "all values are equal"
+
+
+def test_holm_by_hand():
+    # Sorted .01 .02 .03 .04 times 4 3 2 1 = .04 .06 .06 .04; running maximum .04 .06 .06 .06.
+    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([0.6, np.nan, 0.9]) == pytest.approx([1, np.nan, 1], nan_ok=True)
+    with pytest.raises(ValueError, match="within 0 and 1"):
+        holm([1.2])
+
+
+@given(p_values)
+def test_benjamini_hochberg_agrees_with_scipy(p):
+    assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p), abs=1e-12)
+
+
+@given(p_values, st.randoms())
+def test_adjusting_raises_bounds_and_keeps_order(p, random):
+    column = np.array(p)
+    strict, loose = holm(column), benjamini_hochberg(column)
+    assert np.all(column <= loose + 1e-15) and np.all(loose <= strict + 1e-12) and np.all(strict <= 1)
+    assert np.all(strict <= np.minimum(column * column.size, 1) + 1e-15), "never worse than Bonferroni"
+    order = list(range(column.size))
+    random.shuffle(order)
+    assert holm(column[order]) == pytest.approx(strict[order])
+    by_p = np.argsort(column)
+    assert np.all(np.diff(strict[by_p]) >= 0)
+
+
+def test_minimum_detectable_difference():
+    # With many units t is normal: (1.959964 + .841621) sd / sqrt(n) = 2.801585 * 2 / 100.
+    assert minimum_detectable_difference(2, 10_000) == pytest.approx(0.0560317, rel=1e-3)
+    # One-sample t test of effect .5 with power .8 at .05 needs n = 34 (Cohen 1988).
+    assert 0.49 < minimum_detectable_difference(1, 34) < 0.5 < minimum_detectable_difference(1, 33)
+    assert minimum_detectable_difference(0, 5) == 0
+    with pytest.raises(ValueError, match="at least 2"):
+        minimum_detectable_difference(1, 1)
+    with pytest.raises(ValueError, match="alpha < power"):
+        minimum_detectable_difference(1, 10, power=0.01)
+
+
+def test_the_detectable_difference_is_found_as_often_as_promised():
+    difference = minimum_detectable_difference(1.5, 20, power=0.7)
+    samples = np.random.default_rng(0).normal(difference, 1.5, (4000, 20))
+    found = stats.ttest_1samp(samples, 0, axis=1).pvalue < 0.05
+    assert found.mean() == pytest.approx(0.7, abs=0.022)
+
+
+def test_unknown_alternative_is_refused():
+    with pytest.raises(ValueError, match="sideways"):
+        sign_flip([1, 2], alternative="sideways")
