@@ -344,7 +344,7 @@ annotation_mode = _decorator("annotation_mode")
 task = _decorator("task", skill="")
 generator = _decorator("generator")
 retriever = _decorator("retriever")
-check = _decorator("check", severity="warning")
+check = _decorator("check", severity="warning", measures=())
 
 MEASURE_KINDS = ("of_prompt", "of_image", "of_answer", "of_image_set", "of_ranking")
 KINDS = (

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
 
     from sightline.pictures import Picture
 
@@ -182,13 +183,58 @@ class Exclusion(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What an integrity rule found: how many, a few examples, and what to do."""
+    """What an integrity rule found: how many, a few examples, and what to do.
+
+    `severity` is error, warning or note; left empty it is what the rule declares.
+    """
 
     what: str
     n: int
     examples: Sequence[str] = ()
     remedy: str = ""
-    severity: str = "warning"
+    severity: str = ""
+
+
+class Material(Protocol):
+    """What an integrity rule looks at: the study as frames, each read when first asked for.
+
+    Ids are those of the study; 0 stands for "not part of it" in judgements and truths.
+    """
+
+    @property
+    def prompts(self) -> pl.DataFrame:
+        """prompt_id, suite, ref, text."""
+
+    @property
+    def tags(self) -> pl.DataFrame:
+        """prompt_id, name, value."""
+
+    @property
+    def systems(self) -> pl.DataFrame:
+        """system_id, system, kind, answers."""
+
+    @property
+    def answers(self) -> pl.DataFrame:
+        """system_id, system, prompt_id, position, image_id, sha256, score, seed, failure."""
+
+    @property
+    def images(self) -> pl.DataFrame:
+        """image_id, collection, name, sha256, width, height, defect."""
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        """Every question, the newest version of each."""
+
+    @property
+    def judgements(self) -> pl.DataFrame:
+        """question, annotator, prompt_id, system_id, image_id, value, n; latest revisions, none skipped."""
+
+    @property
+    def truths(self) -> pl.DataFrame:
+        """question, rule, prompt_id, system_id, image_id, value, low, high."""
+
+    def scores(self, measure: str) -> pl.DataFrame:
+        """prompt_id, system_id, image_id, value, reason of a measure the rule declares."""
 
 
 @dataclass(frozen=True)

@@ -23,4 +23,5 @@ def pixel_l2(images: Sequence[Picture], *, side: int = 64) -> np.ndarray:
         return np.zeros((len(images), len(images)))
     small = [Image.fromarray(image.rgb).resize((side, side), Image.Resampling.BILINEAR) for image in images]
     rows = np.stack([np.asarray(each, dtype=np.float64).ravel() for each in small])
-    return squareform(pdist(rows)) / (255 * np.sqrt(rows.shape[1]))
+    # Rounding can put black against white a hair above 1.
+    return np.minimum(squareform(pdist(rows)) / (255 * np.sqrt(rows.shape[1])), 1.0)

@@ -8,6 +8,7 @@ from sightline.errors import DataError, ExtensionError, SightlineError
 from sightline.execution.gate import gate
 from sightline.extension import Configured
 from sightline.pictures import Picture
+from sightline.records import Prompt
 from sightline.store.files import ImageFiles
 from sightline.store.scores import ERROR, Item, Outcome
 
@@ -16,29 +17,41 @@ def compute(measure: Configured, files: ImageFiles, items: Sequence[Item]) -> li
     """Outcomes of a batch, in order; what cannot be decoded has its reason instead of a value."""
     if measure.spec.kind == "of_image_set":
         return [_of_set(measure, files, item) for item in items]
-    pictures: list[Picture | None] = []
-    outcomes: list[Outcome | None] = []
+    pictures, reasons = [], []
     for item in items:
-        picture, reason = _picture(files, item.contents[0]) if item.contents else (None, None)
+        picture, reason = _from_store(files, item.contents[0]) if item.contents else (None, None)
         pictures.append(picture)
-        outcomes.append(None if reason is None else Outcome(None, reason))
-    good = [n for n, outcome in enumerate(outcomes) if outcome is None]
-    if good:
-        call = _caller(measure, items, pictures)
-        for n, outcome in zip(good, _guarded(measure, call, good), strict=True):
-            outcomes[n] = outcome
-    return [outcome for outcome in outcomes if outcome is not None]
+        reasons.append(reason)
+    return _compute(measure, [item.prompt for item in items], pictures, reasons)
+
+
+def compute_pictures(measure: Configured, pictures: Sequence[Picture]) -> list[Outcome]:
+    """Outcomes of a measure of an image on pictures that belong to no study."""
+    reasons = [_undecodable(picture) for picture in pictures]
+    return _compute(measure, [None] * len(pictures), pictures, reasons)
+
+
+def _compute(
+    measure: Configured,
+    prompts: Sequence[Prompt | None],
+    pictures: Sequence[Picture | None],
+    reasons: Sequence[str | None],
+) -> list[Outcome]:
+    good = [n for n, reason in enumerate(reasons) if reason is None]
+    call = _caller(measure, prompts, pictures)
+    computed = iter(_guarded(measure, call, good) if good else ())
+    return [next(computed) if reason is None else Outcome(None, reason) for reason in reasons]
 
 
 def _caller(
-    measure: Configured, items: Sequence[Item], pictures: Sequence[Picture | None]
+    measure: Configured, prompts: Sequence[Prompt | None], pictures: Sequence[Picture | None]
 ) -> Callable[[Sequence[int]], list[Outcome]]:
     function = measure.load()
     kind = measure.spec.kind
 
     def call(chosen: Sequence[int]) -> list[Outcome]:
         shown = [pictures[n] for n in chosen]
-        asked = [items[n].prompt for n in chosen]
+        asked = [prompts[n] for n in chosen]
         arguments = {"of_prompt": (asked,), "of_image": (shown,), "of_answer": (asked, shown)}[kind]
         return gate(measure.spec, function(*arguments), len(chosen))
 
@@ -62,7 +75,7 @@ def _guarded(
 def _of_set(measure: Configured, files: ImageFiles, item: Item) -> Outcome:
     pictures = []
     for sha256 in item.contents:
-        picture, reason = _picture(files, sha256)
+        picture, reason = _from_store(files, sha256)
         if picture is None:
             return Outcome(None, f"one of the images: {reason}")
         pictures.append(picture)
@@ -75,10 +88,18 @@ def _of_set(measure: Configured, files: ImageFiles, item: Item) -> Outcome:
     return outcome
 
 
-def _picture(files: ImageFiles, sha256: str) -> tuple[Picture | None, str | None]:
+def _from_store(files: ImageFiles, sha256: str) -> tuple[Picture | None, str | None]:
     try:
         picture = files.picture(sha256)
-        _ = picture.rgb
     except DataError as error:
         return None, error.what
-    return picture, None
+    reason = _undecodable(picture)
+    return (picture, None) if reason is None else (None, reason)
+
+
+def _undecodable(picture: Picture) -> str | None:
+    try:
+        _ = picture.rgb
+    except DataError as error:
+        return error.what
+    return None

@@ -47,7 +47,7 @@ def run(
         raise UsageError(f"{measure.name} is not scored item by item ({kind})")
     measure.require()
     size = batch or BATCH[kind]
-    measure_id = scores.register(study, measure)
+    measure_id = register(study, measure)
     total = scores.count_items(study, kind)
     ran = Ran(str(measure), total)
     meter = Meter(measure.short, total, listener)
@@ -97,3 +97,16 @@ def _batches(
         chosen = list(fresh.values())
         for start in range(0, len(chosen), size):
             yield chosen[start : start + size]
+
+
+def register(study: Study, measure: Configured) -> int:
+    """The id under which a measure's scores are kept."""
+    spec = measure.spec
+    return scores.register(
+        study,
+        kind=spec.kind,
+        printed=str(measure),
+        version=spec.version,
+        direction=spec.direction,
+        identity=measure.identity,
+    )

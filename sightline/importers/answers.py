@@ -7,9 +7,9 @@ from typing import Any
 
 from sightline.errors import DataError
 from sightline.extension import importer
-from sightline.importers._plain import Pictures, fits
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, PromptText, Record, System
 from sightline.sources import Once, Row, Source, prompt_ref
+from sightline.sources.plain import Pictures, fits
 
 FACTS = ("position", "score", "seed", "failure", "kind")
 KNOWN = ("prompt", "prompt_id", "image", "system", *FACTS, "tags.", "settings.")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sightline.extension import importer
-from sightline.importers._plain import Pictures, fits
 from sightline.records import Image, ImageKey, Record
 from sightline.sources import Source
+from sightline.sources.plain import Pictures, fits
 
 OTHERS = ("system", "prompt", "prompt_id", "question", "value")
 

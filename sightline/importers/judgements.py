@@ -7,9 +7,9 @@ from datetime import datetime
 
 from sightline.errors import DataError
 from sightline.extension import importer
-from sightline.importers._plain import QUESTION_COLUMNS, SUBJECT_COLUMNS, fits, questions_of, subject_of
 from sightline.records import AnnotatorKey, Judgement, Record
 from sightline.sources import Once, Row, Source
+from sightline.sources.plain import QUESTION_COLUMNS, SUBJECT_COLUMNS, fits, questions_of, subject_of
 
 VOTE = ("annotator", "panel", "value", "skipped", "n", "occasion", "revision", "session", "control")
 KNOWN = (*SUBJECT_COLUMNS, *QUESTION_COLUMNS, *VOTE, "took_ms", "time")

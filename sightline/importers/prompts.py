@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from sightline.extension import importer
-from sightline.importers._plain import fits
 from sightline.records import Prompt, PromptKey, Record
 from sightline.sources import Row, Source, prompt_ref
+from sightline.sources.plain import fits
 
 KNOWN = ("prompt_id", "prompt", "expects", "builds_on", "rephrases", "tags.")
 LINKS = ("builds_on", "rephrases")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from sightline.errors import DataError
 from sightline.extension import importer
-from sightline.importers._trec import topics_beside, topics_of
 from sightline.records import ImageKey, PromptKey, Question, Record, Subject, Truth
 from sightline.sources import Source
+from sightline.sources.topics import topics_beside, topics_of
 
 
 def claims(source: Source) -> float:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from sightline.errors import DataError
 from sightline.extension import importer
-from sightline.importers._trec import topics_beside, topics_of
 from sightline.records import Answer, ImageKey, PromptKey, Record, System
 from sightline.sources import Source
+from sightline.sources.topics import topics_beside, topics_of
 
 
 class Line(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sightline.extension import importer
-from sightline.importers._plain import QUESTION_COLUMNS, SUBJECT_COLUMNS, fits, questions_of, subject_of
 from sightline.records import Record, Truth
 from sightline.sources import Once, Source
+from sightline.sources.plain import QUESTION_COLUMNS, SUBJECT_COLUMNS, fits, questions_of, subject_of
 
 KNOWN = (*SUBJECT_COLUMNS, *QUESTION_COLUMNS, "value", "low", "high", "n", "rule")
 
@@ -24,7 +24,7 @@ def claims(source: Source) -> float:
     example="question,prompt_id,system,value,low,high,n\nalignment,1,careful,0.8,0.7,0.9,12\n",
 )
 def truths(source: Source, *, suite: str = "prompts", collection: str = "images") -> Iterator[Record]:
-    """A table of settled values of prompts, systems or images: question, value; optionally low, high, n, rule."""
+    """A table of settled values of prompts, systems or images: question, value; optionally low, high, n."""
     once = Once()
     for row in source.rows(source.the_file(), required=("question", "value"), known=KNOWN):
         yield from questions_of(row, once)

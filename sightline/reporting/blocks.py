@@ -33,12 +33,6 @@ _PICTURE_STARTS = (
 
 
 @dataclass(frozen=True)
-class Words:
-    kind: ClassVar[str] = "words"
-    text: str
-
-
-@dataclass(frozen=True)
 class Heading:
     kind: ClassVar[str] = "heading"
     text: str
@@ -105,7 +99,7 @@ class Findings:
     findings: Sequence[Finding]
 
 
-Block = Words | Heading | Figure | Grid | Cards | Findings
+Block = Heading | Figure | Grid | Cards | Findings
 
 
 @dataclass(frozen=True)
@@ -146,7 +140,7 @@ def _card(prompt: ShownPrompt, scale: Scale | None, colours: Mapping[str, Colour
 
 
 def picture(thumbnail: Thumbnail, prompt: str, colours: Mapping[str, Colour]) -> Picture:
-    """A thumbnail as a data address; what is not a picture is shown as missing, never passed to the browser."""
+    """A thumbnail as a data address; what is no picture is shown as missing, never passed to the browser."""
     source, reason = "", thumbnail.reason
     if thumbnail.data:
         kind = picture_type(thumbnail.data)
@@ -167,7 +161,7 @@ def picture(thumbnail: Thumbnail, prompt: str, colours: Mapping[str, Colour]) ->
 
 
 def picture_type(data: bytes) -> str | None:
-    """The media type by the first bytes, for the four kinds every browser shows and that cannot hold script."""
+    """The media type by the first bytes, of the four kinds every browser shows and that hold no script."""
     for start, kind in _PICTURE_STARTS:
         if data.startswith(start):
             return kind

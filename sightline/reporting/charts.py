@@ -152,7 +152,7 @@ def heatmap(
         {
             "column": column_names[dot.label],
             "row": row_names[dot.series or dot.label],
-            "value": dot.estimate.value,
+            "value": float(dot.estimate.value),
             "text": format_cell(Estimate(dot.estimate.value), decimals=2),
         }
         for dot in dots
@@ -206,9 +206,9 @@ def scatter(
     side = min(width, 440)
     span = list(domain or _extent([number for point in points for number in point]))
     scale: Spec = {"domain": span, "nice": False} if identity else {"zero": False, "nice": True}
-    values = [{"x": x, "y": y} for x, y in points]
+    values = [{"x": float(x), "y": float(y)} for x, y in points]
     layers: list[Spec] = []
-    if identity and points:
+    if identity and len(points):
         layers.append(
             {
                 "data": {"values": [{"x": span[0], "y": span[0]}, {"x": span[1], "y": span[1]}]},
@@ -311,7 +311,7 @@ def curve(
     last = {name: max(point.x for point in points if point.series == name) for name in names}
     values = [
         {
-            "x": point.x,
+            "x": float(point.x),
             **_bounds(point.estimate),
             "series": short[point.series],
             "colour": palette.get(point.series, ACCENT).light,
@@ -430,7 +430,7 @@ def _row_axis(width: int) -> Spec:
 def _bounds(estimate: Estimate) -> dict[str, float]:
     low = estimate.value if estimate.low is None else estimate.low
     high = estimate.value if estimate.high is None else estimate.high
-    return {"value": estimate.value, "low": low, "high": high}
+    return {"value": float(estimate.value), "low": float(low), "high": float(high)}
 
 
 def _describe_dots(dots: Sequence[Dot], axis: str, direction: Direction) -> str:
@@ -458,9 +458,10 @@ def short_names(names: Sequence[str], limit: int = LABEL_LIMIT) -> dict[str, str
     Names of systems often differ only at their ends, and a chart puts what shares a label into one row.
     """
     labels: dict[str, str] = {}
+    tail = limit // 3
     for name in names:
-        tail = limit // 3
-        label = name if len(name) <= limit else f"{name[: limit - tail - 1]}…{name[-tail:]}"
+        shown = clean(name)
+        label = shown if len(shown) <= limit else f"{shown[: limit - tail - 1]}…{shown[-tail:]}"
         number = 2
         unique = label
         while unique in labels.values():

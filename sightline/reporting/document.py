@@ -11,10 +11,8 @@ from datetime import datetime
 from typing import Literal
 
 from sightline.reporting.charts import Domain, Spec
-from sightline.reporting.quantities import Direction, Estimate, Missing, Quantity
+from sightline.reporting.quantities import Direction, Quantity
 from sightline.reporting.tables import Table
-
-__all__ = ["Direction", "Estimate", "Missing", "Quantity", "Table"]
 
 Severity = Literal["error", "warning", "note"]
 

@@ -114,7 +114,8 @@ def format_interval(estimate: Estimate, style: str = "", decimals: int | None = 
     if estimate.low is None or estimate.high is None:
         return ""
     places = decimals_for(estimate) if decimals is None else decimals
-    return f"[{format_number(estimate.low, style, places)}, {format_number(estimate.high, style, places)}]"
+    low, high = (format_number(float(end), style, places) for end in (estimate.low, estimate.high))
+    return f"[{low}, {high}]"
 
 
 def format_cell(cell: Cell, style: str = "", decimals: int | None = None) -> str:

@@ -246,7 +246,7 @@ def _prompts(prompts: Prompts, colours: Colours) -> Section:
         if shown:
             blocks.append(Heading(title))
             blocks.append(cards(shown, prompts.scale, colours))
-    if prompts.all_means:
+    if len(prompts.all_means):
         blocks.append(Heading("All prompts"))
         blocks.append(
             _figure(
@@ -321,7 +321,7 @@ def _trust(trust: Trust) -> Section:
 def _prediction(prediction: Prediction, colours: Colours) -> Section:
     target = prediction.target
     blocks: list[Block] = []
-    if prediction.points:
+    if len(prediction.points):
         held = f" {prediction.validation}" if prediction.validation else ""
         who = f" by {prediction.shown}" if prediction.shown else ""
         blocks.append(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -163,12 +161,8 @@ def to_csv(table: Table) -> str:
         header += [neutralised(f"{column.name}_{end}") for end in ("low", "high", "n")] if estimates else []
         header += [neutralised(f"{column.name}_reason")] if missing else []
         blocks.append([_csv_cells(cell, estimates, missing) for cell in cells])
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    for row in range(len(table.rows)):
-        writer.writerow([text for block in blocks for text in block[row]])
-    return out.getvalue()
+    lines = [header, *([text for block in blocks for text in block[row]] for row in range(len(table.rows)))]
+    return "".join(_csv_line(line) for line in lines)
 
 
 def to_json(table: Table) -> str:
@@ -226,6 +220,19 @@ def _class(numeric: bool) -> str:
 
 def _escape(text: str) -> str:
     return html.escape(clean(text))
+
+
+def _csv_line(texts: Sequence[str]) -> str:
+    """One line of CSV.
+
+    The standard writer leaves a bare carriage return unquoted when lines end in a line feed, and a reader
+    then sees two rows. A row of one empty cell is quoted, or readers would skip it as a blank line.
+    """
+    quoted = [
+        '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
+        for text in texts
+    ]
+    return ('""' if quoted == [""] else ",".join(quoted)) + "\n"
 
 
 def _csv_cells(cell: Cell, estimates: bool, missing: bool) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 import unicodedata
 from collections.abc import Hashable, Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -13,9 +14,10 @@ from typing import Any
 
 from sightline.errors import DataError, UsageError
 from sightline.records import NOTHING
-from sightline.sources import rows as tables
+from sightline.sources import readers
 from sightline.sources.pickles import read_pickle
-from sightline.sources.rows import Columns, Required, Row
+from sightline.sources.rows import Columns, Required, Row, one_pair
+from sightline.sources.strict_json import parse_json
 
 TABLES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".parquet", ".pq")
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
@@ -40,7 +42,8 @@ class Source:
         self._used: set[str] = set()
         self._headers: dict[str, tuple[str, ...]] = {}
         self._real_root = os.path.realpath(self.root)
-        self._safe_folders: set[str] = set()
+        self._root = str(self.root)
+        self._folders: dict[str, bool] = {}
 
     @property
     def name(self) -> str:
@@ -94,12 +97,12 @@ class Source:
         if file not in self._headers:
             path, kind = self._readable(file), _kind(file)
             if kind == "parquet":
-                names = tables.parquet_header(path, file)
+                names = readers.parquet_header(path, file)
             elif kind == "jsonl":
-                first = next(tables.json_lines(path, file), None)
-                names = list(tables.flatten(first[1])) if first else []
+                first = next(readers.json_lines(path, file), None)
+                names = list(readers.flatten(first[1])) if first else []
             else:
-                names = tables.csv_header(path, file, _separator(file))
+                names = readers.csv_header(path, file, _separator(file))
             ours = [mine for mine, theirs in self.columns.items() if theirs in names]
             self._headers[file] = (*names, *(mine for mine in ours if mine not in names))
         return self._headers[file]
@@ -111,11 +114,11 @@ class Source:
         if known is not None:
             self._note_unknown(file, known)
         if kind == "parquet":
-            found = tables.read_parquet(path, file, columns)
+            found = readers.read_parquet(path, file, columns)
         elif kind == "jsonl":
-            found = tables.read_jsonl(path, file, columns)
+            found = readers.read_jsonl(path, file, columns)
         else:
-            found = tables.read_csv(path, file, _separator(file), columns)
+            found = readers.read_csv(path, file, _separator(file), columns)
         first = next(found, None)
         if first is None:
             raise DataError("there are no rows in it", where=file, remedy="Give a file that holds data.")
@@ -124,18 +127,18 @@ class Source:
 
     def lines(self, file: str) -> Iterator[tuple[int, str]]:
         """The lines of a text file with their numbers, without line ends."""
-        for number, line in enumerate(tables.read_lines(self._readable(file), file), 1):
+        for number, line in enumerate(readers.read_lines(self._readable(file), file), 1):
             yield number, line.rstrip("\r\n")
 
     def text(self, file: str) -> str:
         """A whole text file."""
-        return "".join(tables.read_lines(self._readable(file), file))
+        return "".join(readers.read_lines(self._readable(file), file))
 
     def json(self, file: str) -> Any:
         """A whole JSON file."""
         text = self.text(file)
         try:
-            return tables.parse_json(text)
+            return parse_json(text)
         except ValueError as error:
             line = getattr(error, "lineno", None)
             raise DataError(
@@ -151,29 +154,40 @@ class Source:
 
     def inside(self, relative: str, at: str = "") -> Path:
         """The path a file names, or a DataError if it leads out of the source's folder."""
-        pure = PurePosixPath(relative)
-        if (
-            pure.is_absolute()
-            or ".." in pure.parts
-            or PureWindowsPath(relative).is_absolute()
-            or "\0" in relative
-        ):
-            raise self._outside(relative, at)
-        path = os.path.join(self.root, relative)
-        folder = os.path.dirname(path)
-        if folder not in self._safe_folders:
-            if not self._within(os.path.realpath(folder)):
-                raise self._outside(relative, at)
-            if len(self._safe_folders) < _REMEMBERED:
-                self._safe_folders.add(folder)
-        if os.path.islink(path) and not self._within(os.path.realpath(path)):
-            raise self._outside(relative, at)
-        return Path(path)
+        return Path(self._inside(relative, at)[0])
 
     def picture(self, relative: str, at: str = "") -> str | None:
         """The path of an image a file names if it is there, None if it is not."""
-        path = self.inside(relative, at)
-        return str(path) if os.path.isfile(path) else None
+        path, status = self._inside(relative, at)
+        if status is None or not stat.S_ISREG(status.st_mode):
+            return None
+        return path
+
+    def _inside(self, relative: str, at: str) -> tuple[str, os.stat_result | None]:
+        # Asked a million times over: plain strings, one look at the disk, folders looked at once.
+        if _suspect(relative):
+            raise self._outside(relative, at)
+        path = f"{self._root}/{relative}"
+        folder = path.rpartition("/")[0]
+        known = self._folders.get(folder)
+        if known is None:
+            if not self._within(os.path.realpath(folder)):
+                raise self._outside(relative, at)
+            known = os.path.isdir(folder)
+            if len(self._folders) < _REMEMBERED:
+                self._folders[folder] = known
+        if not known:
+            return path, None
+        try:
+            status = os.lstat(path)
+            if stat.S_ISLNK(status.st_mode):
+                if not self._within(os.path.realpath(path)):
+                    raise self._outside(relative, at)
+                status = os.stat(path)
+        except OSError:
+            # Not there, or a name the file system cannot hold: both mean there is no such file.
+            return path, None
+        return path, status
 
     def skip(self, what: str, reason: str) -> None:
         """Note that something was left out and why; told after the import."""
@@ -196,7 +210,7 @@ class Source:
                 )
 
     def digest(self) -> str:
-        """sha256 of what is imported: contents of tables and texts, sizes and times of images, column names."""
+        """sha256 of what is imported: contents of tables and texts, sizes and times of images, columns."""
         whole = hashlib.sha256(repr(sorted(self.columns.items())).encode())
         if self.is_file:
             whole.update(_content(self.path))
@@ -332,6 +346,15 @@ def _joined(under: str, name: str) -> str:
     return f"{under}/{name}" if under else name
 
 
+def _suspect(relative: str) -> bool:
+    """Whether a path could lead out of its folder by its mere wording, here or on another system."""
+    if relative.startswith(("/", "\\")) or "\0" in relative:
+        return True
+    if ".." in relative and ".." in relative.replace("\\", "/").split("/"):
+        return True
+    return ":" in relative and PureWindowsPath(relative).drive != ""
+
+
 def _kind(file: str) -> str:
     suffix = PurePosixPath(file).suffix.lower()
     if suffix not in TABLES:
@@ -372,4 +395,4 @@ def _unreadable(error: OSError, where: str) -> DataError:
     return DataError(f"it cannot be read ({said})", where=where, remedy="Look at the file's permissions.")
 
 
-__all__ = ["IMAGES", "TABLES", "Columns", "Once", "Row", "Source", "composed", "natural", "prompt_ref"]
+__all__ = ["IMAGES", "TABLES", "Once", "Row", "Source", "composed", "natural", "one_pair", "prompt_ref"]

@@ -1,1 +1,1 @@
-"""One file a verb, named as the verb: import_, check, select, generate, retrieve, annotate, truth, score, ..."""
+"""One file a verb, named as the verb: import_, check, truth, score, variability, predict, compare, report."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-from sqlalchemy import Connection, Engine, Table, create_engine, event, inspect, select, text
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, inspect, make_url, select, text
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from sightline.errors import MissingPackage, StudyError, UsageError
+from sightline.errors import DataError, MissingPackage, StudyError, UsageError
 from sightline.store import tables
 from sightline.store.migrations import Step, steps
 
@@ -20,23 +23,63 @@ WRITER_LOCK = 7_361_164_112
 """PostgreSQL advisory lock that stands for SQLite's single writer."""
 
 
+def connect_file(file: Path) -> Engine:
+    """An engine for a SQLite file, whatever characters its path holds; read-only where it must be."""
+    url = URL.create("sqlite", database=str(file))
+    if file.exists() and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
+        # Reading in WAL mode needs the files beside it, or the promise that nobody writes.
+        how = "mode=ro" if Path(f"{file}-wal").exists() else "immutable=1"
+        url = URL.create("sqlite", database=f"{file.resolve().as_uri()}?{how}", query={"uri": "true"})
+    engine = create_engine(url, connect_args={"timeout": WAIT_SECONDS})
+    event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
 def connect(address: str) -> Engine:
-    """An engine for `sqlite:///file` or `postgresql://...`, with the settings a study relies on."""
-    if address.startswith("sqlite"):
-        engine = create_engine(address, connect_args={"timeout": WAIT_SECONDS})
-        event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-        return engine
+    """An engine for `postgresql://...`, with the settings a study relies on.
+
+    A password is better not part of the address: PGPASSWORD or ~/.pgpass give it as for any PostgreSQL program.
+    """
     if not address.startswith(("postgresql://", "postgres://", "postgresql+psycopg://")):
         raise UsageError(
-            f"{address!r} is not an address of a study's database",
+            f"{without_password(address)!r} is not an address of a study's database",
             remedy="Give a folder, or postgresql://user@host/database.",
         )
     try:
         import psycopg  # noqa: F401
     except ImportError:
         raise MissingPackage("PostgreSQL needs psycopg", remedy="pip install 'sightline[postgres]'") from None
-    return create_engine("postgresql+psycopg://" + address.partition("://")[2], pool_pre_ping=True)
+    return create_engine(_url(address), pool_pre_ping=True)
+
+
+def _url(address: str) -> URL:
+    try:
+        return make_url("postgresql+psycopg://" + address.partition("://")[2])
+    except (ArgumentError, ValueError):
+        raise UsageError(
+            "this is not an address of a PostgreSQL database",
+            remedy="It looks like postgresql://user@host:5432/database.",
+        ) from None
+
+
+def without_password(address: str) -> str:
+    """The address as it may be written down."""
+    if not address.startswith(("postgresql", "postgres")) or "://" not in address:
+        return address
+    url = _url(address)
+    query = {name: value for name, value in url.query.items() if name not in ("password", "sslpassword")}
+    bare = URL.create(
+        url.drivername, url.username, host=url.host, port=url.port, database=url.database, query=query
+    )
+    return "postgresql://" + bare.render_as_string(hide_password=False).partition("://")[2]
+
+
+def place(engine: Engine) -> str:
+    """Where a study's database is, as a user would say it."""
+    if engine.dialect.name != "sqlite":
+        return without_password(engine.url.render_as_string(hide_password=True))
+    return unquote(str(engine.url.database).removeprefix("file://").partition("?")[0])
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:
@@ -84,33 +127,41 @@ def explained(engine: Engine) -> Iterator[None]:
     """Turns what a database says into what a user can do."""
     try:
         yield
-    except DBAPIError as error:
-        said = str(error.orig)
-        low = said.lower()
-        where = str(engine.url.render_as_string(hide_password=True)).removeprefix("sqlite:///")
-        if "readonly" in low or "read-only" in low:
-            raise StudyError(
-                "the study cannot be written to",
-                where=where,
-                remedy="Check the disk and your permissions, or copy it.",
-            ) from None
-        if "locked" in low or "lock timeout" in low:
-            raise StudyError(
-                f"another process has been writing to the study for {WAIT_SECONDS} seconds",
-                where=where,
-                remedy="Wait until it is done and run this again; nothing was changed.",
-            ) from None
-        if "disk" in low and "full" in low:
-            raise StudyError(
-                "the disk is full", where=where, remedy="Free some space and run this again."
-            ) from None
-        if "not a database" in low or "malformed" in low:
-            raise StudyError(
-                f"the study's database is damaged ({said})", where=where, remedy="Restore it from a copy."
-            ) from None
-        if isinstance(error, OperationalError):
-            raise StudyError(f"the database does not answer: {said.strip()}", where=where) from None
-        raise
+    except Exception as error:
+        # Bulk loads call the driver itself, so its errors come both wrapped by SQLAlchemy and bare.
+        raw = error.orig if isinstance(error, DBAPIError) else error
+        told = _explanation(raw, place(engine)) if _from_driver(raw) else None
+        if told is None:
+            raise
+        raise told from None
+
+
+def _from_driver(error: BaseException | None) -> bool:
+    return isinstance(error, sqlite3.Error) or type(error).__module__.startswith("psycopg")
+
+
+def _explanation(error: BaseException | None, where: str) -> StudyError | None:
+    said = str(error).strip()
+    low = said.lower()
+    if "readonly" in low or "read-only" in low:
+        what, remedy = "the study cannot be written to", "Check the disk and your permissions, or copy it."
+    elif "locked" in low or "lock timeout" in low:
+        what = f"another process has been writing to the study for {WAIT_SECONDS} seconds"
+        remedy = "Wait until it is done and run this again; nothing was changed."
+    elif ("disk" in low and "full" in low) or "no space left" in low:
+        what, remedy = "the disk is full", "Free some space and run this again; nothing was changed."
+    elif "not a database" in low or "malformed" in low:
+        what, remedy = f"the study's database is damaged ({said})", "Restore it from a copy."
+    elif "password" in low:
+        what = f"the database refuses the password: {said}"
+        remedy = "Give it in the environment (PGPASSWORD) or in ~/.pgpass; study.toml never holds it."
+    elif "unable to open" in low:
+        what, remedy = "the study's database cannot be opened", "Check its folder and your permissions."
+    elif any(kind.__name__ == "OperationalError" for kind in type(error).__mro__):
+        what, remedy = f"the database does not answer: {said}", "Check its address and that it is running."
+    else:
+        return None
+    return StudyError(what, where=where, remedy=remedy)
 
 
 def prepare(
@@ -121,11 +172,10 @@ def prepare(
         found = version(connection)
     if found == newest:
         return
-    where = engine.url.render_as_string(hide_password=True).removeprefix("sqlite:///")
     if found is not None and found > newest:
         raise StudyError(
             f"this study was written by a newer Sightline (tables version {found}; this program knows {newest})",
-            where=where,
+            where=place(engine),
             remedy="Upgrade: pip install --upgrade sightline. The study was not touched.",
         )
     with writing(engine) as connection:
@@ -206,7 +256,7 @@ def matching(
     A key list can be of any length; neither database takes it as parameters. Columns are (name, type).
     """
     declared = ", ".join(f'"{name}" {kind}' for name, kind in columns)
-    connection.exec_driver_sql("DROP TABLE IF EXISTS wanted")
+    drop_temporary(connection, "wanted")
     connection.exec_driver_sql(f"CREATE TEMPORARY TABLE wanted ({declared})")
     names = ", ".join(f'"{name}"' for name, _ in columns)
     if connection.dialect.name == "postgresql":
@@ -222,9 +272,39 @@ def matching(
     return "wanted"
 
 
-def as_json(value: Any) -> str | None:
-    """JSON as it goes into a JSON column through the driver."""
-    return None if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
+def drop_temporary(connection: Connection, name: str) -> None:
+    """Drop a temporary table if it is there; named in full, since somebody's own table may be called the same."""
+    home = "pg_temp" if connection.dialect.name == "postgresql" else "temp"
+    connection.exec_driver_sql(f"DROP TABLE IF EXISTS {home}.{name}")
+
+
+def fetch(connection: Connection, query: str) -> list[tuple[Any, ...]]:
+    """All rows of a query without parameters as plain tuples, several times faster than through SQLAlchemy."""
+    cursor = connection.connection.cursor()
+    try:
+        cursor.execute(query)
+        return list(cursor.fetchall())
+    finally:
+        cursor.close()
+
+
+def as_json(value: Any, at: str = "") -> str | None:
+    """JSON as it goes into a JSON column through the driver; `at` is the place an error names."""
+    if value is None:
+        return None
+    try:
+        told = json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False, default=_plain)
+        told.encode("utf-8")
+    except (TypeError, ValueError) as error:
+        raise DataError(f"this cannot be kept as JSON: {error}", where=at) from None
+    return told
+
+
+def _plain(value: Any) -> Any:
+    # numpy's numbers and arrays, without importing numpy.
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
 def fresh_ids(connection: Connection, table: Table, n: int) -> Sequence[int]:

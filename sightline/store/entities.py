@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from sightline.errors import ConflictError, DataError
 from sightline.pictures import image_size
 from sightline.records import AnnotatorKey, Image, ImageKey, Prompt, PromptKey, PromptText, Question, System
 from sightline.store import database, tables
+from sightline.store.soundness import refuse_bad_text, refuse_long_text, sound_question
 from sightline.store.study import Study
 
 REMEMBERED = 200_000
@@ -30,6 +31,7 @@ class Entities:
         self.source_id = source_id
         self.keep_broken = keep_broken
         self.counts: Counter[str] = Counter()
+        self.leans_on: set[int] = set()
         self._prompts: dict[PromptKey, int] = {}
         self._images: dict[ImageKey, int] = {}
         self._annotators: dict[AnnotatorKey, int] = {}
@@ -43,8 +45,11 @@ class Entities:
 
     def _latest_questions(self) -> dict[str, int]:
         question = tables.question
-        rows = self.connection.execute(select(question.c.name, question.c.id).order_by(question.c.version))
-        return {str(name): int(key) for name, key in rows.tuples()}
+        rows = self.connection.execute(
+            select(question.c.name, question.c.id, question.c.source_id).order_by(question.c.version)
+        ).fetchall()
+        self._question_owners: dict[int, int | None] = {int(key): owner for _, key, owner in rows}
+        return {str(name): int(key) for name, key, _ in rows}
 
     # -- systems, collections, questions: few, so all are remembered ------------------------------------
 
@@ -57,22 +62,27 @@ class Entities:
                 )
             known = self._systems.get(record.name)
             if known is None:
-                self.system(record.name, record.kind, record.collection)
+                self.system(record.name, record.kind, record.collection, record.at)
                 continue
             row = self.connection.execute(select(tables.system).where(tables.system.c.id == known)).one()
             if row.kind != record.kind:
                 raise ConflictError(
-                    f"system {record.name!r} is a {row.kind}, not a {record.kind}", where=record.at
+                    f"system {record.name!r} is a {row.kind} in this study, not a {record.kind}",
+                    where=record.at,
+                    remedy="Give it another name: one system cannot be both.",
                 )
             self._mention("system", [known], {known: row.source_id})
 
-    def system(self, name: str, kind: str = "generator", collection: str | None = None) -> int:
+    def system(
+        self, name: str, kind: str = "generator", collection: str | None = None, at: str = ""
+    ) -> int:
         """The id of a system, made if need be."""
         known = self._systems.get(name)
         if known is not None:
             return known
         if not name:
-            raise DataError("a system needs a name")
+            raise DataError("a system needs a name", where=at)
+        refuse_bad_text([(name, at), (collection, at)])
         (key,) = database.fresh_ids(self.connection, tables.system, 1)
         home = None if collection is None else self.collection(collection)
         columns = ["id", "name", "kind", "collection_id", "source_id"]
@@ -95,47 +105,52 @@ class Entities:
     def questions(self, records: Sequence[Question]) -> None:
         """Make questions; what study.toml says of one wins, and a second definition must agree."""
         for record in records:
-            self.question(record.name, record)
+            known = self.question(record.name, record)
+            self._mention("question", [known], {known: self._question_owners.get(known, self.source_id)})
 
     def question(self, name: str, told: Question | None = None) -> int:
-        """The id of a question, made if need be."""
+        """The id of a question, made if need be; a bare mention of a known one claims nothing."""
         known = self._questions.get(name)
-        told = told or Question(name)
-        declared = self.study.settings.get("question", {}).get(name)
-        if declared:
-            told = told._replace(**{k: v for k, v in declared.items() if k in Question._fields})
+        if known is not None and told is None:
+            return known
+        told = self._declared(told or Question(name))
         if known is not None:
             self._agrees(known, told)
             return known
         (known,) = database.fresh_ids(self.connection, tables.question, 1)
-        columns = [
-            "id",
-            "name",
-            "version",
-            "scale",
-            "low",
-            "high",
-            "step",
-            "labels",
-            "wording",
-            "direction",
-            "source_id",
-        ]
-        labels = database.as_json(dict(told.labels))
-        row = (known, name, 1, told.scale, told.low, told.high, told.step, labels)
-        rest = (told.wording, told.direction, self.source_id)
-        database.insert(self.connection, tables.question, columns, [row + rest])
+        row = {
+            "id": known,
+            "name": name,
+            "version": 1,
+            "scale": told.scale,
+            "low": told.low,
+            "high": told.high,
+            "step": told.step,
+            "labels": database.as_json(dict(told.labels), told.at),
+            "wording": told.wording,
+            "direction": told.direction,
+            "source_id": self.source_id,
+        }
+        database.insert(self.connection, tables.question, list(row), [tuple(row.values())])
         self._questions[name] = known
         self.counts["questions"] += 1
         return known
 
+    def _declared(self, told: Question) -> Question:
+        """The question as study.toml has it, where it does."""
+        declared = self.study.settings.get("question", {}).get(told.name)
+        if isinstance(declared, Mapping):
+            fields = {k: v for k, v in declared.items() if k in Question._fields and k not in ("name", "at")}
+            told = told._replace(**fields, at=f"study.toml [question.{told.name}]")
+        return sound_question(told)
+
     def _agrees(self, known: int, told: Question) -> None:
-        if told == Question(told.name):
-            return  # a bare mention claims nothing
+        if told._replace(at="") == Question(told.name):
+            return
         row = self.connection.execute(select(tables.question).where(tables.question.c.id == known)).one()
-        for field in ("scale", "low", "high", "step"):
+        for field in ("scale", "low", "high", "step", "direction"):
             before, after = getattr(row, field), getattr(told, field)
-            if after is not None and before != after and (before is not None or field == "scale"):
+            if after is not None and before is not None and before != after:
                 raise ConflictError(
                     f"question {told.name!r} has {field} {before} in this study, but {after} here",
                     where=told.at,
@@ -146,26 +161,30 @@ class Entities:
 
     def prompts(self, records: Sequence[Prompt]) -> None:
         """Make prompts with their tags and links."""
+        if not records:
+            return
         first: dict[PromptKey, Prompt] = {}
+        refuse_bad_text((text, p.at) for p in records for text in (p.text, *p.key))
         for record in records:
-            _no_nul(record.text, record.at)
             if not record.text.strip():
                 raise DataError(
                     "the prompt is empty", where=record.at, remedy="Give it a text, or leave the row out."
                 )
             same = first.setdefault(record.key, record)
             _same_text(record, same.text)
+            _same_expects(record, database.as_json(same.expects, same.at))
         found = self._find_prompts(first)
         fresh = [record for key, record in first.items() if key not in found]
         owners = {}
-        for key, (known, text, owner) in found.items():
+        for key, (known, text, expects, owner) in found.items():
             _same_text(first[key], text)
+            _same_expects(first[key], expects)
             owners[known] = owner
             self._prompts[key] = known
         ids = database.fresh_ids(self.connection, tables.prompt, len(fresh))
         columns = ["id", "suite", "ref", "text", "text_sha", "expects", "source_id"]
         rows = [
-            (i, p.key.suite, p.key.ref, p.text, text_sha(p.text), database.as_json(p.expects), self.source_id)
+            (i, *p.key, p.text, text_sha(p.text), database.as_json(p.expects, p.at), self.source_id)
             for i, p in zip(ids, fresh, strict=True)
         ]
         database.insert(self.connection, tables.prompt, columns, rows)
@@ -175,35 +194,47 @@ class Entities:
         self._tags(records)
         self._links(records)
 
-    def _find_prompts(self, keys: Iterable[PromptKey]) -> dict[PromptKey, tuple[int, str, int | None]]:
+    def _find_prompts(
+        self, keys: Iterable[PromptKey]
+    ) -> dict[PromptKey, tuple[int, str, str | None, int | None]]:
         database.matching(self.connection, [("suite", "TEXT"), ("ref", "TEXT")], list(keys))
-        rows = self.connection.exec_driver_sql(
-            "SELECT p.suite, p.ref, p.id, p.text, p.source_id FROM wanted w "
-            "JOIN prompt p ON p.suite = w.suite AND p.ref = w.ref"
+        rows = database.fetch(
+            self.connection,
+            "SELECT p.suite, p.ref, p.id, p.text, CAST(p.expects AS TEXT), p.source_id FROM wanted w "
+            "JOIN prompt p ON p.suite = w.suite AND p.ref = w.ref",
         )
-        return {PromptKey(suite, ref): (int(key), text, owner) for suite, ref, key, text, owner in rows}
+        return {PromptKey(suite, ref): tuple(rest) for suite, ref, *rest in rows}  # type: ignore[misc]
 
     def _tags(self, records: Sequence[Prompt]) -> None:
         wanted: dict[tuple[int, str], tuple[str, str]] = {}
+        refuse_bad_text((str(text), p.at) for p in records for pair in p.tags.items() for text in pair)
         for record in records:
             for name, value in record.tags.items():
                 key = (self._prompts[record.key], name)
                 earlier = wanted.setdefault(key, (str(value), record.at))
                 if earlier[0] != str(value):
-                    raise ConflictError(f"tag {name} is both {earlier[0]!r} and {value!r}", where=record.at)
+                    raise ConflictError(
+                        f"tag {name} of prompt {record.key.ref!r} is both {earlier[0]!r} and {value!r}",
+                        where=record.at,
+                        remedy="Correct one of the two rows.",
+                    )
         if not wanted:
             return
         database.matching(self.connection, [("prompt_id", "BIGINT"), ("name", "TEXT")], list(wanted))
-        rows = self.connection.exec_driver_sql(
-            "SELECT t.prompt_id, t.name, t.value FROM wanted w "
-            "JOIN prompt_tag t ON t.prompt_id = w.prompt_id AND t.name = w.name"
+        rows = database.fetch(
+            self.connection,
+            "SELECT t.prompt_id, t.name, t.value, t.source_id FROM wanted w "
+            "JOIN prompt_tag t ON t.prompt_id = w.prompt_id AND t.name = w.name",
         )
-        for prompt, name, value in rows:
-            told, at = wanted.pop((int(prompt), name))
+        for prompt, name, value, owner in rows:
+            told, at = wanted.pop((prompt, name))
             if told != value:
                 raise ConflictError(
-                    f"tag {name} of this prompt is {value!r} in the study, {told!r} here", where=at
+                    f"tag {name} of this prompt is {value!r} in the study, {told!r} here",
+                    where=at,
+                    remedy="Correct the tag, or use --replace if this is a newer version of the file.",
                 )
+            self.lean_on(owner)
         columns = ["prompt_id", "name", "value", "source_id"]
         fresh = [(prompt, name, value, self.source_id) for (prompt, name), (value, _) in wanted.items()]
         database.insert(self.connection, tables.prompt_tag, columns, fresh)
@@ -213,12 +244,24 @@ class Entities:
         if not told:
             return
         self.find_prompts((to, record.at) for record, _, to in told)
-        rows = {
-            (self._prompts[record.key], kind, self._prompts[to], self.source_id) for record, kind, to in told
-        }
-        columns = ["prompt_id", "kind", "to_prompt_id", "source_id"]
-        database.upsert(self.connection, tables.prompt_link, columns, sorted(rows), replace=False)
-        self.counts["links"] += len(rows)
+        for record, kind, _ in told:
+            refuse_bad_text([(kind, record.at)])
+            refuse_long_text(kind, 32, "kind of link", record.at)
+        wanted = {(self._prompts[record.key], kind, self._prompts[to]) for record, kind, to in told}
+        columns = [("prompt_id", "BIGINT"), ("kind", "TEXT"), ("to_prompt_id", "BIGINT")]
+        database.matching(self.connection, columns, sorted(wanted))
+        same = " AND ".join(f"l.{name} = w.{name}" for name, _ in columns)
+        for prompt, kind, to, owner in database.fetch(
+            self.connection,
+            "SELECT l.prompt_id, l.kind, l.to_prompt_id, l.source_id FROM wanted w "
+            f"JOIN prompt_link l ON {same}",
+        ):
+            wanted.discard((prompt, kind, to))
+            self.lean_on(owner)
+        names = [*(name for name, _ in columns), "source_id"]
+        fresh = [(*row, self.source_id) for row in sorted(wanted)]
+        database.insert(self.connection, tables.prompt_link, names, fresh)
+        self.counts["links"] += len(fresh)
 
     def find_prompts(self, told: Iterable[tuple[PromptKey | PromptText, str]]) -> None:
         """Make sure these prompts are known to `prompt_id`; one that does not exist is an error."""
@@ -230,6 +273,7 @@ class Entities:
             elif prompt not in self._prompts:
                 keys.setdefault(prompt, at)
         if keys:
+            refuse_bad_text((text, at) for key, at in keys.items() for text in key)
             found = self._find_prompts(keys)
             for key, at in keys.items():
                 if key not in found:
@@ -242,6 +286,7 @@ class Entities:
         self._by_text = self._find_texts(texts) if texts else {}
 
     def _find_texts(self, texts: dict[PromptText, str]) -> dict[PromptText, int]:
+        refuse_bad_text((text, at) for each, at in texts.items() for text in each)
         shas = {text_sha(each.text) for each in texts}
         database.matching(self.connection, [("text_sha", "BIGINT")], [(sha,) for sha in shas])
         rows = self.connection.exec_driver_sql(
@@ -271,49 +316,61 @@ class Entities:
 
     def images(self, records: Sequence[Image]) -> None:
         """Make images, take in their bytes where there are any, and keep their captions."""
-        first: dict[ImageKey, Image] = {}
-        for record in records:
-            same = first.setdefault(record.key, record)
-            if record.path is not None and same.path is None:
-                first[record.key] = record
-        if not first:
+        if not records:
             return
-        facts = self._take_in([record for record in first.values() if record.path is not None])
+        refuse_bad_text((text, i.at) for i in records for text in (*i.key, *i.captions))
+        first: dict[ImageKey, Image] = {}
+        files: dict[tuple[ImageKey, str], Image] = {}
+        for record in records:
+            first.setdefault(record.key, record)
+            if record.path is not None:
+                files.setdefault((record.key, record.path), record)
+        facts = self._take_in(list(files.values()))
         found = self._find_images(first)
-        fresh, changed, owners = [], [], {}
-        for key, record in first.items():
+        fresh, changed, owners, same_bytes = [], [], {}, []
+        for key in first:
             sha, width, height, defect = facts.get(key, (None, None, None, None))
             if key not in found:
                 fresh.append((key, sha, width, height, defect))
                 continue
             known, before, owner = found[key]
             owners[known] = owner
-            if sha is not None and before is not None and sha != before:
-                raise ConflictError(
-                    f"image {key.name!r} of collection {key.collection!r} is another picture in this study",
-                    where=record.at or record.path or "",
-                    remedy="Import into a collection of its own: --option collection=NAME.",
-                )
+            if sha is not None and before is not None:
+                if sha != before:
+                    raise _another_picture(next(r for k, r in files.items() if k[0] == key))
+                same_bytes.append(known)
             if sha is not None and before is None:
                 changed.append((sha, width, height, defect, self.source_id, known))
         self._insert_images(fresh)
         self._images.update({key: known for key, (known, _, _) in found.items()})
-        if changed:
-            image = tables.image
-            for sha, width, height, defect, source, known in changed:
-                self.connection.execute(
-                    image.update()
-                    .where(image.c.id == known)
-                    .values(sha256=sha, width=width, height=height, defect=defect, bytes_source_id=source)
-                )
+        self._fill_in(changed)
         self._mention("image", list(owners), owners)
+        self._mention("bytes", same_bytes, self._bytes_owners(same_bytes))
         self._captions(records)
+
+    def _fill_in(self, changed: Sequence[tuple[Any, ...]]) -> None:
+        mark = "%s" if self.connection.dialect.name == "postgresql" else "?"
+        cursor = self.connection.connection.cursor()
+        cursor.executemany(
+            f"UPDATE image SET sha256 = {mark}, width = {mark}, height = {mark}, defect = {mark}, "
+            f"bytes_source_id = {mark} WHERE id = {mark}",
+            changed,
+        )
+        cursor.close()
+
+    def _bytes_owners(self, ids: Sequence[int]) -> dict[int, int | None]:
+        database.matching(self.connection, [("id", "BIGINT")], [(key,) for key in ids])
+        query = "SELECT i.id, i.bytes_source_id FROM wanted w JOIN image i ON i.id = w.id"
+        return dict(database.fetch(self.connection, query))  # type: ignore[arg-type]
 
     def _insert_images(self, fresh: Sequence[tuple[Any, ...]]) -> None:
         ids = database.fresh_ids(self.connection, tables.image, len(fresh))
         columns = ["id", "collection_id", "name", "sha256", "width", "height", "defect", "source_id"]
+        columns.append("bytes_source_id")
+        source = self.source_id
+        homes = {name: self.collection(name) for name in {row[0].collection for row in fresh}}
         rows = [
-            (i, self.collection(key.collection), key.name, sha, width, height, defect, self.source_id)
+            (i, homes[key.collection], key.name, sha, width, height, defect, source, source if sha else None)
             for i, (key, sha, width, height, defect) in zip(ids, fresh, strict=True)
         ]
         database.insert(self.connection, tables.image, columns, rows)
@@ -326,8 +383,12 @@ class Entities:
         if not records:
             return {}
         with ThreadPoolExecutor(4) as pool:
-            taken = pool.map(self._take_one, records)
-            return {record.key: facts for record, facts in zip(records, taken, strict=True)}
+            taken = list(pool.map(self._take_one, records))
+        facts = {}
+        for record, told in zip(records, taken, strict=True):
+            if facts.setdefault(record.key, told)[0] != told[0]:
+                raise _another_picture(record)
+        return facts
 
     def _take_one(self, record: Image) -> tuple[str, int | None, int | None, str | None]:
         assert record.path is not None
@@ -356,21 +417,19 @@ class Entities:
         by_name = {name: home for home, name in homes.items()}
         wanted = [(by_name[key.collection], key.name) for key in keys if key.collection in by_name]
         database.matching(self.connection, [("collection_id", "BIGINT"), ("name", "TEXT")], wanted)
-        rows = self.connection.exec_driver_sql(
+        rows = database.fetch(
+            self.connection,
             "SELECT i.collection_id, i.name, i.id, i.sha256, i.source_id FROM wanted w "
-            "JOIN image i ON i.collection_id = w.collection_id AND i.name = w.name"
+            "JOIN image i ON i.collection_id = w.collection_id AND i.name = w.name",
         )
-        return {
-            ImageKey(homes[int(home)], name): (int(key), sha, owner) for home, name, key, sha, owner in rows
-        }
+        return {ImageKey(homes[home], name): (key, sha, owner) for home, name, key, sha, owner in rows}
 
     def find_images(self, told: Iterable[tuple[ImageKey, str]]) -> None:
         """Make sure these images are known to `image_id`; an unknown one is made, known by name only."""
         unknown = {key: at for key, at in told if key not in self._images}
         if not unknown:
             return
-        for key, at in unknown.items():
-            _no_nul(key.name, at)
+        refuse_bad_text((text, at) for key, at in unknown.items() for text in key)
         found = self._find_images(unknown)
         self._images.update({key: row[0] for key, row in found.items()})
         self._insert_images([(key, None, None, None, None) for key in unknown if key not in found])
@@ -388,17 +447,21 @@ class Entities:
         if not told:
             return
         database.matching(self.connection, [("image_id", "BIGINT")], [(key,) for key in told])
-        known: dict[int, list[str]] = {}
-        rows = self.connection.exec_driver_sql(
-            "SELECT c.image_id, c.text FROM wanted w JOIN caption c ON c.image_id = w.image_id ORDER BY c.image_id, c.n"
+        known: dict[int, set[str]] = {}
+        free: dict[int, int] = {}
+        rows = database.fetch(
+            self.connection,
+            "SELECT c.image_id, c.n, c.text, c.source_id FROM wanted w JOIN caption c ON c.image_id = w.image_id",
         )
-        for key, text in rows:
-            known.setdefault(int(key), []).append(text)
+        for key, n, text, owner in rows:
+            known.setdefault(key, set()).add(text)
+            free[key] = max(free.get(key, 0), n + 1)
+            if text in told[key]:
+                self.lean_on(owner)
         fresh = []
         for key, captions in told.items():
-            before = known.get(key, [])
-            new = [text for text in captions if text not in before]
-            fresh += [(key, len(before) + n, text, self.source_id) for n, text in enumerate(new)]
+            new = [text for text in captions if text not in known.get(key, ())]
+            fresh += [(key, n, text, self.source_id) for n, text in enumerate(new, free.get(key, 0))]
         database.insert(self.connection, tables.caption, ["image_id", "n", "text", "source_id"], fresh)
         self.counts["captions"] += len(fresh)
 
@@ -409,6 +472,7 @@ class Entities:
         unknown = {key for key in keys if key not in self._annotators}
         if not unknown:
             return
+        refuse_bad_text((text, "") for key in unknown for text in key)
         database.matching(self.connection, [("panel", "TEXT"), ("name", "TEXT")], sorted(unknown))
         rows = self.connection.exec_driver_sql(
             "SELECT a.panel, a.name, a.id FROM wanted w JOIN annotator a ON a.panel = w.panel AND a.name = w.name"
@@ -435,6 +499,17 @@ class Entities:
         database.upsert(
             self.connection, tables.mention, ["kind", "entity_id", "source_id"], rows, replace=False
         )
+
+    def lean_on(self, owner: int | None) -> None:
+        """Note that this import repeats a fact of another, which cannot be undone before this one."""
+        if owner is not None and owner != self.source_id:
+            self.leans_on.add(owner)
+
+    def finish(self) -> None:
+        """Keep which imports this one leans on."""
+        rows = [("source", owner, self.source_id) for owner in sorted(self.leans_on)]
+        columns = ["kind", "entity_id", "source_id"]
+        database.upsert(self.connection, tables.mention, columns, rows, replace=False)
 
     def forget_many(self) -> None:
         """Between batches: let go of remembered keys once there are too many."""
@@ -466,7 +541,18 @@ def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _no_nul(text: str, at: str) -> None:
-    # PostgreSQL refuses NUL and SQLite takes it: refuse on both, with the row.
-    if "\x00" in text:
-        raise DataError("there is a NUL character in the text", where=at, remedy="Remove it.")
+def _same_expects(record: Prompt, expects: str | None) -> None:
+    if record.expects is not None and database.as_json(record.expects, record.at) != expects:
+        raise ConflictError(
+            f"prompt {record.key.ref!r} expects something else here than elsewhere",
+            where=record.at,
+            remedy="Import into a suite of its own (--option suite=NAME), or use --replace.",
+        )
+
+
+def _another_picture(record: Image) -> ConflictError:
+    return ConflictError(
+        f"image {record.key.name!r} of collection {record.key.collection!r} is another picture elsewhere",
+        where=record.at or record.path or "",
+        remedy="Import into a collection of its own: --option collection=NAME.",
+    )

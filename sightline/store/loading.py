@@ -55,8 +55,9 @@ def load(
         if known is not None:
             return Loaded(known.id, True, dict(known.counts or {}))
         if replace:
+            # The newest first: it may repeat what the older ones tell.
             earlier = connection.execute(
-                select(tables.source.c.id).where(tables.source.c.path == path)
+                select(tables.source.c.id).where(tables.source.c.path == path).order_by(tables.source.c.id.desc())
             ).scalars()
             for source_id in list(earlier):
                 undo_within(connection, source_id)
@@ -99,6 +100,7 @@ def _load_all(
             progress(done)
     if not done:
         raise DataError("there is nothing in it to import", remedy="See the formats: sightline list importer")
+    entities.finish()
     counts = {**entities.counts, **facts.counts}
     return {kind: n for kind, n in counts.items() if n}
 

@@ -279,6 +279,38 @@ def settlements(study: Study) -> pl.DataFrame:
     )
 
 
+def settlement_notes(study: Study, settlement_id: int) -> dict[str, Any]:
+    """Who was left out of a settlement, and how far the others agreed."""
+    with database.reading(study.engine) as connection:
+        found = connection.execute(
+            text("SELECT notes FROM settlement WHERE id = :settlement"), {"settlement": settlement_id}
+        ).scalar()
+    told: dict[str, Any] = (json.loads(found) if isinstance(found, str) else found) or {}
+    return told
+
+
+def predictions(study: Study, settlement_id: int) -> pl.DataFrame:
+    """What the newest fit to a settlement foretold: prompt_id, fold, value, low, high and by which predictor."""
+    import polars as pl
+
+    schema = {
+        "spec": pl.String,
+        "prompt_id": pl.Int64,
+        "fold": pl.Int64,
+        "value": pl.Float64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+    }
+    return frame(
+        study,
+        "SELECT f.spec, p.prompt_id, p.fold, p.value, p.low, p.high FROM prediction p "
+        "JOIN fit f ON f.id = p.fit_id WHERE f.settlement_id = :settlement AND p.value IS NOT NULL "
+        "ORDER BY f.id, p.prompt_id",
+        schema,
+        settlement=settlement_id,
+    )
+
+
 def scores(study: Study, identity: str) -> pl.DataFrame:
     """The scores of one measure, values and reasons."""
     import polars as pl

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select, text
 
-from sightline.extension import Configured
 from sightline.records import Prompt
 from sightline.store import database, reading, tables
 from sightline.store.study import Study
@@ -39,22 +38,21 @@ class Outcome:
     evidence: dict[str, Any] | None = None
 
 
-def register(study: Study, measure: Configured) -> int:
+def register(study: Study, *, kind: str, printed: str, version: int, direction: str, identity: str) -> int:
     """The id of a measure, entered when first used."""
     table = tables.measure
+    known_id = select(table.c.id).where(table.c.identity == identity)
     with database.reading(study.engine) as connection:
-        known = connection.execute(select(table.c.id).where(table.c.identity == measure.identity)).scalar()
+        known = connection.execute(known_id).scalar()
     if known is not None:
         return int(known)
     with database.writing(study.engine) as connection:
-        known = connection.execute(select(table.c.id).where(table.c.identity == measure.identity)).scalar()
+        known = connection.execute(known_id).scalar()
         if known is None:
             (known,) = database.fresh_ids(connection, table, 1)
-            spec = measure.spec
-            row = (known, spec.kind, str(measure), spec.version, spec.direction, measure.identity)
-            database.insert(
-                connection, table, ["id", "kind", "spec", "version", "direction", "identity"], [row]
-            )
+            row = (known, kind, printed, version, direction, identity)
+            columns = ["id", "kind", "spec", "version", "direction", "identity"]
+            database.insert(connection, table, columns, [row])
         return int(known)
 
 

@@ -16,8 +16,18 @@ TruthRow = tuple[int, float | None, float | None, float | None, int | None, str 
 PredictionRow = tuple[int, int, int | None, float | None, float | None, float | None, str | None]
 
 
-def settle(study: Study, question_id: int, rule: str, screening: str, rows: Sequence[TruthRow]) -> int:
-    """Keep a settlement of (subject, value, low, high, n, reason); the same votes and rule settle once."""
+def settle(
+    study: Study,
+    question_id: int,
+    rule: str,
+    screening: str,
+    rows: Sequence[TruthRow],
+    notes: Mapping[str, Any] | None = None,
+) -> int:
+    """Keep a settlement of (subject, value, low, high, n, reason); the same votes and rule settle once.
+
+    `notes` says who was left out and how far the others agree.
+    """
     with database.writing(study.engine) as connection:
         up_to = last_judgement(connection)
         identity = _identity("settled", question_id, rule, screening, up_to, list(rows))
@@ -26,10 +36,10 @@ def settle(study: Study, question_id: int, rule: str, screening: str, rows: Sequ
         if known is not None:
             return int(known)
         (key,) = database.fresh_ids(connection, table, 1)
-        columns = ["id", "question_id", "rule", "screening", "up_to", "identity", "at"]
-        database.insert(
-            connection, table, columns, [(key, question_id, rule, screening, up_to, identity, now())]
-        )
+        columns = ["id", "question_id", "rule", "screening", "up_to", "identity", "at", "notes"]
+        told = database.as_json(None if notes is None else dict(notes))
+        row = (key, question_id, rule, screening, up_to, identity, now(), told)
+        database.insert(connection, table, columns, [row])
         columns = ["settlement_id", "subject_id", "value", "low", "high", "n", "reason"]
         database.insert(connection, tables.truth, columns, [(key, *row) for row in rows])
         return int(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -71,7 +72,7 @@ def open_study(path: str | Path) -> Study:
                 where=str(folder),
                 remedy=f"Make it one: sightline init {folder}",
             )
-        engine = database.connect(f"sqlite:///{file}")
+        engine = database.connect_file(file)
         files = ImageFiles(str(folder))
     database.prepare(engine)
     return Study(folder.resolve().name, engine, files, folder, settings)
@@ -93,29 +94,54 @@ def create_study(
         )
     if folder.exists() and not folder.is_dir():
         raise StudyError("there is a file of that name", where=str(folder), remedy="Choose another folder.")
+    engine = (
+        database.connect(database_address) if database_address else database.connect_file(folder / DATABASE_FILE)
+    )
+    if database_address:
+        _refuse_taken(engine)
+    made = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / SETTINGS_FILE).write_text(
-            settings or _settings(folder.resolve().name, database_address, images)
+            settings or _settings(folder.resolve().name, database_address, images), "utf-8"
         )
-    except OSError as error:
-        raise StudyError(
-            f"cannot make a study here ({error.strerror})",
-            where=str(folder),
-            remedy="Check the disk and permissions.",
-        ) from None
-    engine = database.connect(database_address or f"sqlite:///{folder / DATABASE_FILE}")
-    try:
         database.prepare(engine)
         if database_address:
             with database.writing(engine) as connection:
                 rows = [("files", images or str(folder.resolve())), ("name", folder.resolve().name)]
                 database.upsert(connection, tables.setting, ["name", "value"], rows, replace=True)
-    except StudyError:
-        (folder / SETTINGS_FILE).unlink()
-        raise
-    engine.dispose()
-    return open_study(folder)
+    except (StudyError, OSError) as error:
+        engine.dispose()
+        _clear_away(folder, made)
+        if isinstance(error, StudyError):
+            raise
+        raise StudyError(
+            f"cannot make a study here ({error.strerror})",
+            where=str(folder),
+            remedy="Check the disk and permissions.",
+        ) from None
+    # Not opened anew: the address given may hold a password, and study.toml never does.
+    files = ImageFiles(images if database_address and images else str(folder))
+    return Study(folder.resolve().name, engine, files, folder, read_settings(folder / SETTINGS_FILE))
+
+
+def _refuse_taken(engine: Engine) -> None:
+    with database.reading(engine) as connection:
+        if database.version(connection) is not None:
+            raise StudyError(
+                "there is a study in this database already",
+                where=database.place(engine),
+                remedy="Use it by this address, or make another database.",
+            )
+
+
+def _clear_away(folder: Path, made: bool) -> None:
+    """Leave nothing of a study that could not be made."""
+    (folder / SETTINGS_FILE).unlink(missing_ok=True)
+    for file in folder.glob(f"{DATABASE_FILE}*"):
+        file.unlink()
+    if made and folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def _open_address(address: str) -> Study:
@@ -124,7 +150,7 @@ def _open_address(address: str) -> Study:
         if database.version(connection) is None:
             raise StudyError(
                 "there is no study in this database",
-                where=engine.url.render_as_string(hide_password=True),
+                where=database.place(engine),
                 remedy="Make one: sightline init my-study --database ADDRESS",
             )
     database.prepare(engine)
@@ -147,16 +173,33 @@ def read_settings(file: Path) -> Mapping[str, Any]:
     if not file.exists():
         return {}
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        told = tomllib.loads(file.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise StudyError(
             f"the settings cannot be read: {error}", where=str(file), remedy="Correct that line."
         ) from None
+    except OSError as error:
+        raise StudyError(f"the settings cannot be read ({error.strerror})", where=str(file)) from None
+    for name, section in told.items():
+        if not isinstance(section, dict):
+            raise StudyError(
+                f"the settings hold a bare value {name!r}",
+                where=str(file),
+                remedy="Put it below a table such as [study] or [score].",
+            )
+    return told
 
 
 def _settings(name: str, address: str, images: str) -> str:
     template = (Path(__file__).parent / "study.toml").read_text("utf-8")
-    store = ""
+    shown = "".join(letter if letter.isprintable() else "_" for letter in name)
+    told = template.replace('"{name}"', _quoted(shown))
     if address:
-        store = f'\n[store]\ndatabase = "{address}"\nimages = "{images}"\n'
-    return template.replace("{name}", name.replace('"', "'")) + store
+        told += f"\n[store]\n# The password is not kept here: PGPASSWORD or ~/.pgpass give it.\n"
+        told += f"database = {_quoted(database.without_password(address))}\nimages = {_quoted(images)}\n"
+    return told
+
+
+def _quoted(text: str) -> str:
+    # A basic string of TOML is written like one of JSON.
+    return json.dumps(text, ensure_ascii=False)

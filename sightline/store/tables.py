@@ -307,6 +307,7 @@ settlement = Table(
     Column("up_to", Key, nullable=False),
     Column("identity", String(64), nullable=False, unique=True),
     Column("at", String(32), nullable=False),
+    Column("notes", JSON(none_as_null=True)),
     _source(),
 )
 

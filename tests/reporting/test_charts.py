@@ -89,7 +89,8 @@ def test_the_histogram_counts_every_value_once() -> None:
 def test_the_description_tells_the_values_and_the_direction() -> None:
     spec = charts.dot_interval(estimates(["careful", "sloppy"]), axis="quality", direction="higher")
     assert spec["description"] == (
-        "Dots with intervals of quality (higher is better): careful 3.00 [2.80, 3.20]; sloppy 3.10 [2.90, 3.30]."
+        "Dots with intervals of quality (higher is better): "
+        "careful 3.00 [2.80, 3.20]; sloppy 3.10 [2.90, 3.30]."
     )
 
 
@@ -121,5 +122,21 @@ def test_long_names_that_differ_at_the_end_keep_their_own_rows() -> None:
     short = short_names(names)
     assert len(set(short.values())) == 4
     assert short[names[0]].endswith("-v1") and all(len(label) <= 26 for label in short.values())
+    assert len(set(short_names(["a\x00", "a\x01"]).values())) == 2
     spec = charts.dot_interval(estimates(names), axis="quality")
     assert len({row["label"] for row in spec["data"]["values"]}) == 4
+
+
+def test_numbers_of_numpy_are_drawn_like_any() -> None:
+    import numpy as np
+
+    odd = Estimate(np.float32(3), np.float32(2.5), np.int64(4), 9)
+    even = Estimate(3.0, 2.5, 4.0, 9)
+    for one, other in (
+        (charts.dot_interval([Dot("a", odd)], axis="q"), charts.dot_interval([Dot("a", even)], axis="q")),
+        (charts.heatmap([Dot("a", odd)], axis="q"), charts.heatmap([Dot("a", even)], axis="q")),
+    ):
+        assert charts.render(one) == charts.render(other)
+    points = np.array([[1.0, 2.0], [2.0, 3.0]], dtype=np.float32)
+    spec = charts.scatter(points, x_axis="x", y_axis="y")  # type: ignore[arg-type]
+    assert charts.render(spec) == charts.render(charts.scatter([(1, 2), (2, 3)], x_axis="x", y_axis="y"))

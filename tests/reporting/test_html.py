@@ -1,4 +1,5 @@
 import dataclasses
+import itertools
 from collections.abc import Callable
 from datetime import UTC, datetime
 from html.parser import HTMLParser
@@ -106,7 +107,7 @@ def test_headings_pictures_charts_and_tables_are_named(report: d.Report) -> None
     tags = [tag for tag, _ in page.elements]
     assert tags.count("h1") == 1
     levels = [int(tag[1]) for tag in tags if tag in ("h1", "h2", "h3", "h4")]
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
     assert page.all("img") and all(attributes.get("alt") for attributes in page.all("img"))
     assert page.all("svg") and all(attributes.get("aria-label") for attributes in page.all("svg"))
     assert tags.count("caption") == tags.count("table") > 5

@@ -160,6 +160,15 @@ def test_plain_likelihood_follows_one_viewer_of_a_small_panel():
     assert coverage((0.3, 0.5, 0.8, 0.4, 1.5, 0.6), restricted=False) < 0.6
 
 
+def test_restricted_inconsistency_is_free_of_bias():
+    squares = [
+        np.mean(mos_likelihood(*panel(seed, items=8, inconsistency=np.ones(12))[:3]).inconsistency ** 2)
+        for seed in range(200)
+    ]
+    # True variance 1. Counting no degree of freedom for the bias would give 7/8, none for mos 11/12 of that.
+    assert np.mean(squares) == pytest.approx(1, abs=0.06)
+
+
 def test_restricted_and_plain_meet_in_a_large_panel():
     item, viewer, value, _ = panel(items=300, inconsistency=np.linspace(0.5, 1.5, 60))
     plain, restricted = (mos_likelihood(item, viewer, value, restricted=r) for r in (False, True))

@@ -31,6 +31,12 @@ def test_groups_stay_together_whatever_the_order_of_rows(groups, k, seed):
     assert np.array_equal(grouped_k_fold(labels[order], k, seed=seed), folds[order])
 
 
+def test_large_groups_go_first():
+    # Sizes 3, 1, 1, 1 in two folds: 3 against 1 + 1 + 1. Smallest first would end at 4 and 2.
+    for seed in range(5):
+        assert np.bincount(grouped_k_fold(list("aaabcd"), 2, seed=seed)).tolist() == [3, 3]
+
+
 def test_the_seed_decides():
     assert not np.array_equal(k_fold(50, 5, seed=1), k_fold(50, 5, seed=2))
     names = np.array([f"prompt {i}" for i in range(50)])

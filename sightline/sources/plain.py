@@ -67,24 +67,28 @@ def subject_of(row: Row, suite: str, collection: str) -> Subject:
     """What a row judges."""
     prompt = prompt_of(row, suite)
     system = row.text("system", None)
-    images = [None if name is None else ImageKey(collection, name) for name in _names(row)]
-    if prompt is None and system is None and images[0] is None:
+    image = _image(row, "image", collection)
+    if prompt is None and system is None and image is None:
         raise DataError(
             "it names neither a prompt, a system nor an image",
             where=row.at,
             remedy="Fill in at least one of them.",
         )
-    return Subject(prompt, system, *images)
+    if "image_b" not in row:
+        return Subject(prompt, system, image)
+    return Subject(
+        prompt, system, image, _image(row, "image_b", collection), _image(row, "image_c", collection)
+    )
 
 
-def _names(row: Row) -> Iterator[str | None]:
-    for column in ("image", "image_b", "image_c"):
-        yield row.text(column, None)
+def _image(row: Row, column: str, collection: str) -> ImageKey | None:
+    name = row.text(column, None)
+    return None if name is None else ImageKey(collection, name)
 
 
 def questions_of(row: Row, once: Once) -> Iterator[Question]:
     """The question of a row, where it has not been told yet."""
-    if not any(column in row for column in SCALE_COLUMNS):
+    if row.columns.isdisjoint(SCALE_COLUMNS):
         if once.new(row.text("question")):
             yield Question(row.text("question"), at=row.at)
         return

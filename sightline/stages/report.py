@@ -1,0 +1,155 @@
+"""Report: one self-contained page that says what the study found, and how sure that is."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from sightline import __version__
+from sightline.errors import DataError, StudyError
+from sightline.records import Question
+from sightline.reporting import document as doc
+from sightline.stages import report_sections as sections
+from sightline.stages.compare import Compared
+from sightline.store import reading
+from sightline.store.loading import sources
+from sightline.store.study import Study
+
+Section = TypeVar("Section")
+
+
+def report(study: Study, to: str | Path | None = None, *, seed: int = 0) -> Path:
+    """Write the report of a study as one HTML file; gives its path."""
+    from sightline.reporting.html import render
+
+    reading.need_prompts(study)
+    path = Path(to) if to is not None else study.home / "report.html"
+    page = render(build(study, seed=seed))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-", suffix=".html")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(page)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise StudyError(f"cannot write the report ({error.strerror})", where=str(path)) from None
+    return path
+
+
+def build(study: Study, *, seed: int = 0) -> doc.Report:
+    """The report as data; whatever the study does not hold yet is left out and named as a next step."""
+    asked = [question for _, question in reading.questions(study)]
+    compared = sections.comparisons(study, asked, seed)
+    head = compared[0] if compared else None
+    by_name = {question.name: question for question in asked}
+    about = str(study.settings.get("study", {}).get("about", ""))
+    variability = _or_none(lambda: sections.variability(study))
+    return doc.Report(
+        title=study.name,
+        answer=answer(head, by_name, about, study),
+        made_at=datetime.now(UTC),
+        study=study.name,
+        facts=sections.facts(study),
+        rankings=[sections.ranking(each, by_name.get(each.by)) for each in compared],
+        breakdowns=sections.breakdowns(study, head, by_name) if head else (),
+        prompts=sections.prompts(study, head, by_name) if head else None,
+        gallery=() if head else sections.gallery(study),
+        variability=variability,
+        trust=_or_none(lambda: sections.trusted(study)),
+        prediction=sections.prediction(study, asked),
+        judges=sections.judges(study, asked),
+        checks=sections.checks(study),
+        extras=sections.measured(study),
+        gaps=sections.gaps(study),
+        provenance=_provenance(study, seed),
+    )
+
+
+def answer(head: Compared | None, questions: dict[str, Question], about: str, study: Study) -> str:
+    """The whole study in a sentence or two."""
+    if head is None:
+        counts = reading.counts(study)
+        if counts["truth"] and not counts["answer"]:
+            return f"{counts['truth']:,} published truths about {counts['prompt']:,} prompts are here."
+        return (
+            f"{counts['answer']:,} answers of {counts['system']} systems to {counts['prompt']:,} prompts are "
+            "here, but nobody's judgement yet: which system is better cannot be said."
+        )
+    asked = questions.get(head.by)
+    top = f" of {asked.high:g}" if asked is not None and asked.high is not None else ""
+    best = head.systems[0]
+    tied = [placed.system for placed in head.systems if placed.best_rank == 1]
+    if best.mean.value is None:
+        return f"No system has a value on {head.by} yet."
+    figure = f"{best.mean.value:.2f}{top}"
+    if best.mean.low is not None and best.mean.high is not None:
+        figure += f" [{best.mean.low:.2f}, {best.mean.high:.2f}]"
+    n = f"{head.prompts:,} prompts"
+    if len(head.systems) == 1:
+        return f"{best.system} reaches {figure} on {head.by} over {n}."
+    if len(tied) > 1:
+        first = (
+            f"{_listed(tied)} lead on {head.by} and cannot be told apart over {n}; "
+            f"{best.system} has {figure}."
+        )
+    else:
+        first = f"{best.system} is the best of {len(head.systems)} systems on {head.by}: {figure} over {n}."
+    open_pairs = [
+        f"{pair.first} and {pair.second}"
+        for pair in head.pairs
+        if not pair.significant and not (pair.first in tied and pair.second in tied)
+    ]
+    if len(tied) == 1 and not open_pairs:
+        return first + " All systems differ by more than chance would."
+    if open_pairs and len(open_pairs) <= 3:
+        return first + f" {'; '.join(open_pairs)} cannot be told apart."
+    return first
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def _or_none(make: Callable[[], Section]) -> Section | None:
+    """A section, or None where the study lacks what it needs: the page then names the next step."""
+    try:
+        return make()
+    except DataError:
+        return None
+
+
+def _provenance(study: Study, seed: int) -> doc.Provenance:
+    import numpy
+    import polars
+
+    settlements = reading.settlements(study)
+    rules = [
+        (
+            str(row["question"]),
+            f"{row['rule']}, screened by {row['screening'] or 'no rule'}, settled {row['at']}",
+        )
+        for row in settlements.iter_rows(named=True)
+    ]
+    measures = [
+        (str(row["measure"]), f"version {row['version']}, identity {str(row['identity'])[:16]}")
+        for row in reading.measures(study).iter_rows(named=True)
+    ]
+    imported = [f"import {row['importer']} (number {row['id']}, {row['at']})" for row in sources(study)]
+    return doc.Provenance(
+        commands=[*imported, f"sightline report {study.name}"],
+        versions=[
+            ("sightline", __version__),
+            ("python", platform.python_version()),
+            ("numpy", numpy.__version__),
+            ("polars", polars.__version__),
+        ],
+        seeds=[("comparison", seed)],
+        rules=rules,
+        measures=measures,
+    )

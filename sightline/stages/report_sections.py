@@ -1,0 +1,385 @@
+"""The sections of a report, each read from the study as it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from sightline import registry
+from sightline.errors import DataError, UsageError
+from sightline.judging import rollup
+from sightline.records import Question
+from sightline.reporting import document as doc
+from sightline.reporting.quantities import Estimate, Missing, Quantity
+from sightline.reporting.tables import Column, Table
+from sightline.stages import check as checking
+from sightline.stages import variability as varying
+from sightline.stages.compare import Compared, breakdown, compare, scores_by_system
+from sightline.stages.trust import trust
+from sightline.statistics.correlation import Correlation, pearson
+from sightline.statistics.intervals import Interval, mean_interval
+from sightline.store import reading
+from sightline.store.study import Study
+
+SHOWN = 4
+"""Prompts shown at each end."""
+PICTURES = 2
+"""Pictures a system and prompt."""
+GROUPS = range(2, 17)
+"""A tag with this many values is worth a breakdown."""
+
+
+def quantity(found: Interval | Correlation, why: str = "not defined") -> Quantity:
+    """A statistic as the report shows it."""
+    if found.value is None:
+        return Missing(found.reason or why)
+    if found.low is None or found.high is None:
+        return Estimate(found.value, n=found.n)
+    return Estimate(found.value, found.low, found.high, found.n)
+
+
+def scale(question: Question | None, name: str, direction: str = "higher") -> doc.Scale:
+    """What a question's numbers mean."""
+    if question is None:
+        return doc.Scale(name, direction)  # type: ignore[arg-type]
+    return doc.Scale(name, question.direction, question.low, question.high)  # type: ignore[arg-type]
+
+
+def facts(study: Study) -> list[doc.Fact]:
+    """What the study holds."""
+    counts = reading.counts(study)
+    named = counts["image"] - counts["image_file"]
+    told = [
+        doc.Fact("prompts", counts["prompt"]),
+        doc.Fact("systems", counts["system"]),
+        doc.Fact("answers", counts["answer"]),
+        doc.Fact("images", counts["image"], f"{named:,} known by name only" if named else ""),
+        doc.Fact("judgements", counts["judgement"]),
+        doc.Fact("annotators", counts["annotator"]),
+        doc.Fact("truths", counts["truth"]),
+    ]
+    return [fact for fact in told if fact.count]
+
+
+def comparisons(study: Study, asked: Sequence[Question], seed: int) -> list[Compared]:
+    """The systems compared on every question that has truth about them."""
+    found = []
+    for question in asked:
+        if not rollup.by_system(study, question.name).is_empty():
+            found.append(compare(study, question.name, seed=seed))
+    return found
+
+
+def ranking(compared: Compared, question: Question | None) -> doc.Ranking:
+    """A comparison as the report shows it."""
+    systems = [
+        doc.RankedSystem(placed.system, quantity(placed.mean), placed.best_rank, placed.worst_rank)
+        for placed in compared.systems
+    ]
+    differences = [
+        doc.Difference(
+            pair.first,
+            pair.second,
+            quantity(pair.difference),
+            pair.p,
+            pair.p_adjusted,
+            _verdict(pair.first, pair.second, pair.difference, pair.significant, compared.direction),
+        )
+        for pair in compared.pairs
+    ]
+    method = (
+        "Means over prompts, each system's images of a prompt averaged first; Student's 95 % intervals. "
+        "Differences are paired by prompt; p by sign flips, adjusted after Holm."
+    )
+    summary = question.wording if question is not None else ""
+    return doc.Ranking(
+        scale(question, compared.by, compared.direction), systems, differences, summary, method
+    )
+
+
+def _verdict(first: str, second: str, difference: Interval, significant: bool, direction: str) -> str:
+    if difference.value is None:
+        return "no prompt in common"
+    if not significant:
+        return "cannot be told apart"
+    first_wins = (difference.value > 0) == (direction != "lower")
+    return f"{first if first_wins else second} is better"
+
+
+def main_tags(study: Study) -> list[str]:
+    """Tags with a few values, those of the fewest first: what a breakdown can be made by."""
+    tags = reading.tags(study)
+    if tags.is_empty():
+        return []
+    sizes = tags.group_by("name").agg(pl.col("value").n_unique().alias("values"), pl.len().alias("n"))
+    total = len(reading.prompts(study))
+    fits = sizes.filter(pl.col("values").is_in(list(GROUPS)) & (pl.col("n") >= 0.5 * total))
+    return [str(name) for name in fits.sort("values", "name")["name"]]
+
+
+def breakdowns(study: Study, head: Compared, questions: dict[str, Question]) -> list[doc.Breakdown]:
+    """The headline question split by the study's main tags."""
+    found = []
+    for tag in main_tags(study)[:2]:
+        cells = breakdown(study, head.by, tag)
+        shown = [doc.BreakdownCell(cell.group, cell.system, quantity(cell.mean)) for cell in cells]
+        worst = min(
+            (cell for cell in cells if cell.mean.value is not None),
+            key=lambda cell: (cell.mean.value or 0.0) * (-1 if head.direction == "lower" else 1),
+            default=None,
+        )
+        summary = ""
+        if worst is not None and worst.mean.value is not None:
+            summary = (
+                f"The weakest spot is {worst.system} on {tag} {worst.group}: "
+                f"{worst.mean.value:.2f} over {worst.mean.n} prompts."
+            )
+        found.append(doc.Breakdown(tag, scale(questions.get(head.by), head.by), shown, summary))
+    return found
+
+
+def prompts(study: Study, head: Compared, questions: dict[str, Question]) -> doc.Prompts:
+    """The hardest and the easiest prompts, with pictures."""
+    import scipy.stats  # noqa: F401  (intervals below need it; loading it once here keeps the first one quick)
+
+    values = rollup.by_system(study, head.by)
+    spread = (
+        values.group_by("prompt_id")
+        .agg(pl.col("value").mean().alias("mean"), pl.col("value"))
+        .sort("mean", "prompt_id", descending=[head.direction == "lower", False])
+    )
+    answers = rollup.of_answers(study, head.by)
+    if answers.is_empty():
+        answers = reading.answers(study).with_columns(pl.lit(None, pl.Float64).alias("value"))
+    rows = list(spread.iter_rows(named=True))
+    hard = rows[:SHOWN]
+    easy = rows[SHOWN:][-SHOWN:][::-1]
+    chosen = [row["prompt_id"] for row in (*hard, *easy)]
+    texts = reading.prompt_records(study, chosen)
+
+    def shown(row: dict[str, object]) -> doc.ShownPrompt:
+        key = int(str(row["prompt_id"]))
+        given = row["value"]
+        assert isinstance(given, list)
+        record = texts[key]
+        return doc.ShownPrompt(
+            record.text,
+            quantity(mean_interval(np.array(given))),
+            sorted(record.tags.items())[:3],
+            thumbnails(study, answers.filter(pl.col("prompt_id") == key)),
+        )
+
+    return doc.Prompts(
+        scale(questions.get(head.by), head.by, head.direction),
+        [shown(row) for row in hard],
+        [shown(row) for row in easy],
+        spread["mean"].to_list(),
+        "A prompt's value is the mean over systems, with its interval over them.",
+    )
+
+
+def thumbnails(study: Study, answers: pl.DataFrame, each: int = PICTURES) -> list[doc.Thumbnail]:
+    """The first pictures of every system among these answers."""
+    found = []
+    for (_, system), rows in answers.sort("system_id", "position").group_by(
+        ["system_id", "system"], maintain_order=True
+    ):
+        for row in rows.head(each).iter_rows(named=True):
+            found.append(_thumbnail(study, str(system), row))
+    return found
+
+
+def _thumbnail(study: Study, system: str, row: dict[str, object]) -> doc.Thumbnail:
+    value = row.get("value")
+    worth = Estimate(float(str(value))) if value is not None else None
+    sha256 = row.get("sha256")
+    if sha256 is None:
+        return doc.Thumbnail(None, system, worth, "the file is not here")
+    try:
+        return doc.Thumbnail(study.images.thumbnail(str(sha256)), system, worth)
+    except DataError as error:
+        return doc.Thumbnail(None, system, worth, error.what)
+
+
+def gallery(study: Study) -> list[doc.ShownPrompt]:
+    """Some prompts with pictures, for a study that nobody has judged."""
+    answers = reading.answers(study).filter(pl.col("sha256").is_not_null())
+    chosen = answers["prompt_id"].unique(maintain_order=True).to_list()[: 2 * SHOWN]
+    texts = reading.prompt_records(study, chosen)
+    return [
+        doc.ShownPrompt(
+            texts[key].text,
+            None,
+            sorted(texts[key].tags.items())[:3],
+            thumbnails(study, answers.filter(pl.col("prompt_id") == key).drop("score")),
+        )
+        for key in chosen
+    ]
+
+
+def variability(study: Study) -> doc.Variability:
+    """How alike the images of one prompt are."""
+    found = varying.read_variability(study)
+    answers = reading.answers(study, "generator")
+    texts = reading.prompt_records(study, found.prompts["prompt_id"].unique().to_list())
+
+    def shown(row: dict[str, object]) -> doc.ShownPrompt:
+        mine = answers.filter(
+            (pl.col("prompt_id") == row["prompt_id"]) & (pl.col("system_id") == row["system_id"])
+        )
+        return doc.ShownPrompt(
+            texts[int(str(row["prompt_id"]))].text,
+            Estimate(float(str(row["value"])), n=len(mine)),
+            [("system", str(row["system"]))],
+            thumbnails(study, mine, each=4),
+        )
+
+    varied = [shown(row) for row in found.prompts.head(2).iter_rows(named=True)]
+    uniform = [shown(row) for row in found.prompts.tail(2).iter_rows(named=True)][::-1]
+    systems = sorted(found.systems, key=lambda alike: -(alike.similarity.value or 0))
+    return doc.Variability(
+        doc.Scale("similarity of a prompt's images", "none"),
+        [doc.SystemVariability(alike.system, quantity(alike.similarity)) for alike in systems],
+        varied,
+        uniform,
+        f"1 minus the mean distance over all pairs of a prompt's images ({found.measure}); "
+        "1 means they all look the same. Neither end is better in itself.",
+    )
+
+
+def trusted(study: Study) -> doc.Trust:
+    """Every measure against every question."""
+    found = trust(study)
+    rows = [
+        doc.MeasureTrust(each.measure, each.direction, each.question, quantity(each.correlation))  # type: ignore[arg-type]
+        for each in sorted(found, key=lambda a: (a.question, -abs(a.correlation.value or 0)))
+    ]
+    return doc.Trust(rows)
+
+
+def prediction(study: Study, asked: Sequence[Question]) -> doc.Prediction | None:
+    """How well the truth of a prompt could be foretold, from the predictions kept."""
+    for question in asked:
+        truths = reading.truths(study, question.name)
+        if truths.is_empty():
+            continue
+        kept = reading.predictions(study, int(truths["settlement_id"][0]))
+        if kept.is_empty():
+            continue
+        values = rollup.by_prompt(study, question.name).select("prompt_id", pl.col("value").alias("truth"))
+        both = kept.join(values, on="prompt_id")
+        results, points, shown = [], [], ""
+        for (spec,), rows in both.group_by(["spec"], maintain_order=True):
+            guess, truth = rows["value"].to_numpy(), rows["truth"].to_numpy()
+            error = mean_interval(np.abs(guess - truth))
+            results.append(
+                doc.PredictorResult(_short(str(spec)), quantity(pearson(guess, truth)), quantity(error))
+            )
+            points, shown = list(zip(guess.tolist(), truth.tolist(), strict=True)), _short(str(spec))
+        return doc.Prediction(
+            scale(question, question.name),
+            results,
+            shown,
+            points,
+            validation="Each prompt was predicted by a model that had not seen it (cross-validation).",
+        )
+    return None
+
+
+def _short(spec: str) -> str:
+    try:
+        return registry.configure("predictor", spec).short
+    except UsageError:
+        return spec
+
+
+def judges(study: Study, asked: Sequence[Question]) -> doc.Judges | None:
+    """Who judged, how far they agree, and who was left out and why."""
+    people: dict[str, doc.Annotator] = {}
+    agreement = []
+    for question in asked:
+        truths = reading.truths(study, question.name)
+        if truths.is_empty():
+            continue
+        notes = reading.settlement_notes(study, int(truths["settlement_id"][0]))
+        if "annotators" not in notes:
+            continue
+        value: Quantity = Missing("not defined for these votes")
+        if notes.get("agreement") is not None:
+            value = Estimate(float(notes["agreement"]), n=int(notes["agreement_n"]))
+        agreement.append(doc.Agreement(question.name, f"Krippendorff's alpha ({question.scale})", value))
+        out = {name: f"{question.name}: {reason} ({rule})" for name, rule, reason in notes["left_out"]}
+        for name, n, r, low, high, shared in notes["annotators"]:
+            told: Quantity = Missing("no item in common")
+            if r is not None:
+                told = Estimate(r, low, high, shared) if low is not None else Estimate(r, n=shared)
+            before = people.get(name)
+            why = "; ".join(part for part in (before.excluded if before else "", out.get(name, "")) if part)
+            count = n + (before.judgements if before else 0)
+            people[name] = doc.Annotator(name, count, before.agreement if before else told, why)
+    if not agreement:
+        return None
+    return doc.Judges(sorted(people.values(), key=lambda a: a.name), agreement)
+
+
+def checks(study: Study) -> doc.Checks:
+    """What the integrity rules found."""
+    found = checking.check(study)
+    findings = [
+        doc.Finding(
+            each.finding.what,
+            each.finding.n,
+            each.finding.severity,
+            each.finding.examples,
+            each.finding.remedy,
+        )  # type: ignore[arg-type]
+        for each in found.findings
+    ]
+    findings += [doc.Finding(f"{rule} is switched off: {reason}", 0, "note") for rule, reason in found.off]
+    return doc.Checks(found.checked, findings)
+
+
+def measured(study: Study) -> list[doc.Extra]:
+    """Every measure of an image or answer by system, as a table."""
+    systems = reading.systems(study).filter(pl.col("answers") > 0)["system"].to_list()
+    rows = []
+    for row in reading.measures(study).iter_rows(named=True):
+        if row["kind"] == "of_prompt" or not row["values"]:
+            continue
+        try:
+            measure = registry.find_measure(str(row["measure"]))
+        except UsageError:
+            continue  # scored by an extension that is not installed here
+        values = scores_by_system(study, str(measure))
+        cells = []
+        for system in systems:
+            mine = values.filter(pl.col("system") == system)["value"].to_numpy()
+            cells.append(quantity(mean_interval(mean_by)) if len(mean_by := mine) else Missing("no score"))
+        arrow = {"higher": "higher is better", "lower": "lower is better"}.get(measure.spec.direction, "-")
+        rows.append([measure.short, arrow, *cells])
+    if not rows or not systems:
+        return []
+    columns = [Column("measure", "Measure"), Column("direction", "Direction")]
+    columns += [Column(system, system, estimate=True) for system in systems]
+    table = Table(columns, rows, "Means over prompts with 95 % intervals; n prompts.")
+    return [
+        doc.Extra("What the measures say", "Automatic measures of every system's images.", tables=[table])
+    ]
+
+
+def gaps(study: Study) -> list[doc.Gap]:
+    """What could not be computed, how often, and why."""
+    counts = reading.counts(study)
+    found = []
+    named = counts["image"] - counts["image_file"]
+    if named and counts["image_file"]:
+        found.append(doc.Gap("images without their files", "known by name only", named, "Import the files."))
+    for row in reading.measures(study).iter_rows(named=True):
+        if not row["without"]:
+            continue
+        reasons = reading.scores(study, str(row["identity"])).filter(pl.col("reason").is_not_null())["reason"]
+        for reason, n in reasons.value_counts(sort=True).head(5).iter_rows():
+            found.append(doc.Gap(str(row["measure"]).partition("(")[0], str(reason), int(n)))
+    return found

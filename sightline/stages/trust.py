@@ -1,0 +1,65 @@
+"""Trust: how well does each automatic measure agree with people?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from sightline import registry
+from sightline.errors import DataError, UsageError
+from sightline.judging import rollup
+from sightline.statistics.correlation import Correlation, spearman
+from sightline.store import reading
+from sightline.store.study import Study
+
+
+@dataclass(frozen=True)
+class Agrees:
+    """A measure against a question: Spearman's rank correlation over what both have a value for."""
+
+    measure: str
+    kind: str
+    direction: str
+    question: str
+    correlation: Correlation
+
+
+def trust(study: Study, question: str | None = None) -> list[Agrees]:
+    """Correlate every scored measure with the truth of one question, or of all."""
+    measures = [row for row in reading.measures(study).iter_rows(named=True) if row["values"]]
+    if not measures:
+        raise DataError("nothing is scored yet", where=study.name, remedy="sightline score STUDY")
+    names = [question] if question else [asked.name for _, asked in reading.questions(study)]
+    found = []
+    for name in names:
+        images = rollup.of_answers(study, name)
+        pairs = rollup.by_system(study, name)
+        prompts = rollup.by_prompt(study, name)
+        if prompts.is_empty():
+            continue
+        for row in measures:
+            try:
+                short = registry.find_measure(str(row["measure"])).short
+            except UsageError:
+                short = str(row["measure"])  # scored by an extension that is not installed here
+            scores = reading.scores(study, str(row["identity"])).filter(pl.col("value").is_not_null())
+            on, truth = {
+                "of_prompt": (["prompt_id"], prompts),
+                "of_image": (["image_id"], images),
+                "of_answer": (["prompt_id", "image_id"], images),
+            }.get(str(row["kind"]), (["prompt_id", "system_id"], pairs))
+            both = truth.select([*on, pl.col("value").alias("truth")]).join(scores, on=on)
+            both = both.unique(on, keep="first", maintain_order=True)
+            if both.is_empty():
+                continue
+            correlation = spearman(np.asarray(both["value"]), np.asarray(both["truth"]))
+            found.append(Agrees(short, str(row["kind"]), str(row["direction"]), name, correlation))
+    if not found:
+        raise DataError(
+            "no measure and no truth speak of the same things",
+            where=study.name,
+            remedy="Settle judgements (sightline truth) and score images (sightline score).",
+        )
+    return found

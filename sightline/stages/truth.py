@@ -1,0 +1,201 @@
+"""Truth: votes, screened and brought together by a rule, become settled values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sightline import registry
+from sightline.errors import DataError, UsageError
+from sightline.extension import Configured
+from sightline.records import Votes
+from sightline.statistics.agreement import Agreement, krippendorff_alpha
+from sightline.store import reading, settling
+from sightline.store.study import Study
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """An annotator whose votes do not count, by which rule and on which numbers."""
+
+    annotator: str
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """What one question settled to."""
+
+    question: str
+    rule: str
+    settlement_id: int
+    settled: int
+    without: int
+    votes: int
+    annotators: int
+    left_out: Sequence[LeftOut]
+    agreement: Agreement
+
+
+def truth(
+    study: Study,
+    question: str | None = None,
+    *,
+    rule: str | None = None,
+    screening: Sequence[str] | None = None,
+) -> list[Settlement]:
+    """Settle one question, or every question that has votes, by the rules given or those of study.toml."""
+    names = [question] if question else [asked.name for _, asked in reading.questions(study)]
+    found = []
+    for name in names:
+        votes, subjects, people = reading.votes(study, name)
+        if len(votes.value) == 0:
+            if question:
+                raise DataError(f"nobody has judged {name!r} yet", remedy="Import judgements first.")
+            continue
+        found.append(_settle(study, name, rule, screening, votes, subjects["subject_id"].to_list(), people))
+    if not found:
+        raise DataError(
+            "there are no judgements to settle",
+            where=study.name,
+            remedy="Import judgements (sightline import), or truth that somebody published.",
+        )
+    return found
+
+
+def _settle(
+    study: Study,
+    name: str,
+    rule: str | None,
+    screening: Sequence[str] | None,
+    votes: Votes,
+    subjects: Sequence[int],
+    people: Sequence[int],
+) -> Settlement:
+    consensus = _rule(study, name, rule, votes)
+    rules = (
+        list(study.settings.get("screening", {}).get("rules", [])) if screening is None else list(screening)
+    )
+    screens = [registry.configure("screening", told) for told in rules]
+    left_out, numbers = _screen(votes, screens)
+    counted = _without(votes, numbers)
+    settled = consensus.load()(counted)
+    agreement = krippendorff_alpha(
+        counted.item,
+        counted.value,
+        n=counted.n,
+        scale=counted.question.scale,  # type: ignore[arg-type]
+    )
+    rows = [
+        (
+            subject,
+            _or_none(value),
+            _or_none(low),
+            _or_none(high),
+            int(n),
+            None if _known(value) else why or "undecided",
+        )
+        for subject, value, low, high, n, why in zip(
+            subjects, settled.value, settled.low, settled.high, settled.n, settled.reason, strict=True
+        )
+    ]
+    key, _ = reading.question(study, name)
+    notes = {
+        "left_out": [[out.annotator, out.rule, out.reason] for out in left_out],
+        "agreement": agreement.value,
+        "agreement_n": agreement.n,
+        "annotators": _tally(counted, votes),
+    }
+    printed = "; ".join(str(screen) for screen in screens)
+    settlement_id = settling.settle(study, key, str(consensus), printed, rows, notes)
+    values = sum(row[1] is not None for row in rows)
+    heads = len({int(number) for number in counted.annotator if number >= 0})
+    total = int(counted.n.sum())
+    return Settlement(
+        name, consensus.short, settlement_id, values, len(rows) - values, total, heads, left_out, agreement
+    )
+
+
+def _rule(study: Study, name: str, rule: str | None, votes: Votes) -> Configured:
+    told = rule or study.settings.get("truth", {}).get("rule", "mean")
+    if isinstance(told, dict):
+        told = told.get(name, "mean")
+    consensus = registry.configure("consensus", str(told))
+    scale = votes.question.scale
+    if scale not in consensus.spec.details["scales"]:
+        fits = [
+            each
+            for each in registry.names("consensus")
+            if scale in registry.get("consensus", each).spec.details["scales"]
+        ]
+        raise UsageError(
+            f"the rule {consensus.name} is not for {scale} questions such as {name!r}",
+            remedy=f"Fitting rules: {', '.join(fits)}.",
+        )
+    return consensus
+
+
+def _screen(votes: Votes, screens: Sequence[Configured]) -> tuple[list[LeftOut], set[int]]:
+    left_out, numbers = [], set()
+    place = {annotator: number for number, annotator in enumerate(votes.annotators)}
+    for screen in screens:
+        for exclusion in screen.load()(votes, None):
+            number = place[exclusion.annotator]
+            if number not in numbers:
+                left_out.append(LeftOut(exclusion.annotator.name, screen.short, exclusion.reason))
+            numbers.add(number)
+    if numbers and not set(votes.annotator.tolist()) - numbers:
+        raise DataError(
+            "the screening rules leave nobody: every annotator is excluded",
+            remedy="Loosen [screening] rules in study.toml.",
+        )
+    return left_out, numbers
+
+
+def _without(votes: Votes, numbers: set[int]) -> Votes:
+    keep = ~np.isin(votes.annotator, sorted(numbers))
+    return Votes(
+        item=votes.item[keep],
+        annotator=votes.annotator[keep],
+        value=votes.value[keep],
+        n=votes.n[keep],
+        session=votes.session[keep],
+        took_ms=votes.took_ms[keep],
+        items=votes.items,
+        annotators=votes.annotators,
+        question=votes.question,
+    )
+
+
+def _tally(counted: Votes, votes: Votes) -> list[list[object]]:
+    """For each annotator: name, votes, and correlation with the mean of the others that count."""
+    from sightline.statistics.correlation import pearson
+    from sightline.statistics.grouping import sum_by
+
+    total = sum_by(counted.item, counted.value, votes.items)
+    count = sum_by(counted.item, np.ones(len(counted.item)), votes.items)
+    told: list[list[object]] = []
+    for number, annotator in enumerate(votes.annotators):
+        own = votes.annotator == number
+        if not own.any():
+            continue
+        item, value = votes.item[own], votes.value[own]
+        inside = bool((counted.annotator == number).any())
+        others = count[item] - inside
+        shared = others > 0
+        rest = (total[item] - (value if inside else 0.0))[shared] / others[shared]
+        r = pearson(value[shared], rest)
+        told.append([annotator.name, int(own.sum()), r.value, r.low, r.high, r.n])
+    return told
+
+
+def _known(value: float) -> bool:
+    return math.isfinite(value)
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,1 @@
+"""Extensions for Sightline from another package."""
