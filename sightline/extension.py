@@ -183,7 +183,7 @@ class Configured:
 
     @property
     def identity(self) -> str:
-        """sha256 over all that decides a result: kind, name, version, weights, parameters, nested identities."""
+        """sha256 over all that decides a result: kind, name, version, weights, parameters, nested ones."""
         spec = self.spec
         told = {
             "kind": spec.kind,

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 MOST_PIXELS = 100_000_000
 LONGEST_SIDE = 32_768
+ORIENTATION = 0x0112
+TURNED = (5, 6, 7, 8)
+"""Values of that EXIF tag that exchange width and height."""
 
 
 class Picture:
@@ -40,7 +43,10 @@ class Picture:
         """The file as it is."""
         if self._data is None:
             assert self._path is not None
-            self._data = Path(self._path).read_bytes()
+            try:
+                self._data = Path(self._path).read_bytes()
+            except OSError as error:
+                raise DataError(f"cannot read the image ({error.strerror})", where=self.name) from None
         return self._data
 
     @property
@@ -59,9 +65,13 @@ class Picture:
 
 
 def image_size(data: bytes, where: str = "") -> tuple[int, int]:
-    """Width and height from the header alone; refuses what is no image or would not fit in memory."""
+    """Width and height as `decode` gives them, from the header alone; refuses bombs and what is no image."""
     with _opened(data, where) as opened:
         width, height = opened.size
+        # Asking a PNG for orientation that is not in its header would decode all of it.
+        told = opened.format != "PNG" or "exif" in opened.info
+        if told and opened.getexif().get(ORIENTATION, 1) in TURNED:
+            width, height = height, width
         return int(width), int(height)
 
 

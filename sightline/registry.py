@@ -79,7 +79,8 @@ def places(kind: str) -> dict[str, Place]:
         earlier = found.get(place.name)
         if earlier is not None and earlier.module != place.module:
             raise ExtensionError(
-                f"two extensions are called {place.name} ({kind}): one of {earlier.origin}, one of {place.origin}",
+                f"two extensions are called {place.name} ({kind}): "
+                f"one of {earlier.origin}, one of {place.origin}",
                 remedy="Rename or remove one of them.",
             )
         found[place.name] = place
@@ -284,9 +285,7 @@ def _in_folder(kind: str) -> Iterator[Place]:
                 yield Place(kind, file.stem, f"plugins/{file.name}", f"sightline_plugins.{file.stem}", file)
             continue
         found = getattr(module, file.stem, None)
-        if isinstance(found, Extension) and found.spec.kind == kind:
-            yield Place(kind, file.stem, f"plugins/{file.name}", module.__name__, file)
-        elif not isinstance(found, Extension) and kind == "of_image":
+        if kind == (found.spec.kind if isinstance(found, Extension) else "of_image"):
             yield Place(kind, file.stem, f"plugins/{file.name}", module.__name__, file)
 
 

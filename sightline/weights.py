@@ -1,4 +1,4 @@
-"""Finding pretrained weights: a path the user gave, then an installed package, then the hub; pinned by content."""
+"""Finding pretrained weights, pinned by content: a path the user gave, an installed package, the hub."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sightline.errors import DataError, MissingPackage
 
 @dataclass(frozen=True)
 class Weights:
-    """Where pretrained weights are found, pinned by content: `distribution:file`, `owner/name@revision:file`."""
+    """Pretrained weights: their hash, and the `distribution:file` or `owner/name@revision:file` with them."""
 
     sha256: str
     package: str = ""
@@ -87,7 +87,8 @@ def _checked(path: Path, sha256: str, said: str) -> Path:
             digest.update(block)
     if digest.hexdigest() != sha256:
         raise DataError(
-            f"these are not the expected weights: sha256 {digest.hexdigest()[:16]}..., expected {sha256[:16]}...",
+            "these are not the expected weights: "
+            f"sha256 {digest.hexdigest()[:16]}..., expected {sha256[:16]}...",
             where=said,
             remedy="Get the pinned file; a different model would give different scores under the same name.",
         )

@@ -15,7 +15,9 @@ def mos(votes: Votes, *, confidence: float = 0.95) -> Settled:
     """Mean opinion score by maximum likelihood: votes less their viewer's bias, weighted by care.
 
     Model: vote = score + bias of the viewer + inconsistency of the viewer x noise. Nobody has to be thrown
-    out: a careless viewer weighs little. The interval is score +- z / sqrt(sum of weights).
+    out: a careless viewer weighs little. The interval is score +- z / sqrt(sum of weights). On a scale with
+    ends a score beyond them is the end itself: the likelihood falls from its peak to both sides, so that is
+    its maximum among the scores that can occur.
     """
     from scipy.special import ndtri
 
@@ -24,4 +26,10 @@ def mos(votes: Votes, *, confidence: float = 0.95) -> Settled:
     found = mos_likelihood(votes.item, votes.annotator, votes.value, n=votes.n, items=votes.items)
     half = float(ndtri((1 + confidence) / 2)) * found.error
     reasons = ["nobody judged it" if none else None for none in np.isnan(found.mos)]
-    return Settled(found.mos, found.mos - half, found.mos + half, found.n, reasons)
+    ends = (votes.question.low, votes.question.high)
+    score, low, high = (_within(ends, each) for each in (found.mos, found.mos - half, found.mos + half))
+    return Settled(score, low, high, found.n, reasons)
+
+
+def _within(ends: tuple[float | None, float | None], scores: np.ndarray) -> np.ndarray:
+    return scores if ends == (None, None) else np.clip(scores, *ends)

@@ -21,7 +21,8 @@ def embedding(
 ) -> np.ndarray:
     """Distance between the vectors that an encoder gives the images.
 
-    `metric` is euclidean, sqeuclidean, cosine (1 - cosine) or cityblock.
+    `metric` is euclidean, sqeuclidean, cosine (1 - cosine) or cityblock. A vector of zeros, such as a black
+    image may have, points nowhere: its cosine distance is 0 to another of its kind and 1 to all others.
     """
     from scipy.spatial.distance import pdist, squareform
 
@@ -29,5 +30,11 @@ def embedding(
         raise UsageError(f"embedding: there is no metric {metric!r}", remedy=near(metric, METRICS))
     if len(images) < 2:
         return np.zeros((len(images), len(images)))
+    vectors = np.asarray(encoder.image(images), dtype=np.float64)
     # Rounding can put the cosine of equal directions a hair above 1.
-    return np.maximum(squareform(pdist(np.asarray(encoder.image(images), dtype=np.float64), metric)), 0)
+    found = np.maximum(squareform(pdist(vectors, metric)), 0)
+    if metric == "cosine":
+        nowhere = ~vectors.any(axis=1)
+        found[nowhere] = found[:, nowhere] = 1.0
+        found[np.ix_(nowhere, nowhere)] = 0.0
+    return found

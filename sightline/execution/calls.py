@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sightline.errors import DataError, ExtensionError, SightlineError
+from sightline.errors import DataError, SightlineError
 from sightline.execution.gate import gate
 from sightline.extension import Configured
 from sightline.pictures import Picture
 from sightline.records import Prompt
 from sightline.store.files import ImageFiles
 from sightline.store.scores import ERROR, Item, Outcome
+
+MOST_SAID = 300
+"""As much of an exception's message is kept."""
 
 
 def compute(measure: Configured, files: ImageFiles, items: Sequence[Item]) -> list[Outcome]:
@@ -66,9 +69,9 @@ def _guarded(
         return call(chosen)
     except SightlineError:
         raise
-    except Exception as error:  # whatever an extension raises is told as the reason of that one input
+    except (Exception, SystemExit) as error:  # whatever an extension raises is the reason of that one input
         if len(chosen) == 1:
-            return [Outcome(None, f"{ERROR}{measure.name} raised {type(error).__name__}: {error}")]
+            return [Outcome(None, _raised(measure, error))]
         return [outcome for n in chosen for outcome in _guarded(measure, call, [n])]
 
 
@@ -76,23 +79,31 @@ def _of_set(measure: Configured, files: ImageFiles, item: Item) -> Outcome:
     pictures = []
     for sha256 in item.contents:
         picture, reason = _from_store(files, sha256)
-        if picture is None:
-            return Outcome(None, f"one of the images: {reason}")
+        if reason is not None:
+            again = ERROR if reason.startswith(ERROR) else ""
+            return Outcome(None, f"{again}one of the images: {reason.removeprefix(ERROR)}")
         pictures.append(picture)
     try:
         (outcome,) = gate(measure.spec, measure.load()(pictures), 1)
-    except ExtensionError:
+    except SightlineError:
         raise
-    except Exception as error:  # see _guarded
-        return Outcome(None, f"{ERROR}{measure.name} raised {type(error).__name__}: {error}")
+    except (Exception, SystemExit) as error:  # see _guarded
+        return Outcome(None, _raised(measure, error))
     return outcome
+
+
+def _raised(measure: Configured, error: BaseException) -> str:
+    # Messages may hold what a database refuses (NUL, lone surrogates) or a whole page.
+    said = " ".join(str(error).replace("\0", "").encode("utf-8", "replace").decode().split())
+    return f"{ERROR}{measure.name} raised {type(error).__name__}: {said[:MOST_SAID]}"
 
 
 def _from_store(files: ImageFiles, sha256: str) -> tuple[Picture | None, str | None]:
     try:
         picture = files.picture(sha256)
     except DataError as error:
-        return None, error.what
+        # Bytes that are not there today may be put back; bytes that are no image never become one.
+        return None, ERROR + error.what
     reason = _undecodable(picture)
     return (picture, None) if reason is None else (None, reason)
 
@@ -102,4 +113,6 @@ def _undecodable(picture: Picture) -> str | None:
         _ = picture.rgb
     except DataError as error:
         return error.what
+    except OSError as error:
+        return f"{ERROR}the image file cannot be read ({error.strerror or type(error).__name__})"
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from sightline.errors import UsageError
@@ -20,7 +21,7 @@ FEW = 3
 
 @dataclass
 class Ran:
-    """What a run did: how much was known, computed, and left without a value for which reason."""
+    """What a run did: how much was known and computed, and why scores have no value, known ones included."""
 
     measure: str
     total: int
@@ -59,15 +60,17 @@ def run(
         if several
         else run_here(measure, study.images, batches)
     )
-    for items, outcomes in done:
-        results = []
-        for item, outcome in zip(items, outcomes, strict=True):
-            results.append((item, outcome))
-            results += [(twin, outcome) for twin in twins.pop(item.inputs, ())]
-        scores.write(study, measure_id, results)
-        ran.computed += len(items)
-        ran.reasons.update(outcome.reason for _, outcome in results if outcome.reason is not None)
-        meter.add(computed=len(items), known=len(results) - len(items))
+    # Closed on the way out, whatever the way: no worker outlives the run.
+    with closing(done):
+        for items, outcomes in done:
+            results = []
+            for item, outcome in zip(items, outcomes, strict=True):
+                results.append((item, outcome))
+                results += [(twin, outcome) for twin in twins.pop(item.inputs, ())]
+            scores.write(study, measure_id, results)
+            ran.computed += len(items)
+            meter.add(computed=len(items), known=len(results) - len(items))
+    ran.reasons = scores.reasons(study, measure_id)
     meter.finish()
     return ran
 

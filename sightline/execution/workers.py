@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+import traceback
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 
 from sightline.errors import SightlineError
 from sightline.execution.calls import compute
@@ -19,32 +24,13 @@ from sightline.store.scores import Item, Outcome
 Batch = Sequence[Item]
 Done = tuple[Batch, list[Outcome]]
 
-_here: dict[str, Any] = {}
+LOOK_SECONDS = 0.25
+"""How often a worker looks whether its parent is still there."""
+LEAVE_SECONDS = 2.0
+"""How long an idle worker may take to end by itself."""
 
 
-def _start(kind: str, printed: str, root: str, parent: int) -> None:
-    # numpy and friends would each start as many threads as there are cores.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    from sightline.registry import configure
-
-    _here["measure"] = configure(kind, printed)
-    _here["files"] = ImageFiles(root)
-
-
-def _end_with(parent: int) -> None:
-    # A parent killed at once cannot tell its workers; an orphan's parent is somebody else.
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
-
-
-def _work(batch: Batch) -> list[Outcome]:
-    return compute(_here["measure"], _here["files"], batch)
-
-
-def run_here(measure: Configured, files: ImageFiles, batches: Iterator[Batch]) -> Iterator[Done]:
+def run_here(measure: Configured, files: ImageFiles, batches: Iterator[Batch]) -> Generator[Done, None, None]:
     """Compute in this process."""
     for batch in batches:
         yield batch, compute(measure, files, batch)
@@ -52,34 +38,119 @@ def run_here(measure: Configured, files: ImageFiles, batches: Iterator[Batch]) -
 
 def run_in_processes(
     measure: Configured, files: ImageFiles, batches: Iterator[Batch], workers: int
-) -> Iterator[Done]:
-    """Compute in worker processes; at most two batches a worker are under way, so memory stays bounded."""
-    import multiprocessing
+) -> Generator[Done, None, None]:
+    """Compute in worker processes, each with one batch at a time, so that memory stays bounded.
 
-    spawn = multiprocessing.get_context("spawn")
-    told = (measure.spec.kind, str(measure), files.root, os.getpid())
-    pool = ProcessPoolExecutor(workers, mp_context=spawn, initializer=_start, initargs=told)
-    under_way: dict[Future[list[Outcome]], Batch] = {}
+    After a failure no batch is handed out any more, but those under way still come back before it is raised.
+    """
+    first = list(islice(batches, workers))
+    crew: list[_Worker] = []
+    failure: Exception | None = None
     try:
-        for batch in batches:
-            under_way[pool.submit(_work, batch)] = batch
-            if len(under_way) >= 2 * workers:
-                yield from _collect(under_way)
-        while under_way:
-            yield from _collect(under_way)
-    except BrokenProcessPool:
-        raise SightlineError(
-            "a worker process ended unexpectedly (out of memory?)",
-            remedy="What was computed is kept. Run again, with --workers 1 if it happens again.",
-        ) from None
+        crew += [_hire(measure, files) for _ in first]
+        for worker, batch in zip(crew, first, strict=True):
+            worker.give(batch)
+        while busy := {worker.line: worker for worker in crew if worker.batch is not None}:
+            for line in wait(list(busy)):
+                worker = busy[line]  # type: ignore[index]
+                batch, answer = worker.take()
+                if isinstance(answer, Exception):
+                    failure = failure or answer
+                    continue
+                # Handed out before the answer is stored: a worker need not wait for the disk.
+                following = next(batches, None) if failure is None else None
+                if following is not None:
+                    worker.give(following)
+                yield batch, answer
+        if failure is not None:
+            raise failure
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in crew:
+            worker.dismiss()
+        for worker in crew:
+            worker.process.join()
 
 
-def _collect(under_way: dict[Future[list[Outcome]], Batch]) -> Iterator[Done]:
-    finished, _ = wait(under_way, return_when=FIRST_COMPLETED)
-    for future in finished:
-        yield under_way.pop(future), future.result()
+@dataclass
+class _Worker:
+    """A process, our end of the line to it, and what it is computing."""
+
+    process: BaseProcess
+    line: Connection
+    batch: Batch | None = None
+
+    def give(self, batch: Batch) -> None:
+        self.batch = batch
+        # Should it have died, `take` meets the end of its line and says so.
+        with suppress(OSError):
+            self.line.send(batch)
+
+    def take(self) -> tuple[Batch, list[Outcome] | Exception]:
+        batch, self.batch = self.batch, None
+        assert batch is not None
+        try:
+            return batch, self.line.recv()
+        except (EOFError, OSError):
+            self.process.join(LEAVE_SECONDS)
+            return batch, SightlineError(
+                f"a worker process ended unexpectedly ({_cause(self.process.exitcode)})",
+                remedy="What was computed is kept. Run again, with --workers 1 if it happens again.",
+            )
+
+    def dismiss(self) -> None:
+        idle = self.batch is None
+        self.line.close()
+        if idle:
+            self.process.join(LEAVE_SECONDS)
+        self.process.kill()
 
 
-Runner = Callable[[Configured, ImageFiles, Iterator[Batch]], Iterator[Done]]
+def _cause(exit_code: int | None) -> str:
+    if exit_code == -signal.SIGKILL:
+        return "killed; out of memory?"
+    if exit_code is not None and exit_code < 0:
+        return f"signal {-exit_code}"
+    return f"exit code {exit_code}"
+
+
+def _hire(measure: Configured, files: ImageFiles) -> _Worker:
+    ours, theirs = get_context("spawn").Pipe()
+    told = (measure.spec.kind, str(measure), files.root, os.getpid(), theirs)
+    # A daemon is ended by Python itself should this generator never be closed.
+    process = get_context("spawn").Process(target=_serve, args=told, daemon=True)
+    process.start()
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _serve(kind: str, printed: str, root: str, parent: int, line: Connection) -> None:
+    # Ctrl-C reaches every process of a terminal; the parent decides, and ends its workers itself.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # numpy and friends would each start as many threads as there are cores.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    from sightline.registry import configure
+
+    measure, files = None, ImageFiles(root)
+    while True:
+        try:
+            batch = line.recv()
+        except (EOFError, OSError):
+            return
+        answer: list[Outcome] | Exception
+        try:
+            measure = measure or configure(kind, printed)
+            answer = compute(measure, files, batch)
+        except SightlineError as error:
+            answer = error
+        except Exception as error:  # raised again by the parent, together with where it happened here
+            answer = RuntimeError("in a worker process:\n" + "".join(traceback.format_exception(error)))
+        line.send(answer)
+
+
+def _end_with(parent: int) -> None:
+    # A parent killed at once cannot tell its workers; an orphan's parent is somebody else.
+    while os.getppid() == parent:
+        time.sleep(LOOK_SECONDS)
+    os._exit(1)

@@ -43,7 +43,9 @@ def answers(
     pictures = Pictures(source, names_only)
     once = Once()
     counted: dict[tuple[str, PromptKey | PromptText], int] = {}
-    for row in source.rows(file, required=(("prompt", "prompt_id"), "image", "system"), known=KNOWN):
+    for row in source.rows(
+        file, required=(("prompt", "prompt_id"), ("image", "failure"), "system"), known=KNOWN
+    ):
         at = row.at
         system = row.text("system")
         kind = row.text("kind", "generator")

@@ -36,7 +36,7 @@ def judgements(
     """
     file = source.the_file()
     once = Once()
-    for row in source.rows(file, required=("question", "value"), known=KNOWN):
+    for row in source.rows(file, required=("question", ("value", "skipped")), known=KNOWN):
         yield from questions_of(row, once)
         who = row.text("annotator", None)
         n = row.whole("n", 1)

@@ -65,6 +65,18 @@ def by_system(study: Study, question: str) -> pl.DataFrame:
     )
 
 
+def by_prompt_of_systems(study: Study, question: str) -> pl.DataFrame:
+    """A prompt's value as the mean over the systems that have one there: prompt_id, value, systems."""
+    import polars as pl
+
+    return (
+        by_system(study, question)
+        .group_by("prompt_id")
+        .agg(pl.col("value").mean(), pl.len().cast(pl.Int64).alias("systems"))
+        .sort("prompt_id")
+    )
+
+
 def by_prompt(study: Study, question: str) -> pl.DataFrame:
     """A prompt's value: prompt_id, value, systems (0 where the truth is of the prompt itself)."""
     import polars as pl
@@ -79,11 +91,7 @@ def by_prompt(study: Study, question: str) -> pl.DataFrame:
         )
         .select("prompt_id", "value", pl.lit(0, pl.Int64).alias("systems"))
     )
-    rolled = (
-        by_system(study, question)
-        .group_by("prompt_id")
-        .agg(pl.col("value").mean(), pl.len().cast(pl.Int64).alias("systems"))
-    )
+    rolled = by_prompt_of_systems(study, question)
     return pl.concat([own, rolled]).unique("prompt_id", keep="first", maintain_order=True).sort("prompt_id")
 
 

@@ -104,7 +104,9 @@ class Source:
             else:
                 names = readers.csv_header(path, file, _separator(file))
             ours = [mine for mine, theirs in self.columns.items() if theirs in names]
-            self._headers[file] = (*names, *(mine for mine in ours if mine not in names))
+            renamed = {self.columns[mine] for mine in ours}
+            kept = [name for name in names if name not in renamed and name not in ours]
+            self._headers[file] = (*kept, *ours)
         return self._headers[file]
 
     def rows(self, file: str, required: Required = (), known: tuple[str, ...] | None = None) -> Iterator[Row]:
@@ -200,9 +202,7 @@ class Source:
         """Raise if a column mapping named something no file of the source has."""
         for ours, theirs in self.columns.items():
             if ours not in self._used:
-                known = sorted(
-                    {name for header in self._headers.values() for name in header} - set(self.columns)
-                )
+                known = sorted({name for header in self._headers.values() for name in header if name})
                 raise UsageError(
                     f"--column {ours}={theirs} was not used: there is no column {theirs!r}",
                     where=str(self.path),
@@ -292,10 +292,9 @@ class Source:
             raise _unreadable(error, file) from None
 
     def _note_unknown(self, file: str, known: tuple[str, ...]) -> None:
-        mapped = set(self.columns.values())
         prefixes = tuple(name for name in known if name.endswith("."))
         for column in self.header(file):
-            if column and column not in known and column not in mapped and not column.startswith(prefixes):
+            if column and column not in known and not column.startswith(prefixes):
                 self.skip(column, "columns not taken (keep one as a tag with --column tags.NAME=THEIRS)")
 
     def _within(self, real: str) -> bool:

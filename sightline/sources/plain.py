@@ -102,7 +102,9 @@ def questions_of(row: Row, once: Once) -> Iterator[Question]:
         row.number("scale_step", None),
         direction=direction,
     )
-    if once.new(question):
+    if once.new(
+        (question.name, question.scale, question.low, question.high, question.step, question.direction)
+    ):
         yield question._replace(at=row.at)
 
 

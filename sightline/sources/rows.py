@@ -232,10 +232,12 @@ class Columns:
                     f"there are two columns called {name!r}", where=at, remedy="Rename or remove one of them."
                 )
             index[name] = place
-        for ours, theirs in self.mapping.items():
-            if theirs in names:
-                index[ours] = names.index(theirs)
-                self._used.add(ours)
+        told_of = {ours: names.index(theirs) for ours, theirs in self.mapping.items() if theirs in names}
+        # A mapped column is renamed: what is now `tags.kind` is no longer our `kind`.
+        for ours in told_of:
+            index.pop(self.mapping[ours], None)
+        index.update(told_of)
+        self._used.update(told_of)
         for wanted in self.required:
             either = (wanted,) if isinstance(wanted, str) else wanted
             if not any(name in index for name in either):

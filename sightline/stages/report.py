@@ -51,10 +51,10 @@ def build(study: Study, *, seed: int = 0) -> doc.Report:
     about = str(study.settings.get("study", {}).get("about", ""))
     variability = _or_none(lambda: sections.variability(study))
     return doc.Report(
-        title=study.name,
+        title=str(study.settings.get("study", {}).get("name") or study.name),
         answer=answer(head, by_name, about, study),
         made_at=datetime.now(UTC),
-        study=study.name,
+        study=str(study.home),
         facts=sections.facts(study),
         rankings=[sections.ranking(each, by_name.get(each.by)) for each in compared],
         breakdowns=sections.breakdowns(study, head, by_name) if head else (),
@@ -142,7 +142,7 @@ def _provenance(study: Study, seed: int) -> doc.Provenance:
     ]
     imported = [f"import {row['importer']} (number {row['id']}, {row['at']})" for row in sources(study)]
     return doc.Provenance(
-        commands=[*imported, f"sightline report {study.name}"],
+        commands=[*imported, f"sightline report {study.home}"],
         versions=[
             ("sightline", __version__),
             ("python", platform.python_version()),

@@ -10,16 +10,16 @@ import polars as pl
 from sightline import registry
 from sightline.errors import DataError, UsageError
 from sightline.judging import rollup
-from sightline.records import Question
+from sightline.records import Prompt, Question
 from sightline.reporting import document as doc
-from sightline.reporting.quantities import Estimate, Missing, Quantity
+from sightline.reporting.quantities import Estimate, Missing, Quantity, format_cell
 from sightline.reporting.tables import Column, Table
 from sightline.stages import check as checking
 from sightline.stages import variability as varying
 from sightline.stages.compare import Compared, breakdown, compare, scores_by_system
 from sightline.stages.trust import trust
 from sightline.statistics.correlation import Correlation, pearson
-from sightline.statistics.intervals import Interval, mean_interval
+from sightline.statistics.intervals import Interval, mean_interval, stratified_mean_interval
 from sightline.store import reading
 from sightline.store.study import Study
 
@@ -27,6 +27,8 @@ SHOWN = 4
 """Prompts shown at each end."""
 PICTURES = 2
 """Pictures a system and prompt."""
+ENOUGH = 4
+"""Prompts a group must have to be called a weak spot."""
 GROUPS = range(2, 17)
 """A tag with this many values is worth a breakdown."""
 
@@ -126,15 +128,15 @@ def breakdowns(study: Study, head: Compared, questions: dict[str, Question]) -> 
         cells = breakdown(study, head.by, tag)
         shown = [doc.BreakdownCell(cell.group, cell.system, quantity(cell.mean)) for cell in cells]
         worst = min(
-            (cell for cell in cells if cell.mean.value is not None),
+            (cell for cell in cells if cell.mean.value is not None and cell.mean.n >= ENOUGH),
             key=lambda cell: (cell.mean.value or 0.0) * (-1 if head.direction == "lower" else 1),
             default=None,
         )
         summary = ""
         if worst is not None and worst.mean.value is not None:
+            said = format_cell(quantity(worst.mean))
             summary = (
-                f"The weakest spot is {worst.system} on {tag} {worst.group}: "
-                f"{worst.mean.value:.2f} over {worst.mean.n} prompts."
+                f"The weakest spot is {worst.system} on {worst.group}: {said} over {worst.mean.n} prompts."
             )
         found.append(doc.Breakdown(tag, scale(questions.get(head.by), head.by), shown, summary))
     return found
@@ -142,42 +144,40 @@ def breakdowns(study: Study, head: Compared, questions: dict[str, Question]) -> 
 
 def prompts(study: Study, head: Compared, questions: dict[str, Question]) -> doc.Prompts:
     """The hardest and the easiest prompts, with pictures."""
-    import scipy.stats  # noqa: F401  (intervals below need it; loading it once here keeps the first one quick)
-
-    values = rollup.by_system(study, head.by)
-    spread = (
-        values.group_by("prompt_id")
-        .agg(pl.col("value").mean().alias("mean"), pl.col("value"))
-        .sort("mean", "prompt_id", descending=[head.direction == "lower", False])
-    )
+    values = rollup.by_prompt_of_systems(study, head.by)
+    spread = values.sort("value", "prompt_id", descending=[head.direction == "lower", False])
     answers = rollup.of_answers(study, head.by)
-    if answers.is_empty():
-        answers = reading.answers(study).with_columns(pl.lit(None, pl.Float64).alias("value"))
+    judged = not answers.is_empty()
+    shown_answers = answers if judged else reading.answers(study).with_columns(_NO_VALUE)
     rows = list(spread.iter_rows(named=True))
     hard = rows[:SHOWN]
     easy = rows[SHOWN:][-SHOWN:][::-1]
-    chosen = [row["prompt_id"] for row in (*hard, *easy)]
-    texts = reading.prompt_records(study, chosen)
+    texts = reading.prompt_records(study, [row["prompt_id"] for row in (*hard, *easy)])
 
     def shown(row: dict[str, object]) -> doc.ShownPrompt:
         key = int(str(row["prompt_id"]))
-        given = row["value"]
-        assert isinstance(given, list)
+        mine = shown_answers.filter(pl.col("prompt_id") == key)
+        worth: Quantity = Estimate(float(str(row["value"])), n=int(str(row["systems"])))
+        if judged:
+            worth = quantity(stratified_mean_interval(mine["value"].to_numpy(), mine["system_id"].to_numpy()))
         record = texts[key]
-        return doc.ShownPrompt(
-            record.text,
-            quantity(mean_interval(np.array(given))),
-            sorted(record.tags.items())[:3],
-            thumbnails(study, answers.filter(pl.col("prompt_id") == key)),
-        )
+        return doc.ShownPrompt(record.text, worth, _few_tags(record), thumbnails(study, mine))
 
     return doc.Prompts(
         scale(questions.get(head.by), head.by, head.direction),
         [shown(row) for row in hard],
         [shown(row) for row in easy],
-        spread["mean"].to_list(),
-        "A prompt's value is the mean over systems, with its interval over them.",
+        spread["value"].to_list(),
+        "A prompt's value is the mean over systems, each weighing the same; the interval comes from how far a "
+        "system's own images of the prompt differ.",
     )
+
+
+_NO_VALUE = pl.lit(None, pl.Float64).alias("value")
+
+
+def _few_tags(record: Prompt) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in sorted(record.tags.items()) if len(value) <= 40][:3]
 
 
 def thumbnails(study: Study, answers: pl.DataFrame, each: int = PICTURES) -> list[doc.Thumbnail]:
@@ -212,7 +212,7 @@ def gallery(study: Study) -> list[doc.ShownPrompt]:
         doc.ShownPrompt(
             texts[key].text,
             None,
-            sorted(texts[key].tags.items())[:3],
+            _few_tags(texts[key]),
             thumbnails(study, answers.filter(pl.col("prompt_id") == key).drop("score")),
         )
         for key in chosen

@@ -41,6 +41,7 @@ def status(study: Study) -> Status:
             notes.append(f"{newest} votes on {name} came in after its truth was settled.")
     command, why = _next(counts, asked, settled, bool(stale))
     database = study.engine.url.render_as_string(hide_password=True).removeprefix("sqlite:///")
+    command = command.format(study=study.home)
     return Status(study.name, database, counts, systems, asked, imports, notes, command, why)
 
 

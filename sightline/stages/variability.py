@@ -16,7 +16,7 @@ from sightline.statistics.intervals import Interval, mean_interval
 from sightline.store import reading
 from sightline.store.study import Study
 
-DISTANCE = "embedding"
+DISTANCE = "colour_histogram"
 
 
 @dataclass(frozen=True)

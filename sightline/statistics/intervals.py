@@ -47,6 +47,40 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> Interval:
     return Interval(mean, mean - half, mean + half, known.size, "t")
 
 
+def stratified_mean_interval(
+    values: ArrayLike, strata: ArrayLike, *, confidence: float = 0.95
+) -> Interval:
+    """Mean of the means of fixed groups, each weighing the same, with the spread inside the groups.
+
+    m = (1/S) sum of group means; its variance (1/S^2) sum s_g^2 / n_g; Student's t with Satterthwaite's
+    degrees of freedom. Groups are not a sample here (the systems compared are the systems meant), so how
+    far they lie apart says nothing about how sure the mean is. n counts values. No interval where a group
+    has a single value.
+    """
+    known = np.asarray(values, dtype=np.float64)
+    group = np.asarray(strata)
+    keep = ~np.isnan(known)
+    known, group = known[keep], group[keep]
+    if len(known) == 0:
+        return Interval(None, None, None, 0, "stratified t", "no value")
+    _, place = np.unique(group, return_inverse=True)
+    sizes = np.bincount(place).astype(np.float64)
+    means = np.bincount(place, known) / sizes
+    value = float(means.mean())
+    if (sizes < 2).any():
+        return Interval(value, None, None, len(known), "stratified t", "a group has a single value")
+    variances = np.bincount(place, (known - means[place]) ** 2) / (sizes - 1)
+    parts = variances / sizes / len(sizes) ** 2
+    total = float(parts.sum())
+    if total == 0:
+        return Interval(value, value, value, len(known), "stratified t")
+    from scipy.special import stdtrit
+
+    freedom = total**2 / float((parts**2 / (sizes - 1)).sum())
+    half = float(stdtrit(freedom, 0.5 + confidence / 2)) * total**0.5
+    return Interval(value, value - half, value + half, len(known), "stratified t")
+
+
 def wilson(successes: int, n: int, *, confidence: float = 0.95) -> Interval:
     """Share of successes with Wilson's score interval.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import JSON, select
 
 from sightline.errors import StudyError
 from sightline.store import database, tables
@@ -18,35 +19,63 @@ ROWS = 10_000
 
 def copy_study(study: Study, folder: Path, progress: Callable[[str], None] | None = None) -> Study:
     """A copy as a folder of its own; writers may go on meanwhile, the copy is as of its start."""
-    if folder.exists() and any(folder.iterdir()):
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StudyError(
             "there is something there already", where=str(folder), remedy="Choose an empty folder."
         )
     say = progress or (lambda told: None)
-    settings = study.home / SETTINGS_FILE
-    if study.engine.dialect.name == "sqlite":
+    try:
         folder.mkdir(parents=True, exist_ok=True)
         say("database")
-        _copy_sqlite(study.home / DATABASE_FILE, folder / DATABASE_FILE)
-        if settings.exists():
-            shutil.copyfile(settings, folder / SETTINGS_FILE)
-    else:
-        copied = create_study(folder)
-        say("database")
-        _copy_rows(study, copied)
-        copied.close()
-    copied = open_study(folder)
-    say("images and vectors")
-    _copy_files(study, copied)
+        _copy_database(study, folder)
+        copied = open_study(folder)
+        say("images and vectors")
+        _copy_files(study, copied)
+    except BaseException as error:
+        # Half a copy must not pass for one.
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise StudyError(
+                f"cannot copy ({error.strerror})",
+                where=str(folder),
+                remedy="Check free space and permissions.",
+            ) from None
+        raise
     return copied
+
+
+def _copy_database(study: Study, folder: Path) -> None:
+    settings = study.home / SETTINGS_FILE
+    told = settings.read_text("utf-8") if settings.exists() else ""
+    if study.engine.dialect.name == "sqlite":
+        with database.explained(study.engine):
+            _copy_sqlite(study.home / DATABASE_FILE, folder / DATABASE_FILE)
+        if told:
+            (folder / SETTINGS_FILE).write_text(told, "utf-8")
+        return
+    with create_study(folder, settings=_without_store(told)) as copied:
+        _copy_rows(study, copied)
+
+
+def _without_store(settings: str) -> str:
+    """Settings without their [store] table: a copy holds its database in its own folder."""
+    kept, inside = [], False
+    for line in settings.splitlines(keepends=True):
+        if line.lstrip().startswith("["):
+            inside = line.replace(" ", "").startswith("[store")
+        if not inside:
+            kept.append(line)
+    return "".join(kept)
 
 
 def _copy_sqlite(source: Path, target: Path) -> None:
     # SQLite's own backup takes a consistent picture while others write.
-    with sqlite3.connect(f"file:{source}?mode=ro", uri=True) as before, sqlite3.connect(target) as after:
+    address = f"{source.resolve().as_uri()}?mode=ro"
+    with (
+        closing(sqlite3.connect(address, uri=True, timeout=database.WAIT_SECONDS)) as before,
+        closing(sqlite3.connect(target)) as after,
+    ):
         before.backup(after)
-    before.close()
-    after.close()
 
 
 def _copy_rows(study: Study, copied: Study) -> None:
@@ -55,12 +84,16 @@ def _copy_rows(study: Study, copied: Study) -> None:
         for table in tables.metadata.sorted_tables:
             if table.name == "setting":
                 continue
+            names = [column.name for column in table.columns]
+            texts = {i for i, column in enumerate(table.columns) if isinstance(column.type, JSON)}
             order = list(table.primary_key.columns)
-            rows = before.execution_options(yield_per=ROWS).execute(select(table).order_by(*order))
-            for part in rows.partitions(ROWS):
-                after.execute(insert(table), [dict(row._mapping) for row in part])
-        same = before.execute(select(func.count()).select_from(tables.answer)).scalar()
-        assert same == after.execute(select(func.count()).select_from(tables.answer)).scalar()
+            found = before.execution_options(yield_per=ROWS).execute(select(table).order_by(*order))
+            for part in found.partitions(ROWS):
+                rows = [
+                    tuple(database.as_json(cell) if i in texts else cell for i, cell in enumerate(row))
+                    for row in part
+                ]
+                database.insert(after, table, names, rows)
 
 
 def _copy_files(study: Study, copied: Study) -> None:

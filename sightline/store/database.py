@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -39,7 +39,7 @@ def connect_file(file: Path) -> Engine:
 def connect(address: str) -> Engine:
     """An engine for `postgresql://...`, with the settings a study relies on.
 
-    A password is better not part of the address: PGPASSWORD or ~/.pgpass give it as for any PostgreSQL program.
+    A password need not be part of the address: PGPASSWORD or ~/.pgpass give it, as always with PostgreSQL.
     """
     if not address.startswith(("postgresql://", "postgres://", "postgresql+psycopg://")):
         raise UsageError(
@@ -86,10 +86,9 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
     # The driver's own transaction control would begin late; `_begin_sqlite` begins where we say.
     connection.isolation_level = None
     cursor = connection.cursor()
-    try:
+    # A read-only disk cannot switch modes; reading works without, writing is refused with a reason.
+    with suppress(sqlite3.OperationalError):
         cursor.execute("PRAGMA journal_mode=WAL")
-    except sqlite3.OperationalError:
-        pass  # a read-only disk cannot switch modes; reading works without, writing is refused with a reason
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.execute("PRAGMA cache_size=-65536")
@@ -174,7 +173,7 @@ def prepare(
         return
     if found is not None and found > newest:
         raise StudyError(
-            f"this study was written by a newer Sightline (tables version {found}; this program knows {newest})",
+            f"this study was written by a newer Sightline (tables version {found}, this one knows {newest})",
             where=place(engine),
             remedy="Upgrade: pip install --upgrade sightline. The study was not touched.",
         )
@@ -209,15 +208,19 @@ def insert(
         return
     names = ", ".join(f'"{column}"' for column in columns)
     if connection.dialect.name == "postgresql":
-        with connection.connection.driver_connection.cursor() as cursor:  # type: ignore[union-attr]
-            with cursor.copy(f'COPY "{table.name}" ({names}) FROM STDIN') as copy:
-                for row in rows:
-                    copy.write_row(row)
+        _copy_in(connection, f'"{table.name}" ({names})', rows)
         return
     marks = ", ".join("?" * len(columns))
     cursor = connection.connection.cursor()
     cursor.executemany(f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})', rows)
     cursor.close()
+
+
+def _copy_in(connection: Connection, into: str, rows: Sequence[Sequence[Any]]) -> None:
+    driver: Any = connection.connection.driver_connection
+    with driver.cursor() as cursor, cursor.copy(f"COPY {into} FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
 
 
 def upsert(
@@ -260,10 +263,7 @@ def matching(
     connection.exec_driver_sql(f"CREATE TEMPORARY TABLE wanted ({declared})")
     names = ", ".join(f'"{name}"' for name, _ in columns)
     if connection.dialect.name == "postgresql":
-        with connection.connection.driver_connection.cursor() as cursor:  # type: ignore[union-attr]
-            with cursor.copy(f"COPY wanted ({names}) FROM STDIN") as copy:
-                for row in rows:
-                    copy.write_row(row)
+        _copy_in(connection, f"wanted ({names})", rows)
         connection.exec_driver_sql("ANALYZE wanted")
     else:
         cursor = connection.connection.cursor()
@@ -273,13 +273,13 @@ def matching(
 
 
 def drop_temporary(connection: Connection, name: str) -> None:
-    """Drop a temporary table if it is there; named in full, since somebody's own table may be called the same."""
+    """Drop a temporary table; named in full, since somebody's own table may be called the same."""
     home = "pg_temp" if connection.dialect.name == "postgresql" else "temp"
     connection.exec_driver_sql(f"DROP TABLE IF EXISTS {home}.{name}")
 
 
 def fetch(connection: Connection, query: str) -> list[tuple[Any, ...]]:
-    """All rows of a query without parameters as plain tuples, several times faster than through SQLAlchemy."""
+    """All rows of a query without parameters as plain tuples, much faster than through SQLAlchemy."""
     cursor = connection.connection.cursor()
     try:
         cursor.execute(query)

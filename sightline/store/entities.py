@@ -15,6 +15,7 @@ from sightline.errors import ConflictError, DataError
 from sightline.pictures import image_size
 from sightline.records import AnnotatorKey, Image, ImageKey, Prompt, PromptKey, PromptText, Question, System
 from sightline.store import database, tables
+from sightline.store.naming import CONTENT, find_contents
 from sightline.store.soundness import refuse_bad_text, refuse_long_text, sound_question
 from sightline.store.study import Study
 
@@ -40,8 +41,8 @@ class Entities:
         self._questions: dict[str, int] = self._latest_questions()
 
     def _all(self, table: Table) -> dict[str, int]:
-        rows = self.connection.execute(select(table.c.name, table.c.id)).tuples()
-        return {str(name): int(key) for name, key in rows}
+        rows = database.fetch(self.connection, f'SELECT name, id FROM "{table.name}"')
+        return dict(rows)
 
     def _latest_questions(self) -> dict[str, int]:
         question = tables.question
@@ -73,9 +74,7 @@ class Entities:
                 )
             self._mention("system", [known], {known: row.source_id})
 
-    def system(
-        self, name: str, kind: str = "generator", collection: str | None = None, at: str = ""
-    ) -> int:
+    def system(self, name: str, kind: str = "generator", collection: str | None = None, at: str = "") -> int:
         """The id of a system, made if need be."""
         known = self._systems.get(name)
         if known is not None:
@@ -171,8 +170,9 @@ class Entities:
                     "the prompt is empty", where=record.at, remedy="Give it a text, or leave the row out."
                 )
             same = first.setdefault(record.key, record)
-            _same_text(record, same.text)
-            _same_expects(record, database.as_json(same.expects, same.at))
+            if same is not record:
+                _same_text(record, same.text)
+                _same_expects(record, database.as_json(same.expects, same.at))
         found = self._find_prompts(first)
         fresh = [record for key, record in first.items() if key not in found]
         owners = {}
@@ -203,7 +203,7 @@ class Entities:
             "SELECT p.suite, p.ref, p.id, p.text, CAST(p.expects AS TEXT), p.source_id FROM wanted w "
             "JOIN prompt p ON p.suite = w.suite AND p.ref = w.ref",
         )
-        return {PromptKey(suite, ref): tuple(rest) for suite, ref, *rest in rows}  # type: ignore[misc]
+        return {PromptKey(suite, ref): tuple(rest) for suite, ref, *rest in rows}
 
     def _tags(self, records: Sequence[Prompt]) -> None:
         wanted: dict[tuple[int, str], tuple[str, str]] = {}
@@ -280,7 +280,7 @@ class Entities:
                     raise DataError(
                         f"there is no prompt {key.ref!r} in suite {key.suite!r}",
                         where=at,
-                        remedy="Import the prompts or answers first, or name the suite with --option suite=NAME.",
+                        remedy="Import the prompts first, or name the suite: --option suite=NAME.",
                     )
             self._prompts.update({key: row[0] for key, row in found.items()})
         self._by_text = self._find_texts(texts) if texts else {}
@@ -361,7 +361,7 @@ class Entities:
     def _bytes_owners(self, ids: Sequence[int]) -> dict[int, int | None]:
         database.matching(self.connection, [("id", "BIGINT")], [(key,) for key in ids])
         query = "SELECT i.id, i.bytes_source_id FROM wanted w JOIN image i ON i.id = w.id"
-        return dict(database.fetch(self.connection, query))  # type: ignore[arg-type]
+        return dict(database.fetch(self.connection, query))
 
     def _insert_images(self, fresh: Sequence[tuple[Any, ...]]) -> None:
         ids = database.fresh_ids(self.connection, tables.image, len(fresh))
@@ -384,7 +384,7 @@ class Entities:
             return {}
         with ThreadPoolExecutor(4) as pool:
             taken = list(pool.map(self._take_one, records))
-        facts = {}
+        facts: dict[ImageKey, tuple[str, int | None, int | None, str | None]] = {}
         for record, told in zip(records, taken, strict=True):
             if facts.setdefault(record.key, told)[0] != told[0]:
                 raise _another_picture(record)
@@ -430,6 +430,11 @@ class Entities:
         if not unknown:
             return
         refuse_bad_text((text, at) for key, at in unknown.items() for text in key)
+        by_content = {key: at for key, at in unknown.items() if key.name.startswith(CONTENT)}
+        if by_content:
+            ids = find_contents(self.connection, ((key.name, at) for key, at in by_content.items()))
+            self._images.update({key: ids[key.name] for key in by_content})
+            unknown = {key: at for key, at in unknown.items() if key not in by_content}
         found = self._find_images(unknown)
         self._images.update({key: row[0] for key, row in found.items()})
         self._insert_images([(key, None, None, None, None) for key in unknown if key not in found])
@@ -451,7 +456,8 @@ class Entities:
         free: dict[int, int] = {}
         rows = database.fetch(
             self.connection,
-            "SELECT c.image_id, c.n, c.text, c.source_id FROM wanted w JOIN caption c ON c.image_id = w.image_id",
+            "SELECT c.image_id, c.n, c.text, c.source_id FROM wanted w "
+            "JOIN caption c ON c.image_id = w.image_id",
         )
         for key, n, text, owner in rows:
             known.setdefault(key, set()).add(text)
@@ -474,8 +480,10 @@ class Entities:
             return
         refuse_bad_text((text, "") for key in unknown for text in key)
         database.matching(self.connection, [("panel", "TEXT"), ("name", "TEXT")], sorted(unknown))
-        rows = self.connection.exec_driver_sql(
-            "SELECT a.panel, a.name, a.id FROM wanted w JOIN annotator a ON a.panel = w.panel AND a.name = w.name"
+        rows = database.fetch(
+            self.connection,
+            "SELECT a.panel, a.name, a.id FROM wanted w "
+            "JOIN annotator a ON a.panel = w.panel AND a.name = w.name",
         )
         found = {AnnotatorKey(panel, name): int(key) for panel, name, key in rows}
         fresh = sorted(unknown - found.keys())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, select
 
@@ -13,6 +13,14 @@ from sightline.errors import ConflictError, DataError
 from sightline.records import Answer, Judgement, Subject, Truth
 from sightline.store import database, tables
 from sightline.store.entities import Entities
+from sightline.store.soundness import (
+    INT64,
+    finite,
+    finite_or_none,
+    refuse_bad_text,
+    refuse_long_text,
+    whole,
+)
 
 Ids = tuple[int, int, int, int, int]
 
@@ -27,6 +35,7 @@ class Facts:
         self.counts: Counter[str] = Counter()
         self._settings: dict[str, int] = {}
         self._settlements: dict[tuple[int, str], int] = {}
+        self._anonymous: Counter[str] = Counter()
 
     # -- answers ----------------------------------------------------------------------------------------
 
@@ -37,54 +46,50 @@ class Facts:
         entities = self.entities
         entities.find_prompts((record.prompt, record.at) for record in records)
         entities.find_images((record.image, record.at) for record in records if record.image is not None)
+        refuse_bad_text((record.failure, record.at) for record in records if record.failure is not None)
         rows: dict[tuple[int, int, int], tuple[object, ...]] = {}
-        at: dict[tuple[int, int, int], str] = {}
+        first: dict[tuple[int, int, int], Answer] = {}
         for record in records:
-            _whole(record)
-            key = (entities.system(record.system), entities.prompt_id(record.prompt), record.position)
-            image = None if record.image is None else entities.image_id(record.image)
-            settings = (
-                None if not record.settings else self._settings_id(database.as_json(dict(record.settings)))
+            if (record.image is None) == (record.failure is None):
+                raise DataError("an answer has either an image or a failure", where=record.at)
+            key = (
+                entities.system(record.system, at=record.at),
+                entities.prompt_id(record.prompt),
+                whole(record.position, "position", record.at),
             )
-            row: tuple[object, ...] = (image, record.score, record.seed, settings, record.failure)
+            row: tuple[object, ...] = (
+                None if record.image is None else entities.image_id(record.image),
+                None if record.score is None else finite(record.score, "score", record.at),
+                None if record.seed is None else whole(record.seed, "seed", record.at, -INT64 - 1, INT64),
+                None if not record.settings else self._settings_id(record),
+                record.failure,
+            )
             if rows.setdefault(key, row) != row:
                 raise _twice(record)
-            at.setdefault(key, record.at)
-        for key, known in self._known_answers(rows).items():
-            if rows.pop(key) != known:
-                first = next(record for record in records if record.at == at[key])
-                raise _twice(first)
-        columns = [
-            "system_id",
-            "prompt_id",
-            "position",
-            "image_id",
-            "score",
-            "seed",
-            "settings_id",
-            "failure",
-            "source_id",
-        ]
+            first.setdefault(key, record)
+        for known in self._known_answers(rows):
+            key = (known[0], known[1], known[2])
+            if rows.pop(key) != known[3:-1]:
+                raise _twice(first[key])
+            entities.lean_on(known[-1])
+        columns = ["system_id", "prompt_id", "position", "image_id", "score", "seed", "settings_id"]
+        columns += ["failure", "source_id"]
         fresh = [(*key, *row, self.source_id) for key, row in rows.items()]
         database.insert(self.connection, tables.answer, columns, fresh)
         self.counts["answers"] += len(fresh)
 
-    def _known_answers(
-        self, keys: Iterable[tuple[int, int, int]]
-    ) -> dict[tuple[int, int, int], tuple[object, ...]]:
-        database.matching(
+    def _known_answers(self, keys: Iterable[tuple[int, int, int]]) -> list[tuple[Any, ...]]:
+        names = ("system_id", "prompt_id", "position")
+        database.matching(self.connection, [(name, "BIGINT") for name in names], list(keys))
+        return database.fetch(
             self.connection,
-            [("system_id", "BIGINT"), ("prompt_id", "BIGINT"), ("position", "BIGINT")],
-            list(keys),
+            "SELECT a.system_id, a.prompt_id, a.position, a.image_id, a.score, a.seed, a.settings_id, "
+            "a.failure, a.source_id FROM wanted w JOIN answer a "
+            "ON a.system_id = w.system_id AND a.prompt_id = w.prompt_id AND a.position = w.position",
         )
-        rows = self.connection.exec_driver_sql(
-            "SELECT a.system_id, a.prompt_id, a.position, a.image_id, a.score, a.seed, a.settings_id, a.failure "
-            "FROM wanted w JOIN answer a "
-            "ON a.system_id = w.system_id AND a.prompt_id = w.prompt_id AND a.position = w.position"
-        )
-        return {(row[0], row[1], row[2]): tuple(row[3:]) for row in rows}
 
-    def _settings_id(self, told: str | None) -> int:
+    def _settings_id(self, record: Answer) -> int:
+        told = database.as_json(dict(record.settings or {}), record.at)
         assert told is not None
         if told not in self._settings:
             sha256 = hashlib.sha256(told.encode()).hexdigest()
@@ -111,10 +116,11 @@ class Facts:
         names = ("prompt_id", "system_id", "image_id", "image_b", "image_c")
         database.matching(self.connection, [(name, "BIGINT") for name in names], distinct)
         same = " AND ".join(f"s.{name} = w.{name}" for name in names)
-        rows = self.connection.exec_driver_sql(
-            f"SELECT s.id, {', '.join(f's.{name}' for name in names)} FROM wanted w JOIN subject s ON {same}"
+        rows = database.fetch(
+            self.connection,
+            f"SELECT s.id, {', '.join(f's.{name}' for name in names)} FROM wanted w JOIN subject s ON {same}",
         )
-        found: dict[Ids, int] = {tuple(row[1:]): int(row[0]) for row in rows}
+        found: dict[Ids, int] = {row[1:]: row[0] for row in rows}
         fresh = [ids for ids in distinct if ids not in found]
         keys = database.fresh_ids(self.connection, tables.subject, len(fresh))
         made = [(key, *ids) for key, ids in zip(keys, fresh, strict=True)]
@@ -130,7 +136,7 @@ class Facts:
             )
         return (
             entities.prompt_id(subject.prompt),
-            0 if subject.system is None else entities.system(subject.system),
+            0 if subject.system is None else entities.system(subject.system, at=at),
             entities.image_id(subject.image),
             entities.image_id(subject.image_b),
             entities.image_id(subject.image_c),
@@ -143,45 +149,55 @@ class Facts:
         if not records:
             return
         subjects = self.subjects([(record.subject, record.at) for record in records])
+        refuse_bad_text((text, j.at) for j in records for text in (j.session, j.skipped, j.time))
+        refuse_bad_text((text, j.at) for j in records for text in j.annotator or ())
         self.entities.find_annotators(record.annotator for record in records if record.annotator is not None)
         rows: dict[str, tuple[object, ...]] = {}
-        at: dict[str, str] = {}
+        first: dict[str, Judgement] = {}
         for record, subject in zip(records, subjects, strict=True):
-            question = self.entities.question(record.question)
-            _sound(record)
-            annotator = self.entities.annotator_id(record.annotator)
-            told = (annotator, question, subject, record.occasion, record.revision)
-            key = _key(*told) if annotator is not None else _key(*told, record.value, record.skipped)
-            row = (
-                key, question, subject, annotator, record.occasion, record.revision, record.value, record.skipped,
-                record.n, record.session, int(record.control), record.took_ms, record.time,
-            )  # fmt: skip
+            key, row = self._judgement(record, subject)
             if rows.setdefault(key, row)[6:9] != row[6:9]:
                 raise _disagrees(record)
-            at.setdefault(key, record.at)
+            first.setdefault(key, record)
         database.matching(self.connection, [("key", "TEXT")], [(key,) for key in rows])
-        known = self.connection.exec_driver_sql(
-            "SELECT j.key, j.value, j.skipped, j.n FROM wanted w JOIN judgement j ON j.key = w.key"
+        known = database.fetch(
+            self.connection,
+            "SELECT j.key, j.value, j.skipped, j.n, j.source_id FROM wanted w "
+            "JOIN judgement j ON j.key = w.key",
         )
-        for key, value, skipped, n in known:
-            if rows.pop(key)[6:9] != (value, skipped, n):
-                raise _disagrees(next(record for record in records if record.at == at[key]))
+        for key, *held, owner in known:
+            if rows.pop(key)[6:9] != tuple(held):
+                raise _disagrees(first[key])
+            self.entities.lean_on(owner)
         ids = database.fresh_ids(self.connection, tables.judgement, len(rows))
-        columns = [
-            "id",
-            "key",
-            "question_id",
-            "subject_id",
-            "annotator_id",
-            "occasion",
-            "revision",
-            "value",
-            "skipped",
-        ]
-        columns += ["n", "session", "control", "took_ms", "at", "source_id"]
+        columns = ["id", "key", "question_id", "subject_id", "annotator_id", "occasion", "revision", "value"]
+        columns += ["skipped", "n", "session", "control", "took_ms", "at", "source_id"]
         fresh = [(i, *row, self.source_id) for i, row in zip(ids, rows.values(), strict=True)]
         database.insert(self.connection, tables.judgement, columns, fresh)
         self.counts["judgements"] += len(fresh)
+
+    def _judgement(self, record: Judgement, subject: int) -> tuple[str, tuple[object, ...]]:
+        """The key that the same judgement always has, and its row."""
+        at = record.at
+        if (record.value is None) == (record.skipped is None):
+            raise DataError("a judgement has either a value or a reason why it was skipped", where=at)
+        n = whole(record.n, "number of votes", at, low=1)
+        if n > 1 and record.annotator is not None:
+            raise DataError(f"n = {n} votes", where=at, remedy="Only anonymous votes can be counted.")
+        refuse_long_text(record.time, 40, "time", at)
+        value = finite_or_none(record.value, "judgement", at)
+        took = None if record.took_ms is None else whole(record.took_ms, "time taken in milliseconds", at)
+        question = self.entities.question(record.question)
+        annotator = self.entities.annotator_id(record.annotator)
+        occasion, revision = whole(record.occasion, "occasion", at), whole(record.revision, "revision", at)
+        key = _key(annotator, question, subject, occasion, revision)
+        if annotator is None:
+            # Equal anonymous votes are different people: the second of a file is the second of the study.
+            base = _key(key, value, record.skipped)
+            key = _key(base, self._anonymous[base])
+            self._anonymous[base] += 1
+        row = (key, question, subject, annotator, occasion, revision, value, record.skipped, n)
+        return key, (*row, record.session, int(record.control), took, record.time)
 
     # -- truths -----------------------------------------------------------------------------------------
 
@@ -192,31 +208,39 @@ class Facts:
         subjects = self.subjects([(record.subject, record.at) for record in records])
         rows: dict[tuple[int, int], tuple[object, ...]] = {}
         at: dict[tuple[int, int], str] = {}
+        refuse_bad_text((record.rule, record.at) for record in records)
         for record, subject in zip(records, subjects, strict=True):
-            if not math.isfinite(record.value):
-                raise DataError(
-                    f"the truth is {record.value}", where=record.at, remedy="Leave out what is not known."
-                )
             question = self.entities.question(record.question)
             key = (self._settlement(question, record.rule), subject)
-            row = (record.value, record.low, record.high, record.n)
+            row = (
+                finite(record.value, "truth", record.at),
+                finite_or_none(record.low, "lower end of the truth", record.at),
+                finite_or_none(record.high, "upper end of the truth", record.at),
+                None if record.n is None else whole(record.n, "number of votes", record.at),
+            )
             if rows.setdefault(key, row) != row:
-                raise ConflictError(f"two truths of {record.question} for the same thing", where=record.at)
+                raise ConflictError(
+                    f"two truths of {record.question!r} for the same thing",
+                    where=record.at,
+                    remedy="Leave one of the two rows out, or name their rules in a `rule` column.",
+                )
             at.setdefault(key, record.at)
         database.matching(
             self.connection, [("settlement_id", "BIGINT"), ("subject_id", "BIGINT")], list(rows)
         )
-        known = self.connection.exec_driver_sql(
-            "SELECT t.settlement_id, t.subject_id, t.value, t.low, t.high, t.n FROM wanted w "
-            "JOIN truth t ON t.settlement_id = w.settlement_id AND t.subject_id = w.subject_id"
+        known = database.fetch(
+            self.connection,
+            "SELECT t.settlement_id, t.subject_id, t.value, t.low, t.high, t.n, t.source_id FROM wanted w "
+            "JOIN truth t ON t.settlement_id = w.settlement_id AND t.subject_id = w.subject_id",
         )
-        for settlement, subject, *held in known:
+        for settlement, subject, *held, owner in known:
             if rows.pop((settlement, subject)) != tuple(held):
                 raise ConflictError(
                     "the study holds another truth for this",
                     where=at[settlement, subject],
                     remedy="Undo the earlier import (sightline import STUDY --undo N), or use --replace.",
                 )
+            self.entities.lean_on(owner)
         columns = ["settlement_id", "subject_id", "value", "low", "high", "n", "source_id"]
         fresh = [(*key, *row, self.source_id) for key, row in rows.items()]
         database.insert(self.connection, tables.truth, columns, fresh)
@@ -242,28 +266,6 @@ def _key(*parts: object) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
 
-def _whole(record: Answer) -> None:
-    if (record.image is None) == (record.failure is None):
-        raise DataError("an answer has either an image or a failure", where=record.at)
-    if record.position < 0:
-        raise DataError(f"position {record.position} is below 0", where=record.at)
-    if record.score is not None and not math.isfinite(record.score):
-        raise DataError(f"the score is {record.score}", where=record.at, remedy="Leave the cell empty.")
-
-
-def _sound(record: Judgement) -> None:
-    if (record.value is None) == (record.skipped is None):
-        raise DataError("a judgement has either a value or a reason why it was skipped", where=record.at)
-    if record.value is not None and not math.isfinite(record.value):
-        raise DataError(
-            f"the judgement is {record.value}", where=record.at, remedy="Leave out what is not known."
-        )
-    if record.n < 1 or (record.n > 1 and record.annotator is not None):
-        raise DataError(
-            f"n = {record.n} votes", where=record.at, remedy="Only anonymous votes can be counted."
-        )
-
-
 def _twice(record: Answer) -> ConflictError:
     return ConflictError(
         f"system {record.system!r} has another answer to this prompt at position {record.position}",
@@ -273,6 +275,12 @@ def _twice(record: Answer) -> ConflictError:
 
 
 def _disagrees(record: Judgement) -> ConflictError:
+    if record.annotator is None:
+        return ConflictError(
+            f"the study counts another number of such votes on {record.question!r} than {record.n}",
+            where=record.at,
+            remedy="Undo the earlier import (sightline import STUDY --undo N), or use --replace.",
+        )
     return ConflictError(
         f"the same annotator gave another answer to {record.question!r} about the same thing",
         where=record.at,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import tempfile
+import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,10 @@ class ImageFiles:
                 where=self.root,
                 remedy="Restore the study's images folder from a copy, or import the images again.",
             )
+        if self._folder is None and hashlib.sha256(data).hexdigest() != sha256:
+            raise DataError(
+                f"the image file {sha256[:12]}... came back changed", where=self.root, remedy="Try again."
+            )
         return data
 
     def picture(self, sha256: str, name: str = "") -> Picture:
@@ -55,8 +60,10 @@ class ImageFiles:
         known = self._read(place)
         if known is not None:
             return known
-        made = _shrunk(self.read(sha256), side)
-        self._write(place, made)
+        made = _shrunk(self.read(sha256), side, sha256)
+        # A study on a read-only disk can be looked at too; its thumbnails are then made each time.
+        with suppress(StudyError):
+            self._write(place, made)
         return made
 
     def _read(self, place: str) -> bytes | None:
@@ -67,6 +74,12 @@ class ImageFiles:
             return found
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise DataError(
+                f"cannot read {place} ({error.strerror or error})",
+                where=self.root,
+                remedy="Check the disk and permissions.",
+            ) from None
 
     def _write(self, place: str, data: bytes) -> None:
         if self._folder is None:
@@ -78,13 +91,14 @@ class ImageFiles:
         path = self._folder / place
         if path.exists() and path.stat().st_size == len(data):
             return
+        temporary = path.with_name(f".part-{uuid.uuid4().hex}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
+            temporary.write_bytes(data)
             os.replace(temporary, path)
         except OSError as error:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
             raise StudyError(
                 f"cannot write an image ({error.strerror})",
                 where=str(path.parent),
@@ -99,10 +113,10 @@ class ImageFiles:
         return self._remote
 
 
-def _shrunk(data: bytes, side: int) -> bytes:
+def _shrunk(data: bytes, side: int, where: str) -> bytes:
     from PIL import Image as Pillow
 
-    small = Pillow.fromarray(decode(data))
+    small = Pillow.fromarray(decode(data, where))
     small.thumbnail((side, side), Pillow.Resampling.LANCZOS)
     out = io.BytesIO()
     small.save(out, "JPEG", quality=85, optimize=True)

@@ -29,7 +29,6 @@ def judgements(study: Study) -> pl.DataFrame:
 
     schema = {
         "question": pl.String,
-        "annotator_id": pl.Int64,
         "annotator": pl.String,
         "prompt_id": pl.Int64,
         "system_id": pl.Int64,
@@ -39,12 +38,13 @@ def judgements(study: Study) -> pl.DataFrame:
     }
     return frame(
         study,
-        "SELECT q.name, j.annotator_id, a.panel || '/' || a.name, s.prompt_id, s.system_id, s.image_id, j.value, j.n "
+        "SELECT q.name, a.panel || '/' || a.name, s.prompt_id, s.system_id, s.image_id, j.value, j.n "
         "FROM judgement j JOIN question q ON q.id = j.question_id JOIN subject s ON s.id = j.subject_id "
         "LEFT JOIN annotator a ON a.id = j.annotator_id "
         "WHERE j.value IS NOT NULL AND (j.annotator_id IS NULL OR NOT EXISTS "
         "(SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id AND k.question_id = j.question_id "
-        "AND k.subject_id = j.subject_id AND k.occasion = j.occasion AND k.revision > j.revision)) ORDER BY j.id",
+        "AND k.subject_id = j.subject_id AND k.occasion = j.occasion AND k.revision > j.revision)) "
+        "ORDER BY j.id",
         schema,
     )
 
@@ -67,7 +67,8 @@ def truths(study: Study) -> pl.DataFrame:
         study,
         "SELECT q.name, e.rule, s.prompt_id, s.system_id, s.image_id, t.value, t.low, t.high FROM truth t "
         "JOIN settlement e ON e.id = t.settlement_id JOIN question q ON q.id = e.question_id "
-        "JOIN subject s ON s.id = t.subject_id WHERE t.value IS NOT NULL ORDER BY t.settlement_id, t.subject_id",
+        "JOIN subject s ON s.id = t.subject_id WHERE t.value IS NOT NULL "
+        "ORDER BY t.settlement_id, t.subject_id",
         schema,
     )
 
@@ -77,8 +78,9 @@ def named_links(study: Study) -> pl.DataFrame:
     names = ("suite", "prompt_id", "kind", "to_suite", "to_prompt_id")
     return frame(
         study,
-        "SELECT p.suite, p.ref, l.kind, o.suite, o.ref FROM prompt_link l JOIN prompt p ON p.id = l.prompt_id "
-        "JOIN prompt o ON o.id = l.to_prompt_id ORDER BY l.prompt_id, l.kind, l.to_prompt_id",
+        "SELECT p.suite, p.ref, l.kind, o.suite, o.ref FROM prompt_link l "
+        "JOIN prompt p ON p.id = l.prompt_id JOIN prompt o ON o.id = l.to_prompt_id "
+        "ORDER BY l.prompt_id, l.kind, l.to_prompt_id",
         _texts(*names),
     )
 
@@ -107,8 +109,8 @@ def named_answers(study: Study) -> tuple[pl.DataFrame, list[Mapping[str, Any] | 
     }
     found = frame(
         study,
-        "SELECT p.suite, p.ref, p.text, y.name, y.kind, a.position, c.name, i.name, a.score, a.seed, a.failure, "
-        "CAST(o.json AS TEXT) FROM answer a JOIN prompt p ON p.id = a.prompt_id "
+        "SELECT p.suite, p.ref, p.text, y.name, y.kind, a.position, c.name, i.name, a.score, a.seed, "
+        "a.failure, CAST(o.json AS TEXT) FROM answer a JOIN prompt p ON p.id = a.prompt_id "
         "JOIN system y ON y.id = a.system_id "
         "LEFT JOIN image i ON i.id = a.image_id LEFT JOIN collection c ON c.id = i.collection_id "
         "LEFT JOIN settings o ON o.id = a.settings_id ORDER BY a.system_id, a.prompt_id, a.position",
@@ -202,3 +204,41 @@ def _question_schema() -> dict[str, Any]:
 def _subject_schema() -> dict[str, Any]:
     images = ("collection", "image", "collection_b", "image_b", "collection_c", "image_c")
     return _texts("suite", "prompt_id", "system", *images)
+
+
+def source_of(study: Study, importer: str, digest: str) -> int | None:
+    """The id of the source that an importer made from this content, if there is one."""
+    import polars as pl
+
+    found = frame(
+        study,
+        "SELECT id FROM source WHERE importer = :importer AND sha256 = :digest",
+        {"id": pl.Int64},
+        importer=importer,
+        digest=digest,
+    )
+    return None if found.is_empty() else int(found["id"][0])
+
+
+def system_kind(study: Study, name: str) -> str | None:
+    """Whether a system is a generator or a retriever; None where there is no such system."""
+    import polars as pl
+
+    found = frame(study, "SELECT kind FROM system WHERE name = :name", {"kind": pl.String}, name=name)
+    return None if found.is_empty() else str(found["kind"][0])
+
+
+def positions(study: Study, system: str, source_id: int | None) -> tuple[set[tuple[int, int]], int]:
+    """Where a system has answered, as (prompt, position), and how many answers other sources gave."""
+    import polars as pl
+
+    schema = {"prompt_id": pl.Int64, "position": pl.Int64, "source_id": pl.Int64}
+    given = frame(
+        study,
+        "SELECT a.prompt_id, a.position, a.source_id FROM answer a JOIN system y ON y.id = a.system_id "
+        "WHERE y.name = :name",
+        schema,
+        name=system,
+    )
+    others = given.filter(pl.col("source_id").ne_missing(pl.lit(source_id, dtype=pl.Int64))).height
+    return set(given.select("prompt_id", "position").iter_rows()), others

@@ -43,10 +43,17 @@ def load(
     batch: int = 20_000,
     keep_broken: bool = False,
     replace: bool = False,
+    extend: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Loaded:
-    """Write records to the study as one source; a source of the same content is not loaded again."""
+    """Write records to the study as one source; a source of the same content is not loaded again.
+
+    `extend` names a source that these records are to belong to as well: work that commits step by step is
+    undone as a whole.
+    """
     with database.writing(study.engine) as connection:
+        if extend is not None:
+            return _extend(study, connection, extend, records, batch, keep_broken, progress)
         known = connection.execute(
             select(tables.source.c.id, tables.source.c.counts).where(
                 tables.source.c.importer == importer, tables.source.c.sha256 == digest
@@ -56,8 +63,9 @@ def load(
             return Loaded(known.id, True, dict(known.counts or {}))
         if replace:
             # The newest first: it may repeat what the older ones tell.
+            source = tables.source.c
             earlier = connection.execute(
-                select(tables.source.c.id).where(tables.source.c.path == path).order_by(tables.source.c.id.desc())
+                select(source.id).where(source.path == path).order_by(source.id.desc())
             ).scalars()
             for source_id in list(earlier):
                 undo_within(connection, source_id)
@@ -69,6 +77,29 @@ def load(
             tables.source.update().where(tables.source.c.id == source_id).values(counts=counts)
         )
         return Loaded(source_id, False, counts)
+
+
+def _extend(
+    study: Study,
+    connection: Connection,
+    source_id: int,
+    records: Iterable[Record],
+    batch: int,
+    keep_broken: bool,
+    progress: Callable[[int], None] | None,
+) -> Loaded:
+    known = connection.execute(
+        select(tables.source.c.id, tables.source.c.counts).where(tables.source.c.id == source_id)
+    ).first()
+    if known is None:
+        raise DataError(
+            f"import number {source_id} was undone while it was being added to", remedy="Start again."
+        )
+    counts = dict(known.counts or {})
+    for kind, n in _load_all(study, connection, source_id, records, batch, keep_broken, progress).items():
+        counts[kind] = counts.get(kind, 0) + n
+    connection.execute(tables.source.update().where(tables.source.c.id == source_id).values(counts=counts))
+    return Loaded(source_id, False, counts)
 
 
 def _load_all(

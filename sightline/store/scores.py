@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select, text
@@ -115,7 +116,8 @@ def _answer_pages(study: Study, size: int) -> Iterator[list[Item]]:
     prompt, image = 0, 0
     query = (
         "SELECT DISTINCT a.prompt_id, a.image_id, i.sha256 FROM answer a JOIN image i ON i.id = a.image_id "
-        "WHERE i.sha256 IS NOT NULL AND (a.prompt_id > :prompt OR (a.prompt_id = :prompt AND a.image_id > :image)) "
+        "WHERE i.sha256 IS NOT NULL "
+        "AND (a.prompt_id > :prompt OR (a.prompt_id = :prompt AND a.image_id > :image)) "
         "ORDER BY a.prompt_id, a.image_id LIMIT :size"
     )
     while rows := _ask(study, query, prompt=prompt, image=image, size=size):
@@ -153,7 +155,7 @@ def _prompt_hash(prompt: Prompt) -> int:
 def known(
     study: Study, measure_id: int, items: Sequence[Item]
 ) -> tuple[list[Item], list[tuple[Item, Outcome]]]:
-    """Of these items: those nothing is known of, and those whose score another item of the same content has."""
+    """Of these items: those nothing is known of, and those whose score a twin of the same content has."""
     with database.reading(study.engine) as connection:
         database.matching(
             connection, [("inputs", "BIGINT")], [(value,) for value in {i.inputs for i in items}]
@@ -172,15 +174,33 @@ def known(
             continue
         done.add((int(inputs), int(prompt), int(system), int(image)))
         by_inputs[int(inputs)] = Outcome(value, reason)
-    todo, copies = [], []
+    todo: list[Item] = []
+    twins: list[Item] = []
     for item in items:
         if (item.inputs, item.prompt_id, item.system_id, item.image_id) in done:
             continue
-        if item.inputs in by_inputs:
-            copies.append((item, by_inputs[item.inputs]))
-        else:
-            todo.append(item)
+        (twins if item.inputs in by_inputs else todo).append(item)
+    evidence = _evidence(study, measure_id, {item.inputs for item in twins})
+    copies = [(item, replace(by_inputs[item.inputs], evidence=evidence.get(item.inputs))) for item in twins]
     return todo, copies
+
+
+def _evidence(study: Study, measure_id: int, inputs: set[int]) -> dict[int, dict[str, Any]]:
+    """What the scores of these inputs rest on, where it was kept."""
+    if not inputs:
+        return {}
+    with database.reading(study.engine) as connection:
+        database.matching(connection, [("inputs", "BIGINT")], [(value,) for value in inputs])
+        rows = connection.execute(
+            text(
+                "SELECT c.inputs, e.json FROM wanted w "
+                "JOIN score c ON c.measure_id = :measure AND c.inputs = w.inputs "
+                "JOIN evidence e ON e.measure_id = c.measure_id AND e.prompt_id = c.prompt_id "
+                "AND e.system_id = c.system_id AND e.image_id = c.image_id"
+            ),
+            {"measure": measure_id},
+        ).fetchall()
+    return {int(key): json.loads(told) if isinstance(told, str) else told for key, told in rows}
 
 
 def write(study: Study, measure_id: int, results: Sequence[tuple[Item, Outcome]]) -> None:
@@ -205,6 +225,25 @@ def write_within(connection: Connection, measure_id: int, results: Sequence[tupl
     ]
     columns = ["measure_id", "prompt_id", "system_id", "image_id", "json"]
     database.upsert(connection, tables.evidence, columns, evidence, replace=True)
+    # A score that is replaced must not keep what the earlier one rested on.
+    bare = [
+        {"m": measure_id, "p": i.prompt_id, "s": i.system_id, "i": i.image_id}
+        for i, o in results
+        if o.evidence is None
+    ]
+    if bare:
+        gone = "measure_id = :m AND prompt_id = :p AND system_id = :s AND image_id = :i"
+        connection.execute(text(f"DELETE FROM evidence WHERE {gone}"), bare)
+
+
+def reasons(study: Study, measure_id: int) -> Counter[str]:
+    """Why scores of a measure have no value, and how many for each reason."""
+    rows = _ask(
+        study,
+        "SELECT reason, count(*) FROM score WHERE measure_id = :measure AND reason IS NOT NULL GROUP BY 1",
+        measure=measure_id,
+    )
+    return Counter({str(reason): int(n) for reason, n in rows})
 
 
 def clear(study: Study, identity: str | None = None) -> int:

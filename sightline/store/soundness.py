@@ -1,4 +1,4 @@
-"""What both databases can hold: refused here with the row's place, since each would refuse or bend it otherwise."""
+"""What both databases can hold; anything else is refused here, with the place it came from."""
 
 from __future__ import annotations
 
@@ -92,11 +92,11 @@ def sound_question(told: Question) -> Question:
             where=told.at,
             remedy=f"One of {', '.join(DIRECTIONS)}.",
         )
-    bounds = {
-        name: finite_or_none(getattr(told, name), f"{name} of question {told.name!r}", told.at)
+    low, high, step = (
+        finite_or_none(getattr(told, name), f"{name} of question {told.name!r}", told.at)
         for name in ("low", "high", "step")
-    }
+    )
     labels = {str(value): str(label) for value, label in told.labels.items()}
     texts = (told.name, told.wording, *labels, *labels.values())
     refuse_bad_text((text, told.at) for text in texts)
-    return told._replace(**bounds, labels=labels)
+    return told._replace(low=low, high=high, step=step, labels=labels)

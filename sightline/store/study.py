@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
 from sightline.errors import StudyError, UsageError
 from sightline.store import database, tables
@@ -94,11 +94,11 @@ def create_study(
         )
     if folder.exists() and not folder.is_dir():
         raise StudyError("there is a file of that name", where=str(folder), remedy="Choose another folder.")
-    engine = (
-        database.connect(database_address) if database_address else database.connect_file(folder / DATABASE_FILE)
-    )
     if database_address:
+        engine = database.connect(database_address)
         _refuse_taken(engine)
+    else:
+        engine = database.connect_file(folder / DATABASE_FILE)
     made = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -155,7 +155,7 @@ def _open_address(address: str) -> Study:
             )
     database.prepare(engine)
     with database.reading(engine) as connection:
-        told = dict(connection.execute(select(tables.setting.c.name, tables.setting.c.value)).tuples().all())
+        told = dict(database.fetch(connection, "SELECT name, value FROM setting"))
     root = told.get("files", "")
     local = Path(root) if root and "://" not in root else _cache() / told.get("name", "study")
     return Study(
@@ -195,7 +195,7 @@ def _settings(name: str, address: str, images: str) -> str:
     shown = "".join(letter if letter.isprintable() else "_" for letter in name)
     told = template.replace('"{name}"', _quoted(shown))
     if address:
-        told += f"\n[store]\n# The password is not kept here: PGPASSWORD or ~/.pgpass give it.\n"
+        told += "\n[store]\n# The password is not kept here: PGPASSWORD or ~/.pgpass give it.\n"
         told += f"database = {_quoted(database.without_password(address))}\nimages = {_quoted(images)}\n"
     return told
 

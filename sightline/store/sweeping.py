@@ -24,7 +24,7 @@ def held(study: Study) -> dict[str, Held]:
     """What images, thumbnails and vectors take; images on another machine are not counted."""
     with database.reading(study.engine) as connection:
         known = _referred(connection)
-    images = list(_image_files(study))
+    images = list(_below(study, "images"))
     return {
         "images": _size(images),
         "unused": _size(path for path in images if _content(path) not in known),
@@ -38,7 +38,9 @@ def sweep(study: Study) -> Held:
     # An import puts files down before it commits their rows: as the one writer we can meet none half-way.
     with database.writing(study.engine) as connection:
         known = _referred(connection)
-        files = [*_image_files(study), *_below(study, "thumbnails")]
+        # Thumbnails are made by readers too: one under way has a name that begins with a dot.
+        small = [path for path in _below(study, "thumbnails") if not path.name.startswith(".")]
+        files = [*_below(study, "images"), *small]
         unused = [path for path in files if _content(path) not in known]
         gone = _size(unused)
         for path in unused:
@@ -52,10 +54,6 @@ def _referred(connection: Connection) -> set[str]:
 
 def _content(path: Path) -> str:
     return path.name.removesuffix(".jpg")
-
-
-def _image_files(study: Study) -> Iterator[Path]:
-    return _below(study, "images")
 
 
 def _below(study: Study, name: str) -> Iterator[Path]:

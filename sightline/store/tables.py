@@ -22,6 +22,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 VERSION = 1
@@ -172,6 +173,13 @@ answer = Table(
     _source(),
     CheckConstraint("(image_id IS NULL) = (failure IS NOT NULL)", name="image_or_failure"),
     _finite("score"),
+    # Undoing deletes settings, and each deletion asks whether an answer still has them.
+    Index(
+        "answer_by_settings",
+        "settings_id",
+        sqlite_where=text("settings_id IS NOT NULL"),
+        postgresql_where=text("settings_id IS NOT NULL"),
+    ),
     sqlite_with_rowid=False,
 )
 
@@ -254,7 +262,7 @@ page_slot = Table(
     metadata,
     _ref("page_id", "page", primary_key=True),
     Column("slot", SmallInteger, primary_key=True, autoincrement=False),
-    _ref("subject_id", "subject", nullable=False),
+    _ref("subject_id", "subject", nullable=False, index=True),
     _ref("control_id", "control", nullable=True),
     sqlite_with_rowid=False,
 )
@@ -265,7 +273,7 @@ judgement = Table(
     _id(),
     Column("key", String(32), nullable=False, unique=True),
     _ref("question_id", "question", nullable=False),
-    _ref("subject_id", "subject", nullable=False),
+    _ref("subject_id", "subject", nullable=False, index=True),
     _ref("annotator_id", "annotator", nullable=True, index=True),
     _ref("page_id", "page", nullable=True),
     Column("slot", SmallInteger),

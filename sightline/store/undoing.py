@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, text
 
-from sightline.errors import UsageError
+from sightline.errors import ConflictError, UsageError
+from sightline.store import database
 
 FACTS = ("truth", "judgement", "answer", "caption", "prompt_tag", "prompt_link")
 
-# What keeps a thing in the study besides the source that brought it.
+# What keeps a thing in the study besides the source that brought it, in the order things can go.
 USES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "settlement": (("truth", "settlement_id"), ("fit", "settlement_id")),
     "subject": (
@@ -38,71 +39,169 @@ USES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "system": (("answer", "system_id"), ("subject", "system_id")),
     "collection": (("image", "collection_id"), ("system", "collection_id")),
 }
-MENTIONED = ("prompt", "image", "system")
+MENTIONED = ("prompt", "image", "system", "question")
+
+# Who inherits what stays: the oldest other source among those that use it.
+_JUDGED = (
+    "SELECT s.{part} AS id, f.source_id FROM subject s JOIN judgement f ON f.subject_id = s.id",
+    "SELECT s.{part} AS id, f.source_id FROM subject s JOIN truth f ON f.subject_id = s.id",
+)
+HEIRS: Mapping[str, tuple[str, ...]] = {
+    "settlement": ("SELECT settlement_id AS id, source_id FROM truth",),
+    "question": (
+        "SELECT question_id AS id, source_id FROM judgement",
+        "SELECT question_id AS id, source_id FROM settlement",
+    ),
+    "annotator": ("SELECT annotator_id AS id, source_id FROM judgement",),
+    "prompt": (
+        "SELECT prompt_id AS id, source_id FROM answer",
+        "SELECT prompt_id AS id, source_id FROM prompt_tag",
+        "SELECT prompt_id AS id, source_id FROM prompt_link",
+        "SELECT to_prompt_id AS id, source_id FROM prompt_link",
+        *(query.format(part="prompt_id") for query in _JUDGED),
+    ),
+    "image": (
+        "SELECT image_id AS id, source_id FROM answer",
+        "SELECT image_id AS id, source_id FROM caption",
+        *(query.format(part=part) for query in _JUDGED for part in ("image_id", "image_b", "image_c")),
+    ),
+    "system": (
+        "SELECT system_id AS id, source_id FROM answer",
+        *(query.format(part="system_id") for query in _JUDGED),
+    ),
+    "collection": (
+        "SELECT collection_id AS id, source_id FROM image",
+        "SELECT collection_id AS id, source_id FROM system",
+    ),
+}
 
 
 def undo_within(connection: Connection, source_id: int) -> dict[str, int]:
     """Undo a source inside an open transaction; gives how many rows of each table went."""
     told = {"source": source_id}
-    if connection.execute(text("SELECT 1 FROM source WHERE id = :source"), told).scalar() is None:
-        known = connection.execute(text("SELECT id FROM source ORDER BY id")).scalars().all()
-        listed = ", ".join(map(str, known)) or "none"
-        raise UsageError(f"there is no import number {source_id}", remedy=f"Imports in this study: {listed}.")
+    _refuse(connection, told)
     gone: dict[str, int] = {}
+    _delete_computed(connection, told)
     for table in FACTS:
-        gone[table] = _delete(connection, f"DELETE FROM {table} WHERE source_id = :source", told)
+        gone[table] = _run(connection, f"DELETE FROM {table} WHERE source_id = :source", told)
     _forget_bytes(connection, told)
-    connection.execute(text("DELETE FROM mention WHERE source_id = :source"), told)
-    gone["settlement"] = _delete_unused(connection, "settlement", "source_id = :source", told)
-    gone["subject"] = _delete_unused(connection, "subject", "TRUE", told)
-    for table in ("question", "annotator", "prompt", "image", "system", "collection"):
-        gone[table] = _delete_unused(connection, table, "source_id = :source", told)
-        _hand_over(connection, table, told)
+    _run(connection, "DELETE FROM mention WHERE source_id = :source", told)
+    for table in USES:
+        mine = "" if table == "subject" else "WHERE source_id = :source"
+        gone[table] = _delete_unused(connection, table, mine, told)
+        if mine:
+            _hand_over(connection, table, told)
+    _run(
+        connection,
+        "DELETE FROM settings WHERE id IN (SELECT id FROM settings EXCEPT SELECT settings_id FROM answer)",
+        {},
+    )
     gone["score"] = _delete_scores(connection)
-    connection.execute(text("UPDATE settlement SET source_id = NULL WHERE source_id = :source"), told)
-    connection.execute(text("DELETE FROM source WHERE id = :source"), told)
+    _run(connection, "DELETE FROM source WHERE id = :source", told)
     return {table: n for table, n in gone.items() if n}
 
 
-def _delete(connection: Connection, statement: str, told: Mapping[str, int]) -> int:
+def _refuse(connection: Connection, told: Mapping[str, int]) -> None:
+    if connection.execute(text("SELECT 1 FROM source WHERE id = :source"), told).scalar() is None:
+        known = connection.execute(text("SELECT id FROM source ORDER BY id")).scalars().all()
+        listed = ", ".join(map(str, known)) or "none"
+        raise UsageError(
+            f"there is no import number {told['source']}", remedy=f"Imports in this study: {listed}."
+        )
+    query = "SELECT source_id FROM mention WHERE kind = 'source' AND entity_id = :source ORDER BY source_id"
+    leaning = connection.execute(text(query), told).scalars().all()
+    if leaning:
+        # Rows that both tell of are kept once, under the first: without it the second had holes.
+        later = ", ".join(map(str, leaning))
+        raise ConflictError(
+            f"import {later} repeats rows of import {told['source']}, which would be lost to it",
+            remedy=f"Undo import {later} first, then this one, and import again what should stay.",
+        )
+
+
+def _run(connection: Connection, statement: str, told: Mapping[str, int]) -> int:
     return int(connection.execute(text(statement), told).rowcount)
 
 
-def _delete_unused(connection: Connection, table: str, condition: str, told: Mapping[str, int]) -> int:
-    unused = [
-        f"NOT EXISTS (SELECT 1 FROM {user} u WHERE u.{column} = {table}.id)" for user, column in USES[table]
-    ]
+def _delete_computed(connection: Connection, told: Mapping[str, int]) -> None:
+    """Drop what was computed from votes and truths that are about to go: it can be computed again."""
+    settled = (
+        "SELECT id FROM settlement WHERE up_to > 0 AND question_id IN "
+        "(SELECT question_id FROM judgement WHERE source_id = :source)"
+    )
+    fits = (
+        f"SELECT id FROM fit WHERE settlement_id IN ({settled} UNION "
+        "SELECT settlement_id FROM truth WHERE source_id = :source)"
+    )
+    _run(connection, f"DELETE FROM prediction WHERE fit_id IN ({fits})", told)
+    _run(connection, f"DELETE FROM fit WHERE id IN ({fits})", told)
+    _run(connection, f"DELETE FROM truth WHERE settlement_id IN ({settled})", told)
+    _run(connection, f"DELETE FROM settlement WHERE id IN ({settled})", told)
+    # SQLite gives the keys of deleted judgements out again: what comes next must still count as newer.
+    left = "(SELECT coalesce(max(id), 0) FROM judgement WHERE source_id IS NULL OR source_id <> :source)"
+    _run(connection, f"UPDATE settlement SET up_to = {left} WHERE up_to > {left}", told)
+
+
+def _delete_unused(connection: Connection, table: str, mine: str, told: Mapping[str, int]) -> int:
+    # Differences of whole sets: neither database needs an index on every column that refers to something.
+    used = [f"SELECT {column} FROM {user}" for user, column in USES[table]]
     if table in MENTIONED:
-        unused.append(
-            f"NOT EXISTS (SELECT 1 FROM mention m WHERE m.kind = '{table}' AND m.entity_id = {table}.id)"
-        )
-    return _delete(connection, f"DELETE FROM {table} WHERE {condition} AND {' AND '.join(unused)}", told)
+        used.append(f"SELECT entity_id FROM mention WHERE kind = '{table}'")
+    unused = " EXCEPT ".join([f"SELECT id FROM {table} {mine}", *used])
+    return _run(connection, f"DELETE FROM {table} WHERE id IN ({unused})", told)
 
 
 def _hand_over(connection: Connection, table: str, told: Mapping[str, int]) -> None:
-    """What stays belongs from now on to a source that told of it as well, or to nobody."""
-    heir = "NULL"
-    if table in MENTIONED:
-        heir = (
-            f"(SELECT min(m.source_id) FROM mention m WHERE m.kind = '{table}' AND m.entity_id = {table}.id)"
+    """What stays belongs from now on to a source that told of it as well, or that uses it, or to nobody."""
+    stays = f"SELECT 1 FROM {table} WHERE source_id = :source LIMIT 1"
+    if connection.execute(text(stays), told).scalar() is None:
+        return
+    named = [f"SELECT entity_id AS id, source_id FROM mention WHERE kind = '{table}'"]
+    for queries in (named if table in MENTIONED else [], HEIRS[table]):
+        if not queries:
+            continue
+        database.drop_temporary(connection, "heir")
+        _run(
+            connection,
+            "CREATE TEMPORARY TABLE heir AS SELECT id, min(source_id) AS source_id FROM "
+            f"({' UNION ALL '.join(queries)}) AS told WHERE source_id IS NOT NULL GROUP BY id",
+            {},
         )
-    connection.execute(text(f"UPDATE {table} SET source_id = {heir} WHERE source_id = :source"), told)
+        _run(connection, "CREATE INDEX heir_by_id ON heir (id)", {})
+        found = f"SELECT h.source_id FROM heir h WHERE h.id = {table}.id"
+        statement = f"UPDATE {table} SET source_id = ({found}) WHERE source_id = :source AND EXISTS ({found})"
+        _run(connection, statement, told)
+    database.drop_temporary(connection, "heir")
+    _run(connection, f"UPDATE {table} SET source_id = NULL WHERE source_id = :source", told)
     if table in MENTIONED:
-        connection.execute(
-            text(
-                f"DELETE FROM mention WHERE kind = '{table}' AND EXISTS (SELECT 1 FROM {table} e "
-                "WHERE e.id = mention.entity_id AND e.source_id = mention.source_id)"
-            )
+        _run(
+            connection,
+            f"DELETE FROM mention WHERE kind = '{table}' AND EXISTS (SELECT 1 FROM {table} e "
+            "WHERE e.id = mention.entity_id AND e.source_id = mention.source_id)",
+            {},
         )
 
 
 def _forget_bytes(connection: Connection, told: Mapping[str, int]) -> None:
-    connection.execute(
-        text(
-            "UPDATE image SET sha256 = NULL, width = NULL, height = NULL, defect = NULL, bytes_source_id = NULL "
-            "WHERE bytes_source_id = :source"
-        ),
+    """Bytes that another source brought as well become its own; the others go, the name stays."""
+    others = "FROM mention m WHERE m.kind = 'bytes' AND m.entity_id = image.id AND m.source_id <> :source"
+    _run(
+        connection,
+        "UPDATE image SET sha256 = NULL, width = NULL, height = NULL, defect = NULL, bytes_source_id = NULL "
+        f"WHERE bytes_source_id = :source AND NOT EXISTS (SELECT 1 {others})",
         told,
+    )
+    _run(
+        connection,
+        f"UPDATE image SET bytes_source_id = (SELECT min(m.source_id) {others}) "
+        "WHERE bytes_source_id = :source",
+        told,
+    )
+    _run(
+        connection,
+        "DELETE FROM mention WHERE kind = 'bytes' AND EXISTS (SELECT 1 FROM image i "
+        "WHERE i.id = mention.entity_id AND i.bytes_source_id = mention.source_id)",
+        {},
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Engine, func, select, text
 
-from sightline.errors import DataError
+from sightline.errors import DataError, StudyError
 from sightline.store import database, tables
 
 if TYPE_CHECKING:
@@ -67,13 +67,27 @@ class Vectors:
         dimensions = 0
         for place in places:
             if place is not None and place[0] not in shards:
-                shards[place[0]] = np.load(self.folder / encoder / f"{place[0]:06d}.npy", mmap_mode="r")
+                shards[place[0]] = self._shard(encoder, place[0])
                 dimensions = shards[place[0]].shape[1]
         out = np.zeros((len(contents), dimensions), dtype=np.float32)
         for i, place in enumerate(places):
             if place is not None:
                 out[i] = shards[place[0]][place[1]]
         return out, known
+
+    def _shard(self, encoder: str, shard: int) -> np.ndarray:
+        import numpy as np
+
+        file = self.folder / encoder / f"{shard:06d}.npy"
+        try:
+            opened: np.ndarray = np.load(file, mmap_mode="r")
+        except (OSError, ValueError) as error:
+            raise StudyError(
+                f"vectors of the study cannot be read ({error})",
+                where=str(file),
+                remedy="Restore the study's vectors folder from a copy.",
+            ) from None
+        return opened
 
     def _where(self, encoder: str, contents: Sequence[str]) -> list[tuple[int, int] | None]:
         with database.reading(self.engine) as connection:

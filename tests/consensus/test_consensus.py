@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -104,6 +106,17 @@ def test_mos_sees_through_bias_and_carelessness() -> None:
     plain_off = np.abs(plain.value - plain.value.mean() - truth + truth.mean())
     assert off.mean() < plain_off.mean() / 3
     assert (found.low < found.value).all() and (found.value < found.high).all()
+
+
+def test_mos_stays_on_its_scale() -> None:
+    # The harsh viewer is 2 below the other throughout, so that 5 from the first means more than 5 allows.
+    rows = [(item, who, value - 2 * who) for item, value in enumerate([2, 3, 4, 5]) for who in (0, 1)]
+    cast = votes(*rows, (4, 1, 5.0), items=5)
+    beyond = settled("mos", cast)
+    assert beyond.value[4] > 5
+    ended = settled("mos", replace(cast, question=Question("q", low=0, high=5)))
+    assert ended.value[4] == 5 and ended.high.max() <= 5
+    assert ended.value[:4] == pytest.approx(beyond.value[:4])
 
 
 @pytest.mark.parametrize("rule", ["mean(confidence=1.5)", "mos(confidence=0)", "majority(ties=coin)"])

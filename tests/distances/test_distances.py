@@ -88,6 +88,11 @@ def test_embedding_is_the_distance_of_the_vectors() -> None:
     ] == pytest.approx([0, 3, 1])
 
 
+def test_a_black_image_has_a_cosine_distance() -> None:
+    found = distances("embedding(metric=cosine)", flat(0, 0, 0), flat(200, 10, 10), flat(0, 0, 0))
+    assert found == pytest.approx(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+
+
 @pytest.mark.parametrize("text", ["embedding(metric=euclid)", "ssim(side=5)", "colour_histogram(bins=0)"])
 def test_impossible_parameters_are_refused(text: str) -> None:
     with pytest.raises(UsageError):

@@ -48,7 +48,8 @@ def test_csv_runs_no_formula_and_keeps_numbers(tmp_path: Path) -> None:
     found = rows(path)
     assert path == tmp_path / "scores.csv"
     assert [row["text"] for row in found] == [
-        "a cat", "'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\tx", "'\rx", "", 'quo"te, comma', "line\nbreak", "café",
+        "a cat", "'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\tx", "'\rx", "", 'quo"te, comma', "line\nbreak",
+        "café",
     ]  # fmt: skip
     assert [row["count"] for row in found] == [str(count) for count in range(-5, 6)]
     assert [float(row["number"]) for row in found if row["number"]] == TABLE["number"].drop_nulls().to_list()

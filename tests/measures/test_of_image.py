@@ -17,6 +17,7 @@ from sightline.measures.of_image.blank import blank
 from sightline.measures.of_image.brightness import brightness
 from sightline.measures.of_image.colourfulness import colourfulness
 from sightline.measures.of_image.contrast import contrast
+from sightline.measures.of_image.noise import noise as grain
 from sightline.measures.of_image.sharpness import sharpness
 
 
@@ -95,6 +96,27 @@ def test_sharpness_needs_an_inner_pixel() -> None:
     assert isinstance(sharpness([picture(noise(1024)[:3])])[0], NoValue), (
         "three rows do not survive the scaling"
     )
+
+
+def test_noise_by_hand() -> None:
+    # A white dot amid 3 x 3 black pixels meets the 4 of the mask: sqrt(pi / 2) / 6 * 4 * 255.
+    pixels = np.zeros((3, 3, 3))
+    pixels[1, 1] = 255
+    assert list(grain([picture(pixels)])) == pytest.approx([sqrt(np.pi / 2) / 6 * 4 * 255])
+
+
+@pytest.mark.parametrize("sigma", [3, 10, 20])
+def test_noise_finds_the_grain_that_was_put_in(sigma: int) -> None:
+    # On a slope with a straight edge; grey, so that the luma has the noise of a channel.
+    slope = np.tile(np.linspace(70, 130, 128), (128, 1))
+    slope[:, 64:] += 40
+    grainy = slope + np.random.default_rng(0).normal(0, sigma, slope.shape)
+    (found,) = grain([picture(np.repeat(grainy.round()[:, :, None], 3, axis=2))])
+    assert found == pytest.approx(sigma, rel=0.05)
+
+
+def test_noise_needs_an_inner_pixel() -> None:
+    assert isinstance(grain([picture(noise(8)[:, :2])])[0], NoValue)
 
 
 def test_blank_finds_black_images_through_compression_noise() -> None:

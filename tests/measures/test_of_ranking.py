@@ -56,7 +56,7 @@ def test_level_says_what_is_relevant() -> None:
 
 
 def test_graded_gains_by_hand() -> None:
-    # Ranked 1, 2 where 2, 1 would be best: (1 + 2 / log2 3) / (2 + 1 / log2 3); exponential (1 + 3 / ..) / (3 + 1 / ..).
+    # Ranked 1, 2 where 2, 1 would be best: (1 + 2 / log2 3) / (2 + 1 / log2 3); 2^gain - 1 turns 2 into 3.
     rankings = run(([1, 2], [2, 1]))
     discount = 1 / np.log2(3)
     assert measured("ndcg", rankings) == pytest.approx([(1 + 2 * discount) / (2 + discount)])

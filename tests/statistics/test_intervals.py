@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sightline.statistics import intervals
-from sightline.statistics.intervals import bootstrap, cluster_bootstrap, mean_interval, wilson
+from sightline.statistics.intervals import (
+    bootstrap,
+    cluster_bootstrap,
+    mean_interval,
+    stratified_mean_interval,
+    wilson,
+)
 
 columns = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30)
 
@@ -155,3 +161,39 @@ def test_coverage_of_the_cluster_bootstrap():
     naive = coverage(lambda x: bootstrap(x, resamples=400), draw, 0, trials=200)
     assert 0.905 <= clustered <= 0.983
     assert naive < 0.88, "ignoring prompts must be seen to overstate certainty"
+
+
+def test_stratified_mean_by_hand():
+    # Groups {1, 3} and {10, 10, 13}: means 2 and 11, so 6.5 and not the pooled 7.4. Variances 2 and 3; parts
+    # 2/2/4 = .25 and 3/3/4 = .25; freedom .5^2 / (.0625/1 + .0625/2) = 2.6667; t(.975) = 3.4176 (scipy).
+    found = stratified_mean_interval([1, 3, 10, 10, 13], [0, 0, 1, 1, 1])
+    assert (found.value, found.n) == (6.5, 5)
+    half = stats.t.ppf(0.975, 8 / 3) * 0.5**0.5
+    assert (found.low, found.high) == pytest.approx((6.5 - half, 6.5 + half))
+
+
+def test_stratified_mean_of_two_groups_is_welch():
+    rng = np.random.default_rng(4)
+    a, b = rng.normal(1, 1, 7), rng.normal(5, 3, 12)
+    # The mean of two group means differs from half their difference only by the sign of one group.
+    expected = stats.ttest_ind(a, -b, equal_var=False).confidence_interval(0.95)
+    found = stratified_mean_interval([*a, *b], [0] * 7 + [1] * 12)
+    assert (found.low, found.high) == pytest.approx((expected.low / 2, expected.high / 2))
+
+
+def test_stratified_mean_does_not_count_the_distance_of_groups():
+    near = stratified_mean_interval([1, 2, 1, 2], [0, 0, 1, 1])
+    far = stratified_mean_interval([1, 2, 101, 102], [0, 0, 1, 1])
+    assert far.high - far.low == pytest.approx(near.high - near.low)
+    single = stratified_mean_interval([1, 2, 3], [0, 0, 1])
+    assert (single.value, single.low) == (2.25, None) and single.reason
+
+
+def test_coverage_of_the_stratified_mean():
+    group = np.repeat([0, 1, 2], [4, 6, 8])
+    found = coverage(
+        lambda x: stratified_mean_interval(x, group),
+        lambda rng: np.array([0.0, 5.0, 10.0])[group] + rng.normal(0, 1 + group),
+        5,
+    )
+    assert found == pytest.approx(0.95, abs=0.033)

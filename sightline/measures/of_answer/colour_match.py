@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -34,11 +35,11 @@ STEPS = 256
 def colour_match(prompts: Sequence[Prompt], images: Sequence[Picture], *, enough: float = 0.01) -> Values:
     """Share of the colours named in the prompt that can be seen in the image.
 
-    Every pixel belongs to the basic colour whose examples it is nearest to in CIELAB. A named colour is
-    seen in full once it covers the share `enough` of the image, and in proportion below that; the value is
-    the mean over the named colours. Which object wears the colour is not checked: a high value does not
-    prove that a prompt was obeyed, a low one shows that it was not. Named are the colours of the objects
-    the prompt expects, or else the colour words of its text ("orange" as a fruit counts, too).
+    Every pixel, at 32 steps a channel, belongs to the basic colour whose examples it is nearest to in CIELAB.
+    A named colour is seen in full once it covers the share `enough` of the image, and in proportion below
+    that; the value is the mean over the named colours. Which object wears the colour is not checked: a high
+    value does not prove that a prompt was obeyed, a low one shows that it was not. Named are the colours of
+    the objects the prompt expects, or else the colour words of its text ("orange" as a fruit counts, too).
     """
     if not 0 < enough <= 1:
         raise UsageError(f"colour_match: enough={enough} is no share", remedy="For example enough=0.01.")
@@ -65,18 +66,21 @@ def _covered(rgb: np.ndarray) -> dict[str, float]:
     """The share of the image that each basic colour covers, on a grid of at most 256 x 256 pixels."""
     # Skipping pixels instead of averaging them: a mean of two colours is a third that nobody painted.
     step = max(1, -(-max(rgb.shape[:2]) // STEPS))
-    pixels = rgb[::step, ::step].reshape(-1, 3)
-    colours, counts = np.unique(pixels, axis=0, return_counts=True)
-    examples = np.array([example for group in EXAMPLES.values() for example in group])
-    owner = np.repeat(np.arange(len(EXAMPLES)), [len(group) for group in EXAMPLES.values()])
-    nearest = owner[_nearest(_lab(colours), _lab(examples))]
-    share = np.bincount(nearest, weights=counts, minlength=len(EXAMPLES)) / len(pixels)
+    red, green, blue = np.moveaxis(rgb[::step, ::step].astype(np.uint16) >> 3, 2, 0)
+    cells = np.bincount((red << 10 | green << 5 | blue).ravel(), minlength=32**3)
+    share = np.bincount(_names(), weights=cells, minlength=len(EXAMPLES)) / red.size
     return {name: float(part) for name, part in zip(EXAMPLES, share, strict=True)}
 
 
-def _nearest(points: np.ndarray, examples: np.ndarray) -> np.ndarray:
+@cache
+def _names() -> np.ndarray:
+    """Which basic colour each cell of a 32 x 32 x 32 grid over RGB belongs to, by the centre of the cell."""
+    steps = np.arange(32) * 8 + 3.5
+    cells = _lab(np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), axis=-1).reshape(-1, 3))
+    examples = _lab(np.array([example for group in EXAMPLES.values() for example in group]))
+    owner = np.repeat(np.arange(len(EXAMPLES)), [len(group) for group in EXAMPLES.values()])
     # |p - e|^2 without |p|^2, which is the same for every example.
-    return np.argmin((examples**2).sum(axis=1) - 2 * points @ examples.T, axis=1)
+    return owner[np.argmin((examples**2).sum(axis=1) - 2 * cells @ examples.T, axis=1)]
 
 
 def _lab(rgb: np.ndarray) -> np.ndarray:

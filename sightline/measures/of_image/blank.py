@@ -21,9 +21,12 @@ def blank(images: Sequence[Picture], *, tolerance: int = 8) -> Values:
 
 
 def _blank(rgb: np.ndarray, tolerance: int) -> Value:
-    pixels = rgb.reshape(-1, 3)
-    cell = (pixels >> 4).astype(np.int32) @ np.array([256, 16, 1], dtype=np.int32)
+    pixels = np.ascontiguousarray(rgb.reshape(-1, 3).T)
+    red, green, blue = (pixels >> 4).astype(np.uint16)
+    cell = red << 8 | green << 4 | blue
     fullest = int(np.bincount(cell, minlength=4096).argmax())
-    colour = np.median(pixels[cell == fullest], axis=0).astype(np.int16)
-    alike = (np.abs(pixels.astype(np.int16) - colour) <= tolerance).all(axis=1)
-    return Value(float(alike.mean()), {"colour": "#{:02x}{:02x}{:02x}".format(*colour.tolist())})
+    colour = np.median(pixels[:, cell == fullest], axis=1).astype(int).tolist()
+    alike = np.ones(cell.size, dtype=bool)
+    for channel, middle in zip(pixels, colour, strict=True):
+        alike &= (channel >= max(0, middle - tolerance)) & (channel <= min(255, middle + tolerance))
+    return Value(float(alike.mean()), {"colour": "#{:02x}{:02x}{:02x}".format(*colour)})

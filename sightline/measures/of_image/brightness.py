@@ -16,6 +16,6 @@ def brightness(images: Sequence[Picture]) -> Values:
     Y = 0.2126 R + 0.7152 G + 0.0722 B on the stored (gamma-coded) values, which is how light the image
     looks rather than how much light a screen gives.
     """
-    # Averaging the channels first is the same by linearity, and spares an array the size of the image.
-    means = [image.rgb.mean(axis=(0, 1)) for image in images]
-    return [float(np.clip(mean @ np.array([0.2126, 0.7152, 0.0722]) / 255, 0, 1)) for mean in means]
+    weights = np.array([0.2126, 0.7152, 0.0722]) / 255
+    # Rounding can put white a hair above 1.
+    return [min(float((image.rgb @ weights).mean()), 1.0) for image in images]

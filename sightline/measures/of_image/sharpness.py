@@ -18,7 +18,8 @@ def sharpness(images: Sequence[Picture], *, side: int = 512) -> Values:
     L(x, y) = Y(x-1, y) + Y(x+1, y) + Y(x, y-1) + Y(x, y+1) - 4 Y(x, y) over inner pixels, Y the Rec. 709
     luma in 0..255. The same scene has a smaller Laplacian a pixel the more pixels it is spread over, so
     larger images are first averaged down until no side exceeds `side`; smaller ones are never enlarged,
-    since that would count interpolation as blur. `side=0` measures every image as it is.
+    since that would count interpolation as blur. `side=0` measures every image as it is. Grain counts as
+    detail: read it next to the measure noise.
     """
     return [_sharpness(image.rgb, side) for image in images]
 

@@ -1,0 +1,8 @@
+"""`python -m sightline` is the command line."""
+
+import sys
+
+from sightline.commands import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+"""Rankings that hold an image twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sightline.checks import prompt_examples
+from sightline.extension import check
+from sightline.records import Finding, Material
+
+
+@check(severity="error", source="Voorhees and Harman 2005 (TREC)", licence="Apache-2.0")
+def repeated_answers(material: Material) -> Iterator[Finding]:
+    """Rankings of a retriever in which an image stands twice: each relevant one would count twice."""
+    import polars as pl
+
+    retrievers = material.systems.filter(pl.col("kind") == "retriever")["system_id"].to_list()
+    ranked = material.answers.filter(pl.col("system_id").is_in(retrievers) & pl.col("image_id").is_not_null())
+    repeats = (
+        ranked.group_by("system", "prompt_id", "image_id")
+        .agg((pl.len() - 1).alias("more"))
+        .filter(pl.col("more") > 0)
+        .sort("system", "prompt_id", "image_id")
+    )
+    for (system,), rows in repeats.group_by(["system"], maintain_order=True):
+        yield Finding(
+            f"places in rankings of {system} that repeat an image of the same ranking",
+            int(rows["more"].sum()),
+            prompt_examples(material, rows["prompt_id"]),
+            "Take the repeats out of the run and import it again.",
+        )

@@ -1,0 +1,60 @@
+"""sightline export: the tables of a study as files, or the whole study as a copy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sightline.commands._app import command
+from sightline.commands._options import AsCsv, AsJson, StudyAt
+from sightline.commands._output import Output, quoted
+
+
+@command("export")
+def export(
+    study: StudyAt,
+    to: Annotated[Path, typer.Argument(metavar="TO", help="The folder to write to.")],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--as", metavar="FORM", help="csv, jsonl or parquet: one file a table; study: a copy of it all."
+        ),
+    ] = "csv",
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--table",
+            metavar="TABLE",
+            help="prompts, tags, links, answers, images, captions, judgements, truths or scores; repeatable.",
+            show_default="every table",
+        ),
+    ] = None,
+    json: AsJson = False,
+    csv: AsCsv = False,
+) -> None:
+    """Write tables of a study to files, or copy it whole.
+
+    Exported prompts, answers, captions, judgements and truths can be imported again. A copy is safe to make
+    while others work on the study.
+    """
+    from sightline.reporting.tables import Column, Table
+    from sightline.stages.export import STUDY
+    from sightline.stages.export import export as write
+    from sightline.store.study import open_study
+
+    output = Output(json=json, csv=csv)
+    with open_study(study) as opened:
+        done = write(opened, to, form=form, tables=table or None)
+    rows = [(name.replace("_", " "), n) for name, n in done.rows.items()]
+    output.show(
+        Table([Column("table"), Column("rows")], rows, f"Written to {done.folder}"),
+        form=done.form,
+        folder=done.folder,
+        files=list(done.files),
+    )
+    if done.form == STUDY:
+        output.next(f"sightline status {quoted(to)}")
+    else:
+        output.say(f"{len(done.files)} files in {done.folder}.")

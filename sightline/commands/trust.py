@@ -1,0 +1,59 @@
+"""sightline trust: how well automatic measures agree with people."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sightline.commands._app import command
+from sightline.commands._options import AsCsv, AsJson, StudyAt
+from sightline.commands._output import Output, figure, quoted
+
+
+@command("trust")
+def trust(
+    study: StudyAt,
+    question: Annotated[
+        str | None,
+        typer.Option("--question", metavar="QUESTION", help="The question.", show_default="every question"),
+    ] = None,
+    json: AsJson = False,
+    csv: AsCsv = False,
+) -> None:
+    """Tell how well each measure agrees with people.
+
+    Spearman's rank correlation of scores with truth. A measure of which lower is better agrees with people if
+    it is negative.
+    """
+    from sightline.reporting.quantities import Missing
+    from sightline.reporting.tables import Column, Table
+    from sightline.stages.trust import trust as correlate
+    from sightline.store.study import open_study
+
+    output = Output(json=json, csv=csv)
+    with open_study(study) as opened:
+        found = correlate(opened, question)
+    columns = [
+        Column("question"),
+        Column("measure"),
+        Column("kind", "of what"),
+        Column("direction", "which is better"),
+        Column("spearman", "Spearman, 95 % interval", estimate=True),
+        Column("p", format="p"),
+    ]
+    rows = [
+        (
+            each.question,
+            each.measure,
+            each.kind.replace("_", " "),
+            each.direction,
+            figure(each.correlation),
+            Missing(each.correlation.reason or "no value")
+            if each.correlation.p is None
+            else each.correlation.p,
+        )
+        for each in found
+    ]
+    output.show(Table(columns, rows, "Measures against people"))
+    output.next(f"sightline report {quoted(study)}")

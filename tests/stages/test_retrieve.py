@@ -1,0 +1,148 @@
+"""Retrieving: ranked answers from captions, kept once, checked for what a retriever promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sightline
+from sightline.errors import ConflictError, DataError, ExtensionError, UsageError
+from sightline.records import Image, ImageKey, Prompt, PromptKey, System
+from sightline.store import reading
+from sightline.store.loading import load
+from sightline.store.study import Study, create_study
+
+CAPTIONS = {"dog": ["a dog in the snow", "a hound outside"], "cat": ["a cat on a sofa"], "sea": ["the sea"]}
+RETRIEVER = '''
+import numpy as np
+from sightline.extension import retriever
+
+@retriever(source="me", licence="MIT")
+def {name}(candidates, queries, k):
+    """Gives what it likes."""
+    return np.array({indices}), np.array({scores}, dtype=float)
+'''
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Iterator[Study]:
+    with create_study(tmp_path / "study") as made:
+        records = [
+            Prompt(PromptKey("suite", "0"), "a dog"),
+            Prompt(PromptKey("suite", "1"), "sofa cat"),
+            Prompt(PromptKey("suite", "2"), "zebra"),
+            *(Image(ImageKey("photos", name), captions=told) for name, told in CAPTIONS.items()),
+            Image(ImageKey("bare", "x")),
+        ]
+        load(made, records, importer="test", path="test", digest="test")
+        yield made
+
+
+def ranked(study: Study) -> dict[str, list[str]]:
+    names = dict(reading.images(study).select("image_id", "name").iter_rows())
+    refs = dict(reading.prompts(study).select("prompt_id", "ref").iter_rows())
+    found: dict[str, list[str]] = {}
+    rows = reading.answers(study, "retriever").sort("prompt_id", "position")
+    for prompt, image in rows.select("prompt_id", "image_id").iter_rows():
+        found.setdefault(refs[prompt], []).append(names[image])
+    return found
+
+
+def test_captions_are_ranked(study: Study) -> None:
+    heard = []
+    done = sightline.retrieve(
+        study, "words", "caption_words", collection="photos", k=2, listener=heard.append
+    )
+    # "a" stands in the captions of dog and cat; nothing speaks of a zebra.
+    assert ranked(study) == {"0": ["dog", "cat"], "1": ["cat"]}
+    assert (done.prompts, done.candidates, done.answers, done.without) == (3, 3, 3, 1)
+    assert heard[-1].done == 3
+    answers = reading.answers(study)
+    assert answers["score"].null_count() == 0
+    assert reading.systems(study)["kind"].to_list() == ["retriever"]
+
+
+def test_twice_is_as_once_and_undone_at_once(study: Study) -> None:
+    first = sightline.retrieve(study, "words", "caption_words", collection="photos")
+    again = sightline.retrieve(study, "words", "caption_words", collection="photos")
+    assert again.already and again.source_id == first.source_id
+    assert sightline.undo(study, first.source_id)["answer"] == first.answers
+    assert ranked(study) == {}
+
+
+def test_a_grown_collection_needs_a_new_run(study: Study) -> None:
+    sightline.retrieve(study, "words", "caption_words", collection="photos", k=1)
+    load(
+        study,
+        [
+            Image(ImageKey("photos", "zebra"), captions=["zebra"]),
+            Image(ImageKey("photos", "d"), captions=["a dog"]),
+        ],
+        importer="test",
+        path="more",
+        digest="more",
+    )
+    with pytest.raises(ConflictError):
+        sightline.retrieve(study, "words", "caption_words", collection="photos", k=1)
+    assert ranked(study) == {"0": ["dog"], "1": ["cat"]}
+    sightline.retrieve(study, "words", "caption_words", collection="photos", k=1, replace=True)
+    assert ranked(study) == {"0": ["d"], "1": ["cat"], "2": ["zebra"]}
+
+
+def test_one_suite(study: Study) -> None:
+    load(study, [Prompt(PromptKey("sea", "s"), "the sea")], importer="test", path="sea", digest="sea")
+    assert sightline.retrieve(study, "w", "caption_words", collection="photos", suite="sea").prompts == 1
+    assert ranked(study) == {"s": ["sea"]}
+
+
+@pytest.mark.parametrize(
+    ("told", "error", "said"),
+    [
+        ({"collection": "photo"}, UsageError, "Did you mean photos"),
+        ({"collection": "bare"}, DataError, "neither captions nor files"),
+        ({"k": 0}, UsageError, "k is 0"),
+        ({"system": ""}, UsageError, "needs a name"),
+        ({"system": "painter"}, UsageError, "is a generator"),
+        ({"retriever": "caption_word"}, UsageError, "Did you mean caption_words"),
+    ],
+)
+def test_wrong_calls_are_told(
+    study: Study, told: dict[str, object], error: type[Exception], said: str
+) -> None:
+    load(study, [System("painter")], importer="test", path="p", digest="p")
+    call = {"system": "words", "retriever": "caption_words", "collection": "photos", **told}
+    with pytest.raises(error, match=said):
+        sightline.retrieve(study, **call)  # type: ignore[arg-type]
+    assert reading.answers(study).filter(pl.col("system") != "painter").is_empty()
+
+
+@pytest.mark.parametrize(
+    ("name", "indices", "scores", "said"),
+    [
+        ("narrow", "[[0]] * 3", "[[1]] * 3", "arrays of"),
+        ("beyond", "[[0, 3]] * 3", "[[1, 1]] * 3", "none of the candidates"),
+        ("gappy", "[[-1, 0]] * 3", "[[1, 1]] * 3", "a gap"),
+        ("unsure", "[[0, 1]] * 3", "[[1, np.nan]] * 3", "without a finite score"),
+        ("double", "[[1, 1]] * 3", "[[1, 1]] * 3", "an image twice"),
+        ("rising", "[[0, 1]] * 3", "[[1, 2]] * 3", "scores that rise"),
+    ],
+)
+def test_a_retriever_that_breaks_its_promise(
+    study: Study,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    indices: str,
+    scores: str,
+    said: str,
+) -> None:
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    (folder / f"{name}.py").write_text(RETRIEVER.format(name=name, indices=indices, scores=scores))
+    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(folder))
+    with pytest.raises(ExtensionError, match=said):
+        sightline.retrieve(study, "odd", name, collection="photos", k=2)
+    assert reading.counts(study)["answer"] == 0

@@ -1,0 +1,158 @@
+"""One decorated function is a whole extension."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from sightline import extension as house
+from sightline import registry
+from sightline.errors import ExtensionError, UsageError
+from sightline.extension import (
+    KINDS,
+    Configured,
+    Extension,
+    Weights,
+    backbone,
+    distance,
+    from_origin,
+    measure,
+)
+from sightline.weights import find
+
+
+def declared(**told: object) -> Extension:
+    @measure.of_image(**told)
+    def glow(images: object, *, radius: float = 2.0, name: str = "x") -> object:
+        """How much an image glows.
+
+        More words that are not its meaning.
+        """
+        return [radius, name]
+
+    assert isinstance(glow, Extension)
+    return glow
+
+
+def configured(**arguments: object) -> Configured:
+    return Configured(declared(), {"radius": 2.0, "name": "x", **arguments})
+
+
+def test_a_function_becomes_data() -> None:
+    spec = declared(direction="higher", range=(0, 1), source="us", licence="MIT", version=3).spec
+    assert (spec.kind, spec.name, spec.meaning) == ("of_image", "glow", "How much an image glows.")
+    assert (spec.direction, spec.range, spec.source, spec.licence, spec.version) == (
+        "higher",
+        (0, 1),
+        "us",
+        "MIT",
+        3,
+    )
+    assert [(each.name, each.default, each.annotation) for each in spec.parameters] == [
+        ("radius", 2.0, "float"),
+        ("name", "x", "str"),
+    ]
+
+
+def test_it_can_still_be_called() -> None:
+    assert declared()([], radius=1.0) == [1.0, "x"]
+
+
+def test_there_is_a_decorator_for_every_kind() -> None:
+    for kind in KINDS:
+        decorate = getattr(measure, kind, None) or getattr(house, kind)
+
+        def something() -> None:
+            """Does nothing."""
+
+        assert decorate()(something).spec.kind == kind
+
+
+def test_identity_is_the_documented_hash() -> None:
+    told = {
+        "kind": "of_image", "name": "glow", "version": 1, "weights": None,
+        "arguments": {"name": "x", "radius": 2.0},
+    }  # fmt: skip
+    expected = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    assert configured().identity == expected
+
+
+def test_identity_knows_version_weights_and_kind_but_not_words() -> None:
+    def glow() -> None:
+        """Glow."""
+
+    def same() -> None:
+        """Other words."""
+
+    same.__name__ = "glow"
+    plain = Configured(distance()(glow), {})
+    assert plain.identity == Configured(distance(source="x", licence="y")(same), {}).identity
+    others = [
+        distance(version=2),
+        backbone(),
+        backbone(weights=Weights("a" * 64)),
+        backbone(weights=Weights("b" * 64)),
+    ]
+    identities = {Configured(decorate(glow), {}).identity for decorate in others}
+    assert len(identities | {plain.identity}) == 5
+
+
+def test_ten_and_ten_point_zero_are_one_parameter() -> None:
+    assert configured(radius=10).identity == configured(radius=10.0).identity
+    assert configured(radius=1).identity != configured(radius=True).identity
+
+
+def test_a_parameter_must_be_plain() -> None:
+    with pytest.raises(UsageError, match="cannot be a dict"):
+        _ = configured(radius={}).identity
+
+
+def test_short_form_leaves_out_defaults() -> None:
+    assert configured().short == "glow"
+    assert configured(name="a 'b'").short == "glow(name=\"a 'b'\")"
+    assert registry.configure("of_image_set", "pairwise_mean(distance=ssim)").short == "pairwise_mean"
+
+
+def test_direct_calls_must_fill_what_it_needs() -> None:
+    from sightline.measures.of_image_set.pairwise_mean import pairwise_mean
+    from sightline.predictors.ridge import ridge
+
+    for incomplete in (lambda: pairwise_mean([]), ridge):
+        with pytest.raises(UsageError, match="needs"):
+            incomplete()
+
+
+def test_encoders_are_loaded_once_and_predictors_never_shared() -> None:
+    encoder = registry.configure("backbone", "hashed_words")
+    assert encoder.load() is encoder.load()
+    predictor = registry.configure("predictor", "ridge")
+    assert predictor.load() is not predictor.load()
+
+
+def test_origin_is_told_without_changing_identity() -> None:
+    moved = from_origin(declared(), "elsewhere")
+    assert moved.spec.origin == "elsewhere"
+    assert Configured(moved, {}).identity == Configured(declared(), {}).identity
+
+
+def test_extras_of_the_house_and_of_others_are_told_apart() -> None:
+    ours = declared(extra="torch")
+    assert ours.spec.how_to_install() == "pip install 'sightline[torch]'"
+    assert from_origin(ours, "their-package").spec.how_to_install() == "pip install 'their-package[torch]'"
+    assert from_origin(ours, "plugins/glow.py").spec.how_to_install() == "pip install 'sightline[torch]'"
+
+
+@pytest.mark.parametrize("told", [{"direction": "up"}, {"licens": "MIT"}])
+def test_a_wrong_declaration_is_refused_at_once(told: dict[str, str]) -> None:
+    with pytest.raises(ExtensionError):
+        declared(**told)
+
+
+def test_weights_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "model.bin"
+    file.write_bytes(b"weights")
+    monkeypatch.setenv("SIGHTLINE_WEIGHTS_GLOW", str(file))
+    assert find("glow", Weights(hashlib.sha256(b"weights").hexdigest())) == file
