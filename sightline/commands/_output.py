@@ -80,7 +80,10 @@ class Output:
             if others:
                 self.say(f"This is {first}; --json has {' and '.join(others)} as well.")
         else:
-            for table in several.values():
+            filled = [table for table in several.values() if table.rows]
+            for number, table in enumerate(filled):
+                if number:
+                    typer.echo()
                 _print(table, most)
 
 
@@ -114,13 +117,18 @@ def _print(table: Table, most: int | None) -> None:
 
     from rich.console import Console
 
+    from sightline.reporting.quantities import clean
     from sightline.reporting.tables import reasons
 
-    if not table.rows:
-        return
     shown = replace(table, rows=table.rows[:most]) if most is not None else table
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
-    Console(file=sys.stdout, width=width, highlight=False).print(shown.to_rich())
+    console = Console(file=sys.stdout, width=width, highlight=False)
+    if table.caption:
+        # As a title it would be folded to the width of the table, however narrow that is.
+        console.print(clean(table.caption), style="bold", markup=False, soft_wrap=True)
+    drawn = replace(shown, caption="").to_rich()
+    drawn.show_edge = False
+    console.print(drawn)
     if len(shown.rows) < len(table.rows):
         typer.echo(f"... and {len(table.rows) - len(shown.rows):,} more: --csv or --json gives them all.")
     for reason, n in reasons(shown).items():

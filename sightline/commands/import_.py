@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from sightline.stages.import_ import Claim, Preview, Skipped
     from sightline.store.study import Study
 
+EXAMPLES = 3
+"""Records of each kind that a preview shows."""
+
 
 @command("import")
 def import_(
@@ -138,7 +141,7 @@ def _preview(output: Output, study: str, path: Path, told: Mapping[str, Any]) ->
 
     if Path(study).exists() or "://" in study:
         open_study(study).close()
-    found: Preview = preview(path, **told)
+    found: Preview = preview(path, **told, examples=EXAMPLES)
     output.say(_recognised(found.importer, found.claims))
     output.say(found.sentence)
     _skipped(output, found.skipped)
@@ -245,8 +248,12 @@ def _skipped(output: Output, skipped: Sequence[Skipped]) -> None:
 def _counts(counts: Mapping[str, int], caption: str) -> Table:
     from sightline.reporting.tables import Column, Table
 
-    rows = [(kind.replace("_", " "), n) for kind, n in counts.items() if n]
+    rows = [(_plural(kind), n) for kind, n in counts.items() if n]
     return Table([Column("what"), Column("n")], rows, caption)
+
+
+def _plural(kind: str) -> str:
+    return kind.replace("_", " ") + ("" if kind.endswith("s") else "s")
 
 
 def _shown(record: Any) -> str:

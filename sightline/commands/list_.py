@@ -67,15 +67,18 @@ def list_(
         output.show(Table([Column(name) for name in names], rows))
         return
     for each in kinds:
+        if not found[each]:
+            continue
         columns = [Column(name, TITLES.get(name, "")) for name in wanted]
         output.show(Table(columns, [[row[name] for name in wanted] for row in found[each]], _spoken(each)))
+        output.say("")
     total = sum(len(rows) for rows in found.values())
     output.say(f"{total} extensions. Your own: one file in {registry.plugins_folder()}, or a package.")
 
 
 def _row(spec: Spec) -> dict[str, Cell]:
     missing = spec.missing()
-    row = _blank(spec.kind, spec.name, spec.origin, spec.how_to_install() if missing else "")
+    row = _blank(spec.kind, spec.name, spec.origin, spec.how_to_install() if missing else "ready")
     low, high = spec.range
     told: dict[str, Cell] = {
         "meaning": spec.meaning,

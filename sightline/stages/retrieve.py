@@ -134,7 +134,7 @@ def _sound(
         wrong = "an answer without a finite score"
     elif any(len(np.unique(row[row >= 0])) < (row >= 0).sum() for row in indices):
         wrong = "an image twice in one ranking"
-    elif (np.diff(np.where(indices >= 0, scores, -np.inf), axis=1)[indices[:, 1:] >= 0] > 0).any():
+    elif (scores[:, 1:][indices[:, 1:] >= 0] > scores[:, :-1][indices[:, 1:] >= 0]).any():
         wrong = "scores that rise along a ranking"
     if wrong:
         raise ExtensionError(f"{engine.name} gave {wrong}", where=engine.spec.origin)

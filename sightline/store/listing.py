@@ -242,3 +242,14 @@ def positions(study: Study, system: str, source_id: int | None) -> tuple[set[tup
     )
     others = given.filter(pl.col("source_id").ne_missing(pl.lit(source_id, dtype=pl.Int64))).height
     return set(given.select("prompt_id", "position").iter_rows()), others
+
+
+def events(study: Study, actor: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """What an actor noted in the study's log, oldest first."""
+    told = frame(
+        study,
+        "SELECT what, CAST(json AS TEXT) FROM event WHERE actor = :actor ORDER BY id",
+        _texts("what", "json"),
+        actor=actor,
+    )
+    return [(what, json.loads(noted)) for what, noted in told.iter_rows()]

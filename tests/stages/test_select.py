@@ -1,0 +1,122 @@
+"""Selecting prompts: spread over what they say, never one twice, the same for the same seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sightline
+from sightline.errors import DataError, UsageError
+from sightline.records import Prompt, PromptKey
+from sightline.stages.import_ import import_
+from sightline.stages.select import spread, write_selected
+from sightline.store import reading
+from sightline.store.loading import load
+from sightline.store.study import Study, create_study
+
+KINDS = (
+    "a dog in the park",
+    "a dog in the park today",
+    "seven red balloons",
+    "seven red balloons up",
+    "x9 k2",
+)
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Iterator[Study]:
+    with create_study(tmp_path / "study") as made:
+        prompts = [Prompt(PromptKey("suite", str(n)), text) for n, text in enumerate(KINDS)]
+        prompts += [Prompt(PromptKey("other", str(n)), f"prompt {n}") for n in range(3)]
+        load(made, prompts, importer="test", path="test", digest="test")
+        yield made
+
+
+def test_spread_takes_one_of_each_kind(study: Study) -> None:
+    chosen = sightline.select(study, 3, suite="suite")
+    kinds = {text[:5] for text in chosen.texts}
+    assert kinds == {"a dog", "seven", "x9 k2"}
+    assert chosen.how.startswith("spread(encoder=hashed_words(") and chosen.how.endswith("seed=0)")
+    assert chosen == sightline.select(study, 3, suite="suite")
+
+
+def test_random_is_another_choice_for_another_seed(study: Study) -> None:
+    chosen = {tuple(sightline.select(study, 4, by="random", seed=seed).prompt_ids) for seed in range(8)}
+    assert len(chosen) > 1
+    assert all(list(ids) == sorted(set(ids)) and len(ids) == 4 for ids in chosen)
+
+
+def test_nothing_is_written_to_the_study(study: Study) -> None:
+    before = reading.counts(study), reading.tags(study).height
+    sightline.select(study, 3, tag="pilot")
+    assert (reading.counts(study), reading.tags(study).height) == before
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"n": 0}, "from 1 to 8"),
+        ({"n": 9}, "from 1 to 8"),
+        ({"by": "sprad"}, "Did you mean spread"),
+        ({"seed": -1}, "0 or more"),
+        ({"suite": "suit"}, "Did you mean suite"),
+        ({"encoder": "hashed_word"}, "Did you mean hashed_words"),
+        ({"encoder": "colour_layout"}, "encodes no texts"),
+    ],
+)
+def test_wrong_calls_are_told(study: Study, told: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        sightline.select(study, **{"n": 2, **told})  # type: ignore[arg-type]
+
+
+def test_an_empty_study_is_told(tmp_path: Path) -> None:
+    with create_study(tmp_path / "empty") as empty, pytest.raises(DataError, match="empty"):
+        sightline.select(empty, 1)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_the_choice_comes_back_as_a_tag(study: Study, tmp_path: Path, suffix: str) -> None:
+    chosen = sightline.select(study, 2, suite="suite", tag="pilot")
+    file = write_selected(chosen, tmp_path / f"pilot{suffix}")
+    import_(study, file, options={"suite": "suite"})
+    tags = reading.tags(study)
+    assert tags["prompt_id"].to_list() == list(chosen.prompt_ids)
+    assert set(tags["name"]) == {"pilot"}
+    assert reading.counts(study)["prompt"] == 8
+
+
+def test_another_suffix_is_refused(study: Study, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"\.csv, \.jsonl, \.parquet"):
+        write_selected(sightline.select(study, 2), tmp_path / "pilot.xlsx")
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_spread_never_takes_a_row_twice(data: st.DataObject) -> None:
+    rows = data.draw(st.integers(1, 12))
+    cells = data.draw(
+        st.lists(st.lists(st.integers(0, 2), min_size=2, max_size=2), min_size=rows, max_size=rows)
+    )
+    n = data.draw(st.integers(1, rows))
+    vectors = np.array(cells, dtype=float)
+    chosen = spread(vectors, n, seed=data.draw(st.integers(0, 5)))
+    assert len(chosen) == n and len(set(chosen.tolist())) == n
+    # As many different rows as there can be.
+    assert len(np.unique(vectors[chosen], axis=0)) == min(n, len(np.unique(vectors, axis=0)))
+
+
+def test_spread_on_clusters_that_are_known() -> None:
+    rng = np.random.default_rng(3)
+    centres = np.array([[0.0, 0], [10, 0], [0, 10], [10, 10]])
+    vectors = np.repeat(centres, 25, axis=0) + rng.normal(0, 0.3, (100, 2))
+    chosen = spread(vectors, 4, seed=0)
+    assert [int(row) // 25 for row in chosen] == [0, 1, 2, 3]
+    for row in chosen:
+        cluster = vectors[row // 25 * 25 : row // 25 * 25 + 25]
+        nearest = int(np.argmin(((cluster - cluster.mean(axis=0)) ** 2).sum(axis=1)))
+        assert row % 25 == nearest
