@@ -123,12 +123,15 @@ def _print(table: Table, most: int | None) -> None:
     shown = replace(table, rows=table.rows[:most]) if most is not None else table
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
     console = Console(file=sys.stdout, width=width, highlight=False)
-    if table.caption:
-        # As a title it would be folded to the width of the table, however narrow that is.
-        console.print(clean(table.caption), style="bold", markup=False, soft_wrap=True)
     drawn = replace(shown, caption="").to_rich()
     drawn.show_edge = False
-    console.print(drawn)
+    # Captured, since rich ends the program with a code of its own when the reader has gone away.
+    with console.capture() as captured:
+        if table.caption:
+            # As a title it would be folded to the width of the table, however narrow that is.
+            console.print(clean(table.caption), style="bold", markup=False, soft_wrap=True)
+        console.print(drawn)
+    typer.echo(captured.get(), nl=False)
     if len(shown.rows) < len(table.rows):
         typer.echo(f"... and {len(table.rows) - len(shown.rows):,} more: --csv or --json gives them all.")
     for reason, n in reasons(shown).items():

@@ -9,10 +9,10 @@ from sightline.errors import DataError
 from sightline.extension import importer
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, PromptText, Record, System
 from sightline.sources import Once, Row, Source, prompt_ref
-from sightline.sources.plain import Pictures, fits
+from sightline.sources.plain import HOMES, Pictures, fits
 
 FACTS = ("position", "score", "seed", "failure", "kind")
-KNOWN = ("prompt", "prompt_id", "image", "system", *FACTS, "tags.", "settings.")
+KNOWN = ("prompt", "prompt_id", "image", "system", *HOMES, *FACTS, "tags.", "settings.")
 KINDS = ("generator", "retriever")
 
 
@@ -48,23 +48,24 @@ def answers(
     ):
         at = row.at
         system = row.text("system")
+        within, home = row.text("suite", suite), row.text("collection", collection)
         kind = row.text("kind", "generator")
         if once.new((system, kind)):
             if kind not in KINDS:
                 raise row.wrong("kind", "generator or retriever", "Without the column it is generator.")
-            yield System(system, kind, collection if kind == "retriever" else None, at)
+            yield System(system, kind, home if kind == "retriever" else None, at)
         prompt: PromptKey | PromptText
         text = row.text("prompt", None)
         ref = row.text("prompt_id", None)
         if text is not None and not (known_prompts and ref is None):
-            prompt = PromptKey(suite, ref or prompt_ref(text))
+            prompt = PromptKey(within, ref or prompt_ref(text))
             tags = row.group("tags.")
             if once.new((prompt, text, *tags.items())):
                 yield Prompt(prompt, text, tags, at=at)
         elif text is not None:
             prompt = PromptText(text)
         else:
-            prompt = PromptKey(suite, row.text("prompt_id"))
+            prompt = PromptKey(within, row.text("prompt_id"))
         position = row.whole("position", None)
         if position is None:
             position = counted.get((system, prompt), 0)
@@ -75,7 +76,7 @@ def answers(
             raise _one_of_both(row, name)
         key = None
         if name is not None:
-            key = ImageKey(collection, name)
+            key = ImageKey(home, name)
             path = pictures.path(name, at)
             if path is not None and once.new(key):
                 yield Image(key, path, at=at)

@@ -9,6 +9,7 @@ from sightline.records import Image, ImageKey, Record
 from sightline.sources import Source
 from sightline.sources.plain import Pictures, fits
 
+KNOWN = ("image", "caption", "collection")
 OTHERS = ("system", "prompt", "prompt_id", "question", "value")
 
 
@@ -27,8 +28,8 @@ def captions(source: Source, *, collection: str = "images", names_only: bool = F
     """A table of image and caption, several rows an image if it has several captions: one collection."""
     pictures = Pictures(source, names_only)
     last: Image | None = None
-    for row in source.rows(source.the_file(), required=("image", "caption"), known=("image", "caption")):
-        key = ImageKey(collection, row.text("image"))
+    for row in source.rows(source.the_file(), required=("image", "caption"), known=KNOWN):
+        key = ImageKey(row.text("collection", collection), row.text("image"))
         caption = row.text("caption", None)
         told = () if caption is None else (caption,)
         if last is not None and last.key == key:

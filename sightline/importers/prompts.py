@@ -10,7 +10,7 @@ from sightline.records import Prompt, PromptKey, Record
 from sightline.sources import Row, Source, prompt_ref
 from sightline.sources.plain import fits
 
-KNOWN = ("prompt_id", "prompt", "expects", "builds_on", "rephrases", "tags.")
+KNOWN = ("suite", "prompt_id", "prompt", "expects", "builds_on", "rephrases", "tags.")
 LINKS = ("builds_on", "rephrases")
 
 
@@ -35,8 +35,9 @@ def prompts(source: Source, *, suite: str = "prompts") -> Iterator[Record]:
         return
     for row in source.rows(file, required=("prompt",), known=KNOWN):
         text = row.text("prompt")
-        key = PromptKey(suite, row.text("prompt_id", "") or prompt_ref(text))
-        yield Prompt(key, text, row.group("tags."), _links(row, suite), _expects(row), row.at)
+        home = row.text("suite", suite)
+        key = PromptKey(home, row.text("prompt_id", "") or prompt_ref(text))
+        yield Prompt(key, text, row.group("tags."), _links(row, home), _expects(row), row.at)
 
 
 def _lines(source: Source, file: str, suite: str) -> Iterator[Record]:

@@ -8,7 +8,9 @@ from sightline.errors import DataError
 from sightline.records import ImageKey, PromptKey, PromptText, Question, Subject
 from sightline.sources import Once, Row, Source
 
-SUBJECT_COLUMNS = ("prompt", "prompt_id", "system", "image", "image_b", "image_c")
+HOMES = ("suite", "collection")
+"""Columns that say row by row what an option says for the whole table."""
+SUBJECT_COLUMNS = ("prompt", "prompt_id", "system", "image", "image_b", "image_c", *HOMES)
 SCALE_COLUMNS = ("scale", "scale_low", "scale_high", "scale_step", "direction")
 QUESTION_COLUMNS = ("question", *SCALE_COLUMNS)
 SCALES = ("nominal", "ordinal", "interval")
@@ -58,14 +60,15 @@ def prompt_of(row: Row, suite: str) -> PromptKey | PromptText | None:
     """The prompt a row speaks of, by id if it gives one, else by its wording."""
     ref = row.text("prompt_id", None)
     if ref is not None:
-        return PromptKey(suite, ref)
+        return PromptKey(row.text("suite", suite), ref)
     text = row.text("prompt", None)
-    return None if text is None else PromptText(text)
+    return None if text is None else PromptText(text, row.text("suite", None))
 
 
 def subject_of(row: Row, suite: str, collection: str) -> Subject:
     """What a row judges."""
     prompt = prompt_of(row, suite)
+    collection = row.text("collection", collection)
     system = row.text("system", None)
     image = _image(row, "image", collection)
     if prompt is None and system is None and image is None:

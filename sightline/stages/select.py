@@ -69,7 +69,7 @@ def select(
         backbone = registry.configure("backbone", encoder)
         if "text" not in backbone.spec.details["encodes"]:
             raise UsageError(f"{backbone.name} encodes no texts", remedy="sightline list backbone")
-        vectors = np.asarray(backbone.load().text(texts), dtype=np.float64)
+        vectors = np.asarray(backbone.load().text(texts), dtype=np.float32)
         chosen = spread(vectors, n, seed)
         how = f"spread(encoder={backbone}, seed={seed})"
     rows = prompts[chosen.tolist()]
@@ -104,7 +104,7 @@ def spread(vectors: np.ndarray, n: int, seed: int) -> np.ndarray:
     if len(kinds) <= n:
         others = np.setdiff1d(np.arange(len(vectors)), first)
         return np.sort(np.concatenate([first, others[: n - len(first)]]))
-    found = KMeans(n, init="k-means++", n_init=4, random_state=seed).fit(vectors[first])
+    found = KMeans(n, init="k-means++", n_init=1, random_state=seed).fit(vectors[first])
     distances = found.transform(vectors[first])
     taken: list[int] = []
     for centre in range(n):

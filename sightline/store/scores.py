@@ -225,15 +225,17 @@ def write_within(connection: Connection, measure_id: int, results: Sequence[tupl
     ]
     columns = ["measure_id", "prompt_id", "system_id", "image_id", "json"]
     database.upsert(connection, tables.evidence, columns, evidence, replace=True)
-    # A score that is replaced must not keep what the earlier one rested on.
-    bare = [
-        {"m": measure_id, "p": i.prompt_id, "s": i.system_id, "i": i.image_id}
-        for i, o in results
-        if o.evidence is None
-    ]
-    if bare:
-        gone = "measure_id = :m AND prompt_id = :p AND system_id = :s AND image_id = :i"
-        connection.execute(text(f"DELETE FROM evidence WHERE {gone}"), bare)
+    _drop_evidence(connection, measure_id, [item for item, outcome in results if outcome.evidence is None])
+
+
+def _drop_evidence(connection: Connection, measure_id: int, items: Sequence[Item]) -> None:
+    """A score that is replaced must not keep what the earlier one rested on."""
+    some = text("SELECT 1 FROM evidence WHERE measure_id = :measure LIMIT 1")
+    if not items or connection.execute(some, {"measure": measure_id}).first() is None:
+        return
+    own = "measure_id = :m AND prompt_id = :p AND system_id = :s AND image_id = :i"
+    keys = [{"m": measure_id, "p": i.prompt_id, "s": i.system_id, "i": i.image_id} for i in items]
+    connection.execute(text(f"DELETE FROM evidence WHERE {own}"), keys)
 
 
 def reasons(study: Study, measure_id: int) -> Counter[str]:

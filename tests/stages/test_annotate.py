@@ -20,6 +20,7 @@ from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Questi
 from sightline.stages.annotate import deal
 from sightline.store import listing, reading
 from sightline.store.loading import load
+from sightline.store.naming import content_name
 from sightline.store.study import Study, create_study
 
 PEOPLE = ["ann", "bea", "cid", "dan"]
@@ -111,28 +112,26 @@ def test_filled_in_sheets_land_on_what_was_judged(study: Study, tmp_path: Path) 
     handed = sightline.annotate(study, tmp_path / "out", question="match", annotators=PEOPLE)
     # "a ball" stands twice and one prompt is a formula: their ids are needed, and ids belong to a suite.
     assert handed.how_back == "sightline import study SHEET.csv --option suite=drawn"
-    images = reading.counts(study)["image"]
-    systems = dict(reading.systems(study).select("system_id", "system").iter_rows())
-    asked = {
-        (a[0], a[1]): a[2]
-        for a in reading.answers(study).select("prompt_id", "image_id", "system_id").iter_rows()
-    }
-    by_name = {
-        content: key for key, content in reading.images(study).select("image_id", "sha256").iter_rows()
-    }
-    expected = 0
+    images = reading.images(study)
+    called = {content_name(sha, home, name): key for key, home, name, sha in images[:, :4].iter_rows()}
+    refs = {ref: key for key, _, ref, _ in reading.prompts(study).iter_rows()}
+    texts = {text: key for key, _, _, text in reading.prompts(study).iter_rows()}
+    expected = set()
     for name in PEOPLE:
-        told = rows(tmp_path / "out", name)
-        values = {n: str(n % 3) for n in range(len(told)) if n != 1}
-        expected += len(values)
+        values = {n: str(n % 3) for n in range(len(rows(tmp_path / "out", name))) if n != 1}
+        for n, row in enumerate(rows(tmp_path / "out", name)):
+            if n in values:
+                prompt = refs[row["prompt_id"]] if row["prompt_id"] else texts[row["prompt"]]
+                expected.add((f"people/{name}", prompt, called[row["image"]], float(values[n])))
         sightline.import_(study, fill(tmp_path / "out", name, values), options={"suite": "drawn"})
-    judged = listing.judgements(study)
-    assert judged.height == expected == 26
+    judged = listing.judgements(study).select("annotator", "prompt_id", "image_id", "value")
+    assert set(judged.iter_rows()) == expected and judged.height == 26
     # Every vote is about an image that answered that very prompt, black twins included.
-    for prompt, image in judged.select("prompt_id", "image_id").iter_rows():
-        assert systems[asked[prompt, image]] in ("careful", "sloppy")
-    assert len(by_name) == 9
-    assert reading.counts(study)["image"] == images
+    answered = set(reading.answers(study).select("prompt_id", "image_id").iter_rows())
+    assert set(judged.select("prompt_id", "image_id").iter_rows()) == answered
+    assert images["sha256"].n_unique() == 9
+    # Nobody judged a picture the study did not hold; 4 of the 30 were skipped.
+    assert reading.images(study).equals(images)
     assert reading.counts(study)["judgement"] == 30
 
 
@@ -181,6 +180,19 @@ def test_a_sheet_of_another_study_is_refused(study: Study, tmp_path: Path) -> No
         with pytest.raises(DataError, match="no images of this study are called sha256:"):
             sightline.import_(other, back, options={"suite": "drawn"})
         assert reading.counts(other)["image"] == 0
+
+
+def test_a_hash_alone_names_an_image_where_only_one_has_it(study: Study, tmp_path: Path) -> None:
+    images = reading.images(study)
+    twins = images.filter(images["sha256"].is_duplicated())["sha256"][0]
+    alone = images.filter(images["sha256"].is_unique()).row(0)
+    sheet = tmp_path / "votes.csv"
+    sheet.write_text(f"annotator,image,question,value\nann,sha256:{alone[3]},match,2\n")
+    sightline.import_(study, sheet)
+    assert listing.judgements(study)["image_id"].to_list() == [alone[0]]
+    sheet.write_text(f"annotator,image,question,value\nann,sha256:{twins},match,2\n")
+    with pytest.raises(DataError, match=r"votes\.csv:2: 2 images of this study"):
+        sightline.import_(study, sheet)
 
 
 def test_the_seed_is_in_the_log(study: Study, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import sightline
-from sightline.errors import ConflictError, ExtensionError, UsageError
+from sightline.errors import ConflictError, DataError, ExtensionError, UsageError
 from sightline.records import Prompt, PromptKey, System
 from sightline.stages.generate import seed_of
 from sightline.store import reading
@@ -116,6 +116,13 @@ def test_it_goes_on_where_it_was_and_is_one_source(study: Study, tmp_path: Path)
     gone = sightline.undo(study, made["id"])
     assert (gone["answer"], gone["image"], gone["system"]) == (6, 3, 1)
     assert reading.counts(study)["prompt"] == 2
+
+
+def test_a_source_undone_meanwhile_is_not_added_to(study: Study) -> None:
+    ask(study, "a ball")
+    with pytest.raises(DataError, match="import number 9 was undone"):
+        load(study, [System("mine")], importer="generate", path="x", digest="x", extend=9)
+    assert reading.counts(study)["system"] == 0
 
 
 def test_one_suite_of_several(study: Study, tmp_path: Path) -> None:

@@ -163,7 +163,8 @@ def test_one_file_may_not_contradict_itself(
     study: Study, put: Put, everything: list[Record], apart: int
 ) -> None:
     # Within one batch, and with batches between the two rows.
-    for bad, _ in CONFLICTS.values():
+    # Counts of anonymous votes are no contradiction here: each row of a file tells of other people.
+    for bad, _ in (told for name, told in CONFLICTS.items() if name != "another count"):
         filler = [Prompt(PromptKey("filler", str(i)), "x") for i in range(apart)]
         with pytest.raises(ConflictError) as caught:
             put(study, [*everything, *filler, bad], "x", batch=100 if not apart else 3)

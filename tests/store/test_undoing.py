@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from sightline.errors import ConflictError, UsageError
@@ -50,16 +50,17 @@ def facts(mark: str) -> st.SearchStrategy[list[Record]]:
         st.integers(0, 3),
         some_image,
     )
-    subject = st.builds(Subject, some_prompt, st.none() | system, st.none() | some_image, st.none() | some_image)
-    vote = st.builds(lambda s: Judgement("q", s, 1.0, AnnotatorKey("p", mark)), subject)
-    truth = st.builds(lambda s: Truth("q", s, 0.5, rule=mark), subject)
-    caption = st.builds(lambda i: Image(i, captions=[f"by {mark}"]), some_image)
+    parts = st.tuples(some_prompt, st.none() | system, st.none() | some_image, st.none() | some_image)
+    subject = parts.map(lambda parts: Subject(*parts))
+    vote = subject.map(lambda s: Judgement("q", s, 1.0, AnnotatorKey("p", mark)))
+    truth = subject.map(lambda s: Truth("q", s, 0.5, rule=mark))
+    caption = some_image.map(lambda i: Image(i, captions=[f"by {mark}"]))
     link = st.builds(
         lambda i, j: Prompt(PROMPTS[i], f"text {i}", {mark: "yes"}, [(f"of {mark}", PROMPTS[j])]),
         st.integers(0, 3),
         st.integers(0, 3),
     )
-    bare = st.builds(Image, some_image)
+    bare = some_image.map(lambda key: Image(key))
     told = st.one_of(answer, vote, truth, caption, link, bare, st.just(System("shared")), st.just(Question("q")))
     return st.lists(told, max_size=8, unique_by=_place)
 
@@ -79,7 +80,12 @@ def contents(dumped: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return dumped
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25,
+    # An example makes a whole study: shrinking one would take minutes, and they are small as they come.
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(a=told("a"), b=told("b"))
 def test_import_and_undo_is_as_if_nothing_had_been(
     tmp_path_factory: pytest.TempPathFactory, put: Put, dump: Dumped, a: list[Record], b: list[Record]
@@ -94,7 +100,12 @@ def test_import_and_undo_is_as_if_nothing_had_been(
         assert dump(study) == empty
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25,
+    # An example makes a whole study: shrinking one would take minutes, and they are small as they come.
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(a=told("a"), b=told("b"))
 def test_undoing_the_first_leaves_the_second_whole(
     tmp_path_factory: pytest.TempPathFactory, put: Put, dump: Dumped, a: list[Record], b: list[Record]
