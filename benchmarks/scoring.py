@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from sightline import registry
+from sightline.execution.progress import Progress
 from sightline.execution.run import run
 from sightline.extension import Configured
 from sightline.pictures import Picture
@@ -56,16 +57,25 @@ def bare(measure: Configured, paths: list[Path]) -> tuple[float, list[float]]:
     return time.perf_counter() - begin, values
 
 
-def scored(measure: Configured, home: Path, workers: int) -> tuple[float, list[float]]:
-    """Seconds and values of a run over a fresh copy of the study."""
+def scored(measure: Configured, home: Path, workers: int) -> tuple[float, float, list[float]]:
+    """Seconds, images a second once started, and the values of a run over a fresh copy of the study."""
     from sightline.store import reading
+
+    told: list[tuple[float, int]] = []
+
+    def listen(progress: Progress) -> None:
+        told.append((time.perf_counter(), progress.done))
 
     with tempfile.TemporaryDirectory(dir=home.parent) as copy:
         shutil.copytree(home, copy, dirs_exist_ok=True)
         with open_study(copy) as study:
             begin = time.perf_counter()
-            run(study, measure, workers=workers)
-            return time.perf_counter() - begin, reading.scores(study, measure.identity)["value"].to_list()
+            run(study, measure, workers=workers, listener=listen)
+            seconds = time.perf_counter() - begin
+            values = reading.scores(study, measure.identity)["value"].to_list()
+    at_work = [(at, done) for at, done in told if done]
+    (first, early), (last, late) = at_work[0], at_work[-1]
+    return seconds, (late - early) / (last - first), values
 
 
 def again(measure: Configured, study: Study) -> float:
@@ -80,19 +90,24 @@ def measure_all(folder: Path, name: str, images: int, runs: int) -> dict[str, ob
     paths = draw(folder / "files", images)
     fill(folder / "study", paths)
     bare(measure, paths[:16])
-    loops, alone, together = [], [], []
+    loops: list[float] = []
+    seconds_of: dict[int, list[float]] = {1: [], 2: []}
+    rates_of: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(runs):
         seconds, expected = bare(measure, paths)
         loops.append(seconds)
-        for times, workers in ((alone, 1), (together, 2)):
-            seconds, values = scored(measure, folder / "study", workers)
-            times.append(seconds)
+        for workers in (1, 2):
+            seconds, rate, values = scored(measure, folder / "study", workers)
+            seconds_of[workers].append(seconds)
+            rates_of[workers].append(rate)
             if values != expected:
                 raise SystemExit(f"the study's scores with {workers} workers are not those of the loop")
     with open_study(folder / "study") as study:
         run(study, measure)
         known = statistics.median(again(measure, study) for _ in range(runs))
+    alone, together = seconds_of[1], seconds_of[2]
     loop, one, two = (statistics.median(times) for times in (loops, alone, together))
+    slow, quick = (statistics.median(rates_of[workers]) for workers in (1, 2))
     overhead = statistics.median(a / b for a, b in zip(alone, loops, strict=True)) - 1
     return {
         "measure": measure.short,
@@ -111,6 +126,7 @@ def measure_all(folder: Path, name: str, images: int, runs: int) -> dict[str, ob
         "overhead": round(overhead, 4),
         "overhead_of_least": round(min(alone) / min(loops) - 1, 4),
         "speed_up_of_two": round(one / two, 2),
+        "speed_up_of_two_once_started": round(quick / slow, 2),
         "most": MOST,
         "within": overhead <= MOST,
         "python": sys.version.split()[0],

@@ -68,8 +68,8 @@ def image_size(data: bytes, where: str = "") -> tuple[int, int]:
     """Width and height as `decode` gives them, from the header alone; refuses bombs and what is no image."""
     with _opened(data, where) as opened:
         width, height = opened.size
-        # Asking a PNG for orientation that is not in its header would decode all of it.
-        told = opened.format != "PNG" or "exif" in opened.info
+        # Pillow turns a TIFF's size by itself, and decodes all of a PNG to look for what its header lacks.
+        told = opened.format != "TIFF" and (opened.format != "PNG" or "exif" in opened.info)
         if told and opened.getexif().get(ORIENTATION, 1) in TURNED:
             width, height = height, width
         return int(width), int(height)

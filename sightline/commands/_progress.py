@@ -48,6 +48,19 @@ def counted(what: str) -> Iterator[Callable[[int], None]]:
         yield hear
 
 
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """A sign of life on a terminal during work that cannot be counted."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status(Text(what)):
+        yield
+
+
 def rate(now: Progress) -> str:
     """How fast it goes."""
     return "" if now.rate == 0 else f"{now.rate:,.0f}/s" if now.rate >= 10 else f"{now.rate:.1f}/s"

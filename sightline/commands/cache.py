@@ -54,6 +54,7 @@ def cache(
             each.current,
         )
         for each in found.measures
+        if each.values or each.without
     ]
     files = [(name.replace("_", " "), each.files, each.bytes / 1e6) for name, each in found.files.items()]
     tables = {

@@ -9,6 +9,7 @@ import typer
 from sightline.commands._app import command
 from sightline.commands._options import AsCsv, AsJson, Seed, StudyAt
 from sightline.commands._output import Output, figure, quoted
+from sightline.commands._progress import waiting
 
 if TYPE_CHECKING:
     from sightline.stages.compare import Compared
@@ -44,7 +45,7 @@ def compare(
     from sightline.store.study import open_study
 
     output = Output(json=json, csv=csv)
-    with open_study(study) as opened:
+    with open_study(study) as opened, waiting("comparing"):
         found = judge(opened, by, where=where, seed=seed)
     kept = f" where {found.where}" if found.where else ""
     direction = found.direction

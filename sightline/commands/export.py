@@ -10,6 +10,7 @@ import typer
 from sightline.commands._app import command
 from sightline.commands._options import AsCsv, AsJson, StudyAt
 from sightline.commands._output import Output, quoted
+from sightline.commands._progress import waiting
 
 
 @command("export")
@@ -45,7 +46,7 @@ def export(
     from sightline.store.study import open_study
 
     output = Output(json=json, csv=csv)
-    with open_study(study) as opened:
+    with open_study(study) as opened, waiting("exporting"):
         done = write(opened, to, form=form, tables=table or None)
     rows = [(name.replace("_", " "), n) for name, n in done.rows.items()]
     output.show(

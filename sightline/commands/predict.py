@@ -9,6 +9,7 @@ import typer
 from sightline.commands._app import command
 from sightline.commands._options import AsCsv, AsJson, Seed, StudyAt
 from sightline.commands._output import Output, figure, quoted
+from sightline.commands._progress import waiting
 
 
 @command("predict")
@@ -49,7 +50,7 @@ def predict(
     from sightline.store.study import open_study
 
     output = Output(json=json, csv=csv)
-    with open_study(study) as opened:
+    with open_study(study) as opened, waiting("learning to predict"):
         found = foretell(opened, question, predictor=with_, prompts=prompt or (), folds=folds, seed=seed)
     columns = [
         Column("predictor"),

@@ -10,6 +10,7 @@ import typer
 from sightline.commands._app import command
 from sightline.commands._options import Seed, StudyAt
 from sightline.commands._output import Output
+from sightline.commands._progress import waiting
 
 
 @command("report")
@@ -28,7 +29,7 @@ def report(
     from sightline.stages.report import report as write
     from sightline.store.study import open_study
 
-    with open_study(study) as opened:
+    with open_study(study) as opened, waiting("writing the report"):
         path = write(opened, to, seed=seed)
     output = Output()
     output.say(

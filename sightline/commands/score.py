@@ -97,6 +97,9 @@ def _of_study(output: Output, study: str, measures: Sequence[str], workers: int)
         ),
     }
     output.show(tables)
+    twins = sum(done.total - done.known - done.computed for done in ran)
+    if twins:
+        output.say(f"{twins:,} have the same content as others and share their values.")
     tells = next((each for each in chosen if each.spec.kind != "of_prompt"), None)
     if tells is not None:
         output.next(f"sightline compare {quoted(study)} --by {quoted(tells.short)}")

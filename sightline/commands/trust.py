@@ -9,6 +9,7 @@ import typer
 from sightline.commands._app import command
 from sightline.commands._options import AsCsv, AsJson, StudyAt
 from sightline.commands._output import Output, figure, quoted
+from sightline.commands._progress import waiting
 
 
 @command("trust")
@@ -32,7 +33,7 @@ def trust(
     from sightline.store.study import open_study
 
     output = Output(json=json, csv=csv)
-    with open_study(study) as opened:
+    with open_study(study) as opened, waiting("correlating"):
         found = correlate(opened, question)
     columns = [
         Column("question"),

@@ -9,6 +9,7 @@ import typer
 from sightline.commands._app import command
 from sightline.commands._options import AsCsv, AsJson, StudyAt
 from sightline.commands._output import Output, quoted
+from sightline.commands._progress import waiting
 from sightline.errors import UsageError
 
 
@@ -53,7 +54,7 @@ def truth(
     output = Output(json=json, csv=csv)
     if screen and no_screen:
         raise UsageError("--screen and --no-screen exclude each other", remedy="Give one of them.")
-    with open_study(study) as opened:
+    with open_study(study) as opened, waiting("settling votes"):
         found = settle(opened, question, rule=rule, screening=[] if no_screen else screen or None)
     columns = [
         Column("question"),

@@ -98,8 +98,13 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     # A deferred transaction that reads and then writes is refused at once, whatever the timeout.
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    options = connection.get_execution_options()
+    if options.get("writes", False):
+        waits = "FULL" if options.get("durable", True) else "NORMAL"
+        connection.exec_driver_sql(f"PRAGMA synchronous={waits}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        connection.exec_driver_sql("BEGIN")
 
 
 @contextmanager
@@ -112,10 +117,17 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 @contextmanager
-def writing(engine: Engine) -> Iterator[Connection]:
-    """The one writer: all or nothing; another process waits, then is told."""
-    with explained(engine), engine.connect().execution_options(writes=True) as connection, connection.begin():
+def writing(engine: Engine, *, durable: bool = True) -> Iterator[Connection]:
+    """The one writer: all or nothing; another process waits, then is told.
+
+    What can be computed again need not be durable: it outlives this process at once, but a power cut may
+    undo the last transactions, whole ones only. It saves waiting for the disk at every batch.
+    """
+    options = {"writes": True, "durable": durable}
+    with explained(engine), engine.connect().execution_options(**options) as connection, connection.begin():
         if connection.dialect.name == "postgresql":
+            if not durable:
+                connection.execute(text("SET LOCAL synchronous_commit = off"))
             connection.execute(text(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'"))
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": WRITER_LOCK})
         yield connection

@@ -33,6 +33,7 @@ class Entities:
         self.keep_broken = keep_broken
         self.counts: Counter[str] = Counter()
         self.leans_on: set[int] = set()
+        self._late_links: list[tuple[PromptKey, str, PromptKey, str]] = []
         self._prompts: dict[PromptKey, int] = {}
         self._images: dict[ImageKey, int] = {}
         self._annotators: dict[AnnotatorKey, int] = {}
@@ -240,14 +241,20 @@ class Entities:
         database.insert(self.connection, tables.prompt_tag, columns, fresh)
 
     def _links(self, records: Sequence[Prompt]) -> None:
-        told = [(record, kind, to) for record in records for kind, to in record.links]
+        told = [(record.key, kind, to, record.at) for record in records for kind, to in record.links]
         if not told:
             return
-        self.find_prompts((to, record.at) for record, _, to in told)
-        for record, kind, _ in told:
-            refuse_bad_text([(kind, record.at)])
-            refuse_long_text(kind, 32, "kind of link", record.at)
-        wanted = {(self._prompts[record.key], kind, self._prompts[to]) for record, kind, to in told}
+        refuse_bad_text((text, at) for _, kind, to, at in told for text in (kind, *to))
+        for _, kind, _, at in told:
+            refuse_long_text(kind, 32, "kind of link", at)
+        unknown = {to for _, _, to, _ in told if to not in self._prompts}
+        self._prompts.update({key: row[0] for key, row in self._find_prompts(unknown).items()})
+        # A file may link to a prompt that stands further down, perhaps in a later batch.
+        self._late_links += [link for link in told if link[2] not in self._prompts]
+        self._link([link for link in told if link[2] in self._prompts])
+
+    def _link(self, told: Sequence[tuple[PromptKey, str, PromptKey, str]]) -> None:
+        wanted = {(self._prompts[key], kind, self._prompts[to]) for key, kind, to, _ in told}
         columns = [("prompt_id", "BIGINT"), ("kind", "TEXT"), ("to_prompt_id", "BIGINT")]
         database.matching(self.connection, columns, sorted(wanted))
         same = " AND ".join(f"l.{name} = w.{name}" for name, _ in columns)
@@ -514,7 +521,9 @@ class Entities:
             self.leans_on.add(owner)
 
     def finish(self) -> None:
-        """Keep which imports this one leans on."""
+        """Set the links that waited for their prompts, and keep which imports this one leans on."""
+        self.find_prompts((end, at) for key, _, to, at in self._late_links for end in (key, to))
+        self._link(self._late_links)
         rows = [("source", owner, self.source_id) for owner in sorted(self.leans_on)]
         columns = ["kind", "entity_id", "source_id"]
         database.upsert(self.connection, tables.mention, columns, rows, replace=False)

@@ -207,7 +207,7 @@ def write(study: Study, measure_id: int, results: Sequence[tuple[Item, Outcome]]
     """Keep results; a score whose inputs changed is replaced."""
     if not results:
         return
-    with database.writing(study.engine) as connection:
+    with database.writing(study.engine, durable=False) as connection:
         write_within(connection, measure_id, results)
 
 
@@ -230,8 +230,8 @@ def write_within(connection: Connection, measure_id: int, results: Sequence[tupl
 
 def _drop_evidence(connection: Connection, measure_id: int, items: Sequence[Item]) -> None:
     """A score that is replaced must not keep what the earlier one rested on."""
-    some = text("SELECT 1 FROM evidence WHERE measure_id = :measure LIMIT 1")
-    if not items or connection.execute(some, {"measure": measure_id}).first() is None:
+    some = f"SELECT 1 FROM evidence WHERE measure_id = {int(measure_id)} LIMIT 1"
+    if not items or connection.exec_driver_sql(some).first() is None:
         return
     own = "measure_id = :m AND prompt_id = :p AND system_id = :s AND image_id = :i"
     keys = [{"m": measure_id, "p": i.prompt_id, "s": i.system_id, "i": i.image_id} for i in items]

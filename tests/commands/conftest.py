@@ -15,7 +15,11 @@ from PIL import Image, ImageDraw
 
 from sightline.commands import main
 
-PROMPTS = [f"{number} {colour} balls" for number in ("two", "three", "four") for colour in ("red", "blue", "green", "pink")]
+PROMPTS = [
+    f"{number} {colour} balls"
+    for number in ("two", "three", "four")
+    for colour in ("red", "blue", "green", "pink")
+]
 SYSTEMS = ("careful", "sloppy")
 SAMPLES = 2
 

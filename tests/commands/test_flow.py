@@ -20,7 +20,7 @@ def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def counts(run: Run, study: Path) -> dict[str, int]:
+def counts(run: Run, study: Path | str) -> dict[str, int]:
     told = run("status", study, "--json").json
     return {row["what"]: row["n"] for row in told["counts"]["rows"]}
 
@@ -43,7 +43,9 @@ READING = [
 ]
 
 
-@pytest.mark.parametrize(("words", "column"), READING, ids=lambda part: part[0] if isinstance(part, list) else "")
+@pytest.mark.parametrize(
+    ("words", "column"), READING, ids=lambda part: part[0] if isinstance(part, list) else ""
+)
 def test_reading_commands_speak_to_people_and_programs(
     run: Run, study: Path, words: list[str], column: str
 ) -> None:
@@ -68,7 +70,9 @@ def _is_table(value: object) -> bool:
     return isinstance(value, dict) and "rows" in value
 
 
-@pytest.mark.parametrize("words", [words for words, _ in READING if words[0] != "list"], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words", [words for words, _ in READING if words[0] != "list"], ids=lambda words: words[0]
+)
 def test_every_command_says_what_comes_next(run: Run, study: Path, words: list[str]) -> None:
     shown = run(*[str(study) if word == "STUDY" else word for word in words])
     assert shown.out.rstrip().splitlines()[-1].startswith("Next: sightline ")
@@ -83,6 +87,19 @@ def test_init_makes_an_empty_study(run: Run, tmp_path: Path) -> None:
     again = run("init", tmp_path / "my study")
     assert again.code == 3
     assert "there is a study already" in again.err
+
+
+def test_a_study_in_postgresql(run: Run, files: Path, tmp_path: Path, postgres_url: str) -> None:
+    assert run("init", tmp_path / "team", "--database", postgres_url).code == 0
+    assert run("import", tmp_path / "team", files / "answers.csv").code == 0
+    addresses: list[Path | str] = [tmp_path / "team", postgres_url]
+    for address in addresses:
+        assert counts(run, address)["answers"] == 48
+    (row,) = run("score", postgres_url, "brightness", "--json").json["measures"]["rows"]
+    assert (row["total"], row["computed"], row["without"]) == (48, 48, 0)
+    unknown = run("status", postgres_url.replace("postgresql", "mysql", 1))
+    assert unknown.code == 2
+    assert "postgresql://" in unknown.err
 
 
 def test_status_counts(run: Run, study: Path) -> None:
@@ -118,7 +135,9 @@ def test_import_with_other_columns_and_options(run: Run, tmp_path: Path) -> None
     table = tmp_path / "t.csv"
     table.write_text("caption,picture,model\na dog,1.png,one\n", encoding="utf-8")
     told = ["--column", "prompt=caption", "--column", "image=picture", "--column", "system=model"]
-    done = run("import", tmp_path / "s", table, *told, "--format", "answers", "--option", "suite=coco", "--json")
+    done = run(
+        "import", tmp_path / "s", table, *told, "--format", "answers", "--option", "suite=coco", "--json"
+    )
     assert done.code == 0
     assert "Read as answers(suite='coco'), as you said." in done.err
     assert run("select", tmp_path / "s", 1, "--csv").out.startswith("suite,prompt_id,prompt\ncoco,")
@@ -128,7 +147,18 @@ def test_import_with_other_columns_and_options(run: Run, tmp_path: Path) -> None
 
 
 def test_export_comes_back(run: Run, study: Path, tmp_path: Path) -> None:
-    done = run("export", study, tmp_path / "out", "--as", "jsonl", "--table", "answers", "--table", "prompts", "--json")
+    done = run(
+        "export",
+        study,
+        tmp_path / "out",
+        "--as",
+        "jsonl",
+        "--table",
+        "answers",
+        "--table",
+        "prompts",
+        "--json",
+    )
     assert done.code == 0
     assert {row["table"]: row["rows"] for row in done.json["rows"]} == {"answers": 48, "prompts": 12}
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["answers.jsonl", "prompts.jsonl"]
@@ -156,7 +186,9 @@ def test_check_fails_a_script_when_asked(run: Run, study: Path, files: Path, tmp
 
 
 def test_select_and_suite_write_files_that_import(run: Run, study: Path, tmp_path: Path) -> None:
-    chosen = run("select", study, 4, "--by", "random", "--seed", 7, "--tag", "pilot", "--to", tmp_path / "few.csv")
+    chosen = run(
+        "select", study, 4, "--by", "random", "--seed", 7, "--tag", "pilot", "--to", tmp_path / "few.csv"
+    )
     assert chosen.code == 0
     assert len(rows((tmp_path / "few.csv").read_text("utf-8"))) == 4
     assert run("import", tmp_path / "few", tmp_path / "few.csv").code == 0
@@ -188,12 +220,14 @@ def test_generate_goes_on_where_it_was(run: Run, study: Path, tmp_path: Path) ->
     assert (row["made"], row["known"], row["failed"]) == (4 - pink, 0, pink)
     (row,) = run(*words, "--json").json["systems"]["rows"]
     assert (row["made"], row["known"], row["failed"]) == (0, 4, 0)
-    missing = run("generate", tmp_path / "s", "mine", "--with", "command")
+    missing = run("generate", tmp_path / "s", "other", "--with", "command")
     assert missing.code == 2
 
 
 def test_retrieve_and_score_rankings(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "captions.csv").write_text("image,caption\n1,a red ball\n2,two dogs\n3,a red house\n", "utf-8")
+    (tmp_path / "captions.csv").write_text(
+        "image,caption\n1,a red ball\n2,two dogs\n3,a red house\n", "utf-8"
+    )
     (tmp_path / "prompts.csv").write_text("prompt_id,prompt\nq1,red ball\nq2,dogs\n", "utf-8")
     (tmp_path / "truths.csv").write_text(
         "question,prompt_id,image,value\nrelevance,q1,1,1\nrelevance,q2,2,1\nrelevance,q1,2,0\n", "utf-8"
@@ -263,19 +297,25 @@ def test_scores_of_files_need_no_study(run: Run, files: Path, tmp_path: Path) ->
     for row in told:
         red, green, blue = ImageStat.Stat(Image.open(row["file"])).mean
         # Luma after BT.709, of 0 to 255.
-        assert float(row["brightness"]) == pytest.approx((0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255)
+        assert float(row["brightness"]) == pytest.approx(
+            (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255
+        )
     folder = run("score", "brightness", files / "careful", "--csv")
     assert len(rows(folder.out)) == 24
     broken = tmp_path / "broken.png"
     broken.write_bytes(b"no image")
     both = run("score", "brightness", chosen[0], broken, "--csv")
     assert both.code == 3
-    assert rows(both.out)[1]["brightness"] == "" and "readable image" in rows(both.out)[1]["brightness_reason"]
+    assert (
+        rows(both.out)[1]["brightness"] == "" and "readable image" in rows(both.out)[1]["brightness_reason"]
+    )
     assert run("score", "brightness", tmp_path / "none.png").code == 3
 
 
 def test_predict_new_prompts(run: Run, study: Path) -> None:
-    told = run("predict", study, "--folds", 3, "--prompt", "five red balls", "--prompt", "a cat", "--json").json
+    told = run(
+        "predict", study, "--folds", 3, "--prompt", "five red balls", "--prompt", "a cat", "--json"
+    ).json
     assert told["quality"]["rows"][0]["prompts"] == 12
     assert [row["prompt"] for row in told["foretold"]["rows"]] == ["five red balls", "a cat"]
     for row in told["foretold"]["rows"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import time
 
 import pytest
 
@@ -27,14 +28,17 @@ def test_rate_and_time_left(now: Progress, rate: str, left: str) -> None:
 
 def test_lines_come_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     with _progress.watched() as hear:
         for second in range(12):
             clock[0] = 100.0 + second
             hear(Progress("sharpness", second * 10, 200, 10.0, 20.0 - second))
     shown = capsys.readouterr()
     # After 5 and 10 seconds.
-    assert shown.err.splitlines() == ["sharpness: 50 of 200, 10/s, 15 s left", "sharpness: 100 of 200, 10/s, 10 s left"]
+    assert shown.err.splitlines() == [
+        "sharpness: 50 of 200, 10/s, 15 s left",
+        "sharpness: 100 of 200, 10/s, 10 s left",
+    ]
     assert shown.out == ""
 
 
@@ -59,8 +63,22 @@ def test_work_without_an_end_is_counted(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [100.0]
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     with _progress.counted("records") as hear:
         clock[0] = 110.0
         hear(20_000)
     assert capsys.readouterr().err == "records: 20,000, 2,000/s\n"
+
+
+def test_a_sign_of_life_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with _progress.waiting("thinking"):
+        pass
+    assert capsys.readouterr() == ("", "")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with _progress.waiting("thinking"):
+        pass
+    assert "thinking" in terminal.getvalue()

@@ -56,8 +56,21 @@ def test_prompts_come_back_with_tags_links_and_expectations(study: Study, put: P
     assert told[3].expects is None
 
 
-def test_a_link_to_a_prompt_of_a_later_batch_is_refused_with_its_row(study: Study, put: Put) -> None:
-    # What an importer must do is yield a prompt before the links to it, or both in one record's batch.
+@pytest.mark.parametrize("remembered", [0, 1000])
+def test_a_link_may_go_to_a_prompt_further_down(
+    study: Study, put: Put, monkeypatch: pytest.MonkeyPatch, remembered: int
+) -> None:
+    from sightline.store import entities
+
+    monkeypatch.setattr(entities, "REMEMBERED", remembered)
+    keys = [PromptKey("s", str(i)) for i in range(8)]
+    put(study, [Prompt(key, "x", links=[("builds_on", keys[7 - i])]) for i, key in enumerate(keys)])
+    # The first prompt links to the last, and so on: batches of three lie between.
+    found = {(p, to) for p, _, to in reading.links(study).rows()}
+    assert found == {(i + 1, 8 - i) for i in range(8)}
+
+
+def test_a_link_to_a_prompt_that_never_comes_is_refused_with_its_row(study: Study, put: Put) -> None:
     with pytest.raises(DataError, match="no prompt '9'") as caught:
         put(study, [Prompt(P1, "x", links=[("builds_on", PromptKey("s", "9"))], at="p.csv:2")])
     assert caught.value.where == "p.csv:2"

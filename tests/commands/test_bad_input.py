@@ -1,0 +1,330 @@
+"""What a user can get wrong: a message with the place and what to do, exit code 3, nothing half-written."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+Run = Callable[..., Any]
+
+
+def state(run: Run, study: Path) -> Any:
+    """What the study says it holds; every file among its images is whole: its name is its hash."""
+    for file in (study / "images").rglob("*"):
+        assert file.is_dir() or hashlib.sha256(file.read_bytes()).hexdigest() == file.name
+    told = run("status", study, "--json").json
+    return told["counts"], told["imports"]
+
+
+def picture(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", (12, 9), "teal").save(path)
+    return path
+
+
+def bomb(path: Path) -> Path:
+    """A tiny PNG that claims 100,000 x 100,000 pixels."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", 100_000, 100_000, 8, 2, 0, 0, 0)
+    body = (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(b"\0" * 100))
+        + chunk(b"IEND", b"")
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(body)
+    return path
+
+
+def missing_file(folder: Path) -> Path:
+    return folder / "nothing.csv"
+
+
+def empty_file(folder: Path) -> Path:
+    return _table(folder, b"")
+
+
+def only_a_header(folder: Path) -> Path:
+    return _table(folder, b"prompt,image,system\n")
+
+
+def empty_folder(folder: Path) -> Path:
+    (folder / "empty").mkdir(parents=True)
+    return folder / "empty"
+
+
+def wrong_column(folder: Path) -> Path:
+    return _table(folder, b"promt,picture,sytem\na dog,1.png,one\n")
+
+
+def half_a_row(folder: Path) -> Path:
+    return _table(folder, b"prompt,image,system\na dog,1.png,one\na cat,2.png\n")
+
+
+def empty_cell(folder: Path) -> Path:
+    return _table(folder, b"prompt,image,system\na dog,1.png,one\n,2.png,one\n")
+
+
+def no_number(folder: Path) -> Path:
+    return _table(
+        folder, b"annotator,question,prompt,value\nann,q,two red balls,4\nann,q,two blue balls,much\n"
+    )
+
+
+def not_utf8(folder: Path) -> Path:
+    return _table(folder, b"prompt,image,system\na dog,1.png,one\nun caf\xe9,2.png,one\n")
+
+
+def path_that_leaves(folder: Path) -> Path:
+    picture(folder.parent / "secret.png")
+    return _table(folder, b"prompt,image,system\na dog,../secret.png,one\n")
+
+
+def some_images_missing(folder: Path) -> Path:
+    picture(folder / "1.png")
+    return _table(folder, b"prompt,image,system\na dog,1.png,one\na cat,2.png,one\n")
+
+
+def unreadable_image(folder: Path) -> Path:
+    picture(folder / "1.png")
+    (folder / "2.png").write_bytes(b"\x89PNG\r\n\x1a\nnot really")
+    return _table(folder, b"prompt,image,system\na dog,1.png,one\na cat,2.png,one\n")
+
+
+def a_bomb(folder: Path) -> Path:
+    picture(folder / "1.png")
+    bomb(folder / "2.png")
+    return _table(folder, b"prompt,image,system\na dog,1.png,one\na cat,2.png,one\n")
+
+
+def a_bomb_in_a_folder(folder: Path) -> Path:
+    picture(folder / "one" / "a dog.png")
+    bomb(folder / "one" / "a huge cat.png")
+    return folder
+
+
+def contradiction(folder: Path) -> Path:
+    return _table(folder, b"prompt_id,prompt,image,system\np0,another wording,9.png,careful\n")
+
+
+def unknown_prompt(folder: Path) -> Path:
+    return _table(folder, b"annotator,question,prompt,value\nann,q,never asked,4\n")
+
+
+def broken_json(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "t.jsonl").write_text(
+        '{"prompt": "a dog", "image": "1.png", "system": "x"}\n{"prompt"\n', "utf-8"
+    )
+    return folder / "t.jsonl"
+
+
+def broken_parquet(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "t.parquet").write_bytes(b"PAR1 but not really")
+    return folder / "t.parquet"
+
+
+def _table(folder: Path, content: bytes) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "t.csv").write_bytes(content)
+    return folder / "t.csv"
+
+
+# What is made, and which places and words the message must hold.
+BAD: list[tuple[Callable[[Path], Path], tuple[str, ...]]] = [
+    (missing_file, ("nothing.csv", "no such file")),
+    (empty_file, ("t.csv", "empty")),
+    (only_a_header, ("t.csv", "no rows")),
+    (empty_folder, ("empty", "nothing in this folder")),
+    (wrong_column, ("t.csv", "promt, picture, sytem", "--column prompt=promt --column system=sytem")),
+    (half_a_row, ("t.csv:3",)),
+    (empty_cell, ("t.csv:3",)),
+    (no_number, ("t.csv:3", "number")),
+    (not_utf8, ("t.csv:3", "UTF-8")),
+    (path_that_leaves, ("t.csv:2", "leaves the folder")),
+    (some_images_missing, ("t.csv:3", "2.png")),
+    (unreadable_image, ("t.csv:3", "not a readable image", "--keep-broken")),
+    (a_bomb, ("t.csv:3", "pixels", "more than can be decoded safely")),
+    (a_bomb_in_a_folder, ("a huge cat.png", "pixels", "more than can be decoded safely")),
+    (contradiction, ("t.csv:2",)),
+    (unknown_prompt, ("t.csv:2",)),
+    (broken_json, ("t.jsonl:2",)),
+    (broken_parquet, ("t.parquet",)),
+]
+
+
+@pytest.mark.parametrize(("make", "said"), BAD, ids=lambda part: getattr(part, "__name__", ""))
+def test_bad_data_changes_nothing(
+    run: Run, study: Path, tmp_path: Path, make: Callable[[Path], Path], said: tuple[str, ...]
+) -> None:
+    bad = make(tmp_path / "in" / "data")
+    before = state(run, study)
+    refused = run("import", study, bad)
+    assert refused.code == 3, refused.out
+    for words in said:
+        assert words in refused.err
+    what, _, remedy = refused.err.partition("\n")
+    assert what.startswith("Error: ") and remedy.strip()
+    assert refused.out == ""
+    assert state(run, study) == before
+
+
+@pytest.mark.parametrize("make", [half_a_row, unreadable_image, a_bomb_in_a_folder, unknown_prompt])
+def test_bad_data_leaves_no_study_behind(run: Run, tmp_path: Path, make: Callable[[Path], Path]) -> None:
+    bad = make(tmp_path / "in" / "data")
+    (tmp_path / "here").mkdir()
+    assert run("import", tmp_path / "here" / "deep" / "new", bad).code == 3
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+def test_a_layout_that_misses_a_column(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("prompt,image\na dog,1.png\n", encoding="utf-8")
+    refused = run("import", tmp_path / "s", tmp_path / "t.csv", "--format", "answers")
+    assert refused.code == 3
+    assert "t.csv" in refused.err and "system" in refused.err and "--column" in refused.err
+
+
+def test_broken_images_can_be_kept_as_broken(run: Run, tmp_path: Path) -> None:
+    bad = unreadable_image(tmp_path / "data")
+    done = run("import", tmp_path / "s", bad, "--keep-broken", "--json")
+    assert done.code == 0
+    assert {row["what"]: row["n"] for row in done.json["rows"]}["answers"] == 2
+    scored = run("score", tmp_path / "s", "sharpness", "--json")
+    assert scored.code == 0
+    (row,) = scored.json["measures"]["rows"]
+    assert row["computed"] - row["without"] == 1
+
+
+READING = [
+    "status",
+    "check",
+    "truth",
+    "score",
+    "variability",
+    "predict",
+    "trust",
+    "compare",
+    "report",
+    "cache",
+]
+
+
+@pytest.mark.parametrize("name", READING)
+def test_a_study_that_is_not_there(run: Run, tmp_path: Path, name: str) -> None:
+    refused = run(name, f"{tmp_path}/no/such/")
+    if name == "score":
+        # Its first word could have been a measure.
+        assert refused.code == 2
+    else:
+        assert refused.code == 3
+        assert "sightline init" in refused.err
+    (tmp_path / "folder").mkdir()
+    refused = run(name, tmp_path / "folder")
+    assert refused.code == 3
+    assert "not a study" in refused.err and "sightline init" in refused.err
+
+
+@pytest.mark.parametrize(
+    "name", ["check", "truth", "score", "predict", "trust", "compare", "report", "variability"]
+)
+def test_an_empty_study(run: Run, tmp_path: Path, name: str) -> None:
+    assert run("init", tmp_path / "s").code == 0
+    refused = run(name, tmp_path / "s")
+    assert refused.code == 3
+    assert refused.err.startswith("Error: ")
+
+
+def test_a_damaged_study(run: Run, study: Path) -> None:
+    (study / "study.toml").write_text("[truth\n", encoding="utf-8")
+    refused = run("truth", study)
+    assert refused.code == 3
+    assert "study.toml" in refused.err
+    (study / "study.toml").unlink()
+    for file in study.glob("study.sqlite*"):
+        file.unlink()
+    (study / "study.sqlite").write_bytes(b"this is no database, and it is long enough to look at" * 20)
+    refused = run("status", study)
+    assert refused.code == 3
+    assert "damaged" in refused.err
+
+
+@contextmanager
+def somebody_else() -> Iterator[None]:
+    """Permissions do not bind the superuser: be nobody for a moment."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def locked(study: Path, tmp_path: Path) -> Iterator[Path]:
+    """A study that may be read and not written."""
+    opened = [*tmp_path.parents][:2]
+    modes = {path: path.stat().st_mode for path in (*opened, tmp_path)}
+    for path in modes:
+        path.chmod(0o755)
+    for path in (study, *study.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    yield study
+    for path in (study, *study.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    for path, mode in modes.items():
+        path.chmod(mode)
+
+
+def test_a_study_that_cannot_be_written(run: Run, locked: Path, files: Path, tmp_path: Path) -> None:
+    extra = tmp_path / "extra.csv"
+    extra.write_text("prompt_id,prompt\nnew,a zebra\n", encoding="utf-8")
+    # Whatever these commands import is imported now, as somebody who may read it.
+    for words in (["status", locked], ["compare", locked]):
+        assert run(*words).code == 0
+    run("import", tmp_path / "other", extra)
+    with somebody_else():
+        refused = run("import", locked, extra)
+    assert refused.code == 3
+    assert "cannot be written" in refused.err and "ermission" in refused.err
+    assert run("select", locked, 12, "--csv").out.count("\n") == 1 + 12
+
+
+def test_output_that_cannot_be_written(run: Run, study: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for words in (
+        ["export", study, tmp_path / "file"],
+        ["export", study, tmp_path / "file" / "below"],
+        ["report", study, "--to", tmp_path / "file" / "r.html"],
+        ["select", study, 2, "--to", tmp_path / "file" / "s.csv"],
+        ["init", tmp_path / "file"],
+        ["import", tmp_path / "file", study],
+        ["annotate", study, tmp_path / "file", "--question", "alignment", "--annotators", "a,b,c"],
+        ["demo", tmp_path / "file"],
+    ):
+        refused = run(*words)
+        assert refused.code == 3, words
+        assert str(tmp_path / "file") in refused.err
+
+
+def test_hostile_text_does_not_command_the_terminal(run: Run, tmp_path: Path) -> None:
+    table = tmp_path / "t.jsonl"
+    table.write_text('{"prompt_id": "1", "prompt": "\\u001b[2J[red]=1+1"}\n', encoding="utf-8")
+    assert run("import", tmp_path / "s", table).code == 0
+    shown = run("select", tmp_path / "s", 1)
+    assert "\x1b" not in shown.out and "[red]=1+1" in shown.out
