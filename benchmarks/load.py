@@ -32,7 +32,7 @@ TABLE = (
     "score DOUBLE PRECISION, seed BIGINT, settings_id BIGINT, failure TEXT, source_id BIGINT, "
     "PRIMARY KEY (system_id, prompt_id, position))"
 )
-INDEXES = ("prompt_id", "image_id", "source_id")
+INDEXES = ("prompt_id", "image_id")
 
 
 def records(n: int) -> Iterator[Record]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -108,7 +109,9 @@ def _opened(data: bytes, where: str) -> Iterator[Any]:
     except DataError:
         raise
     except Pillow.DecompressionBombError as error:
-        raise _bomb(str(error).split(",")[0], where) from None
+        # Pillow stops before it tells the sides; its message holds the number of pixels.
+        pixels = re.search(r"\d+", str(error))
+        raise _bomb(f"the image claims {int(pixels[0]) if pixels else MOST_PIXELS:,} pixels", where) from None
     except Exception as error:  # Pillow raises many types on broken files; to a user all mean this
         raise DataError(
             f"not a readable image ({_plain(error)})",

@@ -20,7 +20,7 @@ def variability(
     distance: Annotated[
         str,
         typer.Option("--distance", metavar="DISTANCE", help="What is compared: see sightline list distance."),
-    ] = "embedding",
+    ] = "colour_histogram",
     workers: Workers = None,
     json: AsJson = False,
     csv: AsCsv = False,

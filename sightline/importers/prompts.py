@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Any
 
 from sightline.extension import importer
@@ -11,6 +12,7 @@ from sightline.sources import Row, Source, prompt_ref
 from sightline.sources.plain import fits
 
 KNOWN = ("suite", "prompt_id", "prompt", "expects", "builds_on", "rephrases", "tags.")
+OTHERS = ("image", "system", "question", "value", "annotator")
 LINKS = ("builds_on", "rephrases")
 
 
@@ -18,7 +20,12 @@ def claims(source: Source) -> float:
     """A table with `prompt` and nothing about images or votes; a .txt file, with less confidence."""
     if source.is_file and source.path.suffix.lower() == ".txt":
         return 0.2
-    return 0.8 * fits(source, "prompt", without=("image", "system", "question", "value"))
+    if not fits(source, "prompt", without=OTHERS):
+        return 0
+    # `sytem` beside a prompt is a table of answers with a slip in it, not prompts with a column to leave out.
+    unknown = [column for column in source.header(source.the_file()) if not column.startswith(KNOWN)]
+    slips = any(get_close_matches(column.lower(), OTHERS, 1, 0.75) for column in unknown)
+    return 0 if slips else 0.8
 
 
 @importer(

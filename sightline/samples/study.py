@@ -43,7 +43,8 @@ def write_sample(
     folder.mkdir(parents=True, exist_ok=True)
     asked = scenes(prompts, seed)
     truth: dict[tuple[str, str, int], tuple[float, float]] = {}
-    rows, ballots = [], []
+    rows: list[list[Any]] = []
+    ballots: list[list[Any]] = []
     panel = annotators.panel(seed)
     turn = 0
     for scene in asked:

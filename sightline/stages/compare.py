@@ -85,7 +85,7 @@ def compare(study: Study, by: str | None = None, *, where: str = "", seed: int =
 def values_by(study: Study, by: str | None) -> tuple[pl.DataFrame, str, str]:
     """A system's value on each prompt by a question or a measure, its name and direction."""
     questions = {asked.name: asked for _, asked in reading.questions(study)}
-    settled = [name for name in questions if not rollup.by_system(study, name).is_empty()]
+    settled = reading.about_systems(study)
     if by is None:
         if not settled:
             raise DataError(

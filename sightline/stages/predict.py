@@ -179,8 +179,8 @@ def _keep(
     truth: Sequence[float],
     seed: int,
 ) -> None:
-    settlement = reading.truths(study, question)["settlement_id"].max()
-    assert isinstance(settlement, int)
+    settlement = reading.newest_settlement(study, question)
+    assert settlement is not None
     train = hashlib.sha256(repr((list(ids), list(truth))).encode()).hexdigest()
     split = f"{int(fold.max()) + 1}-fold"
     rows = [

@@ -67,11 +67,8 @@ def facts(study: Study) -> list[doc.Fact]:
 
 def comparisons(study: Study, asked: Sequence[Question], seed: int) -> list[Compared]:
     """The systems compared on every question that has truth about them."""
-    found = []
-    for question in asked:
-        if not rollup.by_system(study, question.name).is_empty():
-            found.append(compare(study, question.name, seed=seed))
-    return found
+    settled = set(reading.about_systems(study))
+    return [compare(study, question.name, seed=seed) for question in asked if question.name in settled]
 
 
 def ranking(compared: Compared, question: Question | None) -> doc.Ranking:
@@ -262,10 +259,10 @@ def trusted(study: Study) -> doc.Trust:
 def prediction(study: Study, asked: Sequence[Question]) -> doc.Prediction | None:
     """How well the truth of a prompt could be foretold, from the predictions kept."""
     for question in asked:
-        truths = reading.truths(study, question.name)
-        if truths.is_empty():
+        settlement = reading.newest_settlement(study, question.name)
+        if settlement is None:
             continue
-        kept = reading.predictions(study, int(truths["settlement_id"][0]))
+        kept = reading.predictions(study, settlement)
         if kept.is_empty():
             continue
         values = rollup.by_prompt(study, question.name).select("prompt_id", pl.col("value").alias("truth"))
@@ -300,10 +297,10 @@ def judges(study: Study, asked: Sequence[Question]) -> doc.Judges | None:
     people: dict[str, doc.Annotator] = {}
     agreement = []
     for question in asked:
-        truths = reading.truths(study, question.name)
-        if truths.is_empty():
+        settlement = reading.newest_settlement(study, question.name)
+        if settlement is None:
             continue
-        notes = reading.settlement_notes(study, int(truths["settlement_id"][0]))
+        notes = reading.settlement_notes(study, settlement)
         if "annotators" not in notes:
             continue
         value: Quantity = Missing("not defined for these votes")
@@ -328,17 +325,15 @@ def checks(study: Study) -> doc.Checks:
     """What the integrity rules found."""
     found = checking.check(study)
     findings = [
-        doc.Finding(
-            each.finding.what,
-            each.finding.n,
-            each.finding.severity,
-            each.finding.examples,
-            each.finding.remedy,
-        )  # type: ignore[arg-type]
-        for each in found.findings
+        doc.Finding(told.what, told.n, _severity(told.severity), told.examples, told.remedy)
+        for told in (each.finding for each in found.findings)
     ]
     findings += [doc.Finding(f"{rule} is switched off: {reason}", 0, "note") for rule, reason in found.off]
     return doc.Checks(found.checked, findings)
+
+
+def _severity(told: str) -> doc.Severity:
+    return "error" if told == "error" else "note" if told == "note" else "warning"
 
 
 def measured(study: Study) -> list[doc.Extra]:

@@ -104,7 +104,10 @@ def score_rankings(study: Study, measure: Configured, question: str = "relevance
             f"{measure.name} needs relevant images, and no truth of {question!r} is in the study",
             remedy="Import qrels, or judge and settle a question named relevance.",
         )
-    truths = reading.truths(study, question).filter(pl.col("value").is_not_null())
+    # A truth of a pair says which image is better, not that the first one is relevant.
+    truths = reading.truths(study, question).filter(
+        pl.col("value").is_not_null() & (pl.col("image_id") > 0) & (pl.col("image_b") == 0)
+    )
     gain = {(p, i): v for p, i, v in truths.select("prompt_id", "image_id", "value").iter_rows()}
     answers = reading.answers(study, "retriever").filter(pl.col("image_id").is_not_null())
     ideal: dict[int, list[float]] = {}

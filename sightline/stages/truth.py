@@ -176,19 +176,20 @@ def _tally(counted: Votes, votes: Votes) -> list[list[object]]:
     from sightline.statistics.correlation import pearson
     from sightline.statistics.grouping import sum_by
 
-    total = sum_by(counted.item, counted.value, votes.items)
-    count = sum_by(counted.item, np.ones(len(counted.item)), votes.items)
+    total = sum_by(counted.item, counted.value * counted.n, votes.items)
+    count = sum_by(counted.item, counted.n.astype(np.float64), votes.items)
     told: list[list[object]] = []
     for number, annotator in enumerate(votes.annotators):
         own = votes.annotator == number
         if not own.any():
             continue
-        item, value = votes.item[own], votes.value[own]
-        inside = bool((counted.annotator == number).any())
-        others = count[item] - inside
-        shared = others > 0
-        rest = (total[item] - (value if inside else 0.0))[shared] / others[shared]
-        r = pearson(value[shared], rest)
+        own_total = sum_by(votes.item[own], votes.value[own], votes.items)
+        own_count = sum_by(votes.item[own], np.ones(int(own.sum())), votes.items)
+        inside = float((counted.annotator == number).any())
+        others = count - inside * own_count
+        shared = (own_count > 0) & (others > 0)
+        rest = (total - inside * own_total)[shared] / others[shared]
+        r = pearson(own_total[shared] / own_count[shared], rest)
         told.append([annotator.name, int(own.sum()), r.value, r.low, r.high, r.n])
     return told
 

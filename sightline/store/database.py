@@ -328,7 +328,8 @@ def fresh_ids(connection: Connection, table: Table, n: int) -> Sequence[int]:
     if n == 0:
         return []
     if connection.dialect.name == "postgresql":
-        drawn = text("SELECT nextval(pg_get_serial_sequence(:name, 'id')) FROM generate_series(1, :n)")
-        return [int(value) for value in connection.execute(drawn, {"name": table.name, "n": n}).scalars()]
+        sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
+        drawn = fetch(connection, f"SELECT nextval({sequence}) FROM generate_series(1, {n})")
+        return [row[0] for row in drawn]
     taken = int(connection.exec_driver_sql(f'SELECT coalesce(max(id), 0) FROM "{table.name}"').scalar_one())
     return range(taken + 1, taken + 1 + n)

@@ -7,7 +7,9 @@ contradicts it is an error that names the row.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -72,7 +74,8 @@ def load(
         (source_id,) = database.fresh_ids(connection, tables.source, 1)
         columns = ["id", "importer", "path", "sha256", "at"]
         database.insert(connection, tables.source, columns, [(source_id, importer, path, digest, now())])
-        counts = _load_all(study, connection, source_id, records, batch, keep_broken, progress)
+        with _fewer_collections(10 * batch):
+            counts = _load_all(study, connection, source_id, records, batch, keep_broken, progress)
         connection.execute(
             tables.source.update().where(tables.source.c.id == source_id).values(counts=counts)
         )
@@ -100,6 +103,17 @@ def _extend(
         counts[kind] = counts.get(kind, 0) + n
     connection.execute(tables.source.update().where(tables.source.c.id == source_id).values(counts=counts))
     return Loaded(source_id, False, counts)
+
+
+@contextmanager
+def _fewer_collections(new_objects: int) -> Iterator[None]:
+    # A batch is tens of thousands of tuples without cycles, which Python's collector would walk in vain.
+    before = gc.get_threshold()
+    gc.set_threshold(max(before[0], new_objects), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _load_all(

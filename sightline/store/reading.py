@@ -224,10 +224,8 @@ def subjects(study: Study, ids: Sequence[int]) -> pl.DataFrame:
 TRUTH_COLUMNS = ("settlement_id", "subject_id", "prompt_id", "system_id", "image_id", "image_b", "image_c")
 
 
-def truths(study: Study, name: str, rule: str | None = None) -> pl.DataFrame:
-    """The truths of a question from its newest settlement: settled here if there is one, else as published."""
-    import polars as pl
-
+def newest_settlement(study: Study, name: str, rule: str | None = None) -> int | None:
+    """The settlement that counts for a question: settled here if there is one, else as published."""
     key, _ = question(study, name)
     with database.reading(study.engine) as connection:
         found = connection.execute(
@@ -237,6 +235,33 @@ def truths(study: Study, name: str, rule: str | None = None) -> pl.DataFrame:
             ),
             {"question": key, "rule": rule or ""},
         ).scalar()
+    return None if found is None else int(found)
+
+
+def about_systems(study: Study) -> list[str]:
+    """The questions whose truth tells systems apart: of a system's answers, or of images that it gave."""
+    found = []
+    for _, asked in questions(study):
+        with database.reading(study.engine) as connection:
+            told = connection.execute(
+                text(
+                    "SELECT 1 FROM truth t JOIN subject s ON s.id = t.subject_id "
+                    "WHERE t.settlement_id = :settlement AND t.value IS NOT NULL AND s.image_b = 0 AND ("
+                    "(s.prompt_id > 0 AND s.system_id > 0 AND s.image_id = 0) OR EXISTS ("
+                    "SELECT 1 FROM answer a WHERE a.image_id = s.image_id AND s.image_id > 0 "
+                    "AND (s.prompt_id = 0 OR a.prompt_id = s.prompt_id))) LIMIT 1"
+                ),
+                {"settlement": newest_settlement(study, asked.name) or 0},
+            ).scalar()
+        if told is not None:
+            found.append(asked.name)
+    return found
+
+
+def truths(study: Study, name: str, rule: str | None = None) -> pl.DataFrame:
+    """The truths of a question from its newest settlement: settled here if there is one, else as published."""
+    import polars as pl
+
     schema = {
         **{column: pl.Int64 for column in TRUTH_COLUMNS},
         "value": pl.Float64,
@@ -251,7 +276,7 @@ def truths(study: Study, name: str, rule: str | None = None) -> pl.DataFrame:
         "t.value, t.low, t.high, t.n, t.reason FROM truth t JOIN subject s ON s.id = t.subject_id "
         "WHERE t.settlement_id = :settlement ORDER BY t.subject_id",
         schema,
-        settlement=found or 0,
+        settlement=newest_settlement(study, name, rule) or 0,
     )
 
 

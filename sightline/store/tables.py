@@ -43,7 +43,9 @@ def _id() -> Column[int]:
 
 
 def _source() -> Column[int | None]:
-    return Column("source_id", Key, ForeignKey("source.id"), nullable=True, index=True)
+    # Neither a foreign key nor an index: both would cost an import a look-up a row, for a value that only
+    # loading writes and only undoing asks for, which reads whole tables anyway.
+    return Column("source_id", Key, nullable=True)
 
 
 def _ref(name: str, target: str, **more: object) -> Column[int]:
@@ -126,7 +128,7 @@ image = Table(
     Column("height", Integer),
     Column("defect", Text),
     _source(),
-    Column("bytes_source_id", Key, ForeignKey("source.id"), nullable=True),
+    Column("bytes_source_id", Key, nullable=True),
     UniqueConstraint("collection_id", "name"),
 )
 

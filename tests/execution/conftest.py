@@ -51,7 +51,7 @@ def grey_png() -> Callable[..., bytes]:
     return grey
 
 
-def fill(folder: Path, files: Mapping[str, bytes], *records: Record, keep_broken: bool = True) -> Study:
+def fill(folder: Path, files: Mapping[str, bytes], *records: Record, database: str = "") -> Study:
     """A study with these images, each the answer of `one` to the prompt of the same number."""
     source = folder.parent / f"{folder.name}-files"
     source.mkdir(parents=True, exist_ok=True)
@@ -62,11 +62,8 @@ def fill(folder: Path, files: Mapping[str, bytes], *records: Record, keep_broken
         told.append(Prompt(PromptKey("p", str(n)), f"prompt number {n}"))
         told.append(Image(key, str(source / name)))
         told.append(Answer(PromptKey("p", str(n)), "one", 0, key))
-    study = create_study(folder)
-    if told or records:
-        load(
-            study, [*told, *records], importer="test", path=str(source), digest="1", keep_broken=keep_broken
-        )
+    study = create_study(folder, database_address=database)
+    load(study, [*told, *records], importer="test", path=str(source), digest="1", keep_broken=True)
     return study
 
 

@@ -72,7 +72,6 @@ if moment == "inside":
 elif moment in ("before", "after"):
     scores.write = ending(scores.write, moment == "after")
 with open_study(home) as study:
-    print("ready", flush=True)
     run(study, find_measure(measure), workers=int(workers), batch=int(batch))
 """
 
@@ -108,7 +107,9 @@ class Bench:
 
     def table(self, name: str) -> list[tuple[Any, ...]]:
         with open_study(self.home) as study, database.reading(study.engine) as connection:
-            return [tuple(row) for row in connection.execute(text(f"SELECT * FROM {name} ORDER BY 1, 2, 3, 4"))]
+            return [
+                tuple(row) for row in connection.execute(text(f"SELECT * FROM {name} ORDER BY 1, 2, 3, 4"))
+            ]
 
     def kept(self) -> set[str]:
         """The contents that have a score."""

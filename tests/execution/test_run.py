@@ -14,8 +14,8 @@ from sqlalchemy import text
 from sightline.errors import ExtensionError, SightlineError, UsageError
 from sightline.execution.progress import Progress
 from sightline.execution.run import run
-from sightline.registry import find_measure
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey
+from sightline.registry import find_measure
 from sightline.store import database, reading
 from sightline.store.loading import load
 from sightline.store.scores import ERROR
@@ -226,7 +226,12 @@ def test_images_that_cannot_be_decoded_have_a_reason(
     whole = grey_png(90)
     study = filled(
         tmp_path / "s",
-        {"a.png": whole, "b.png": b"no image at all", "c.png": whole[: len(whole) // 2], "d.png": grey_png(1)},
+        {
+            "a.png": whole,
+            "b.png": b"no image at all",
+            "c.png": whole[: len(whole) // 2],
+            "d.png": grey_png(1),
+        },
     )
     ran = run(study, find_measure("level_broken"))
     found = reading.scores(study, find_measure("level_broken").identity)
@@ -314,7 +319,9 @@ def test_a_worker_that_dies_is_told_and_what_was_done_is_kept(
 
 
 def test_results_do_not_depend_on_workers_or_batches(tmp_path: Path, filled: Filled, grey_png: Png) -> None:
-    files = {f"{n:02}.png": grey_png(5 * n, side=6 + n % 3) for n in range(40)} | {"tiny.png": grey_png(9, side=2)}
+    files = {f"{n:02}.png": grey_png(5 * n, side=6 + n % 3) for n in range(40)} | {
+        "tiny.png": grey_png(9, side=2)
+    }
     tables = []
     for n, (workers, batch) in enumerate([(1, 1), (1, 7), (1, None), (2, 3), (3, 1)]):
         study = filled(tmp_path / f"s{n}", files)
@@ -344,3 +351,29 @@ def test_measures_of_other_things(tmp_path: Path, filled: Filled, grey_png: Png)
     assert reading.scores(study, find_measure("words").identity)["value"].to_list() == [3, 2]
     with pytest.raises(UsageError, match="precision is not scored item by item"):
         run(study, find_measure("precision"))
+
+
+def test_the_same_on_postgresql(
+    tmp_path: Path,
+    plugin: Plugin,
+    filled: Filled,
+    grey_png: Png,
+    seen: Callable[[], list[str]],
+    postgres_url: str,
+) -> None:
+    plugin("level_server", LEVEL.format(name="level_server"))
+    files = {f"{n:02}.png": grey_png(40 + n) for n in range(12)} | {"twin.png": grey_png(40), "no.png": b"no"}
+    measure = find_measure("level_server")
+    studies = [filled(tmp_path / "here", files), filled(tmp_path / "there", files, database=postgres_url)]
+    late = tmp_path / "late.png"
+    late.write_bytes(grey_png(41))
+    for study, workers in zip(studies, (1, 2), strict=True):
+        ran = run(study, measure, workers=workers, batch=2)
+        assert (ran.computed, ran.reasons) == (13, {"not a readable image (unknown format)": 1})
+        load(study, [Image(ImageKey("pictures", "late"), str(late))], importer="test", path="2", digest="2")
+        assert run(study, measure).computed == 0
+    assert rows(studies[0], "score") == rows(studies[1], "score")
+    told = [[(*row[:4], json.loads(row[4])) for row in rows(study, "evidence")] for study in studies]
+    assert told[0] == told[1] and len(told[0]) == 14
+    for study in studies:
+        study.close()

@@ -31,6 +31,7 @@ from sightline.records import (
     Truth,
 )
 from sightline.sources import Source, prompt_ref
+from sightline.stages.import_ import recognise
 
 Run = Callable[..., list[Record]]
 BALL = PromptKey("prompts", "1")
@@ -322,3 +323,12 @@ def test_odd_prompts_come_through_every_kind_of_file(run: Run, tmp_path: Path, t
         assert [(p.text, p.key.ref) for p in found if isinstance(p, Prompt)] == [
             (t, prompt_ref(t)) for t in texts
         ]
+
+
+def test_a_slip_in_a_column_is_no_table_of_prompts(tmp_path: Path) -> None:
+    file = tmp_path / "answers.csv"
+    file.write_text("prompt,image,sytem\na ball,1.png,careful\n")
+    with pytest.raises(DataError, match="--column system=sytem"):
+        recognise(file)
+    file.write_text("prompt,origin\na ball,a book\n")
+    assert recognise(file)[0].name == "prompts"

@@ -1,0 +1,199 @@
+"""Which system is better: the planted order is recovered, and what does not count is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sightline.errors import DataError, UsageError
+from sightline.records import (
+    AnnotatorKey,
+    Answer,
+    Image,
+    ImageKey,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Question,
+    Record,
+    Subject,
+    Truth,
+)
+from sightline.samples.annotators import judge, panel
+from sightline.samples.scenes import scenes
+from sightline.samples.systems import SYSTEMS, answer
+from sightline.stages.compare import Compared, Versus, breakdown, compare
+from sightline.stages.score import score
+from sightline.stages.truth import truth
+from sightline.store.loading import load
+from sightline.store.study import Study, create_study
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    """48 scenes, three systems of known skill, two samples each, judged by a careful half of the panel.
+
+    Effort is asked as well, of which less is better: it is the other way round.
+    """
+    people = [person for person in panel() if person.character == "careful"]
+    records: list[Record] = [
+        Question("alignment", "interval", 0, 10, 0.5),
+        Question("effort", "interval", 0, 10, 0.5, direction="lower"),
+    ]
+    for scene in scenes(48):
+        prompt = PromptKey("s", scene.ref)
+        records.append(Prompt(prompt, scene.text, {"skill": scene.family}))
+        for system in SYSTEMS:
+            for sample in range(2):
+                key = ImageKey(system, f"{scene.ref}-{sample}")
+                right = answer(system, scene, sample, size=24).alignment
+                records.append(Answer(prompt, system, sample, key))
+                for person in people:
+                    annotator = AnnotatorKey("panel", person.name)
+                    for question, share in (("alignment", right), ("effort", 1 - right)):
+                        given = judge(person, share, 0, 10, 0.5, f"{question} {system} {key.name}")
+                        records.append(Judgement(question, Subject(prompt, image=key), given, annotator))
+    study = create_study(tmp_path_factory.mktemp("judged") / "study")
+    load(study, records, importer="test", path="test", digest="1")
+    truth(study, screening=[])
+    yield study
+    study.close()
+
+
+def pair(found: Compared, first: str, second: str) -> Versus:
+    (versus,) = (each for each in found.pairs if {each.first, each.second} == {first, second})
+    return versus
+
+
+def test_the_planted_order(judged: Study) -> None:
+    found = compare(judged)
+    assert (found.by, found.direction, found.prompts) == ("alignment", "higher", 48)
+    assert [placed.system for placed in found.systems] == ["careful", "innumerate", "sloppy"]
+    assert [(placed.best_rank, placed.worst_rank) for placed in found.systems] == [(1, 1), (2, 2), (3, 3)]
+    assert all(versus.significant for versus in found.pairs) and len(found.pairs) == 3
+    for placed in found.systems:
+        mean = placed.mean
+        assert mean.low is not None and mean.value is not None and mean.high is not None and mean.n == 48
+        assert 0 <= mean.low < mean.value < mean.high <= 10
+    versus = pair(found, "careful", "sloppy")
+    means = {placed.system: placed.mean.value for placed in found.systems}
+    first, second = means[versus.first], means[versus.second]
+    assert first is not None and second is not None
+    # All systems answered all prompts: the mean of differences is the difference of means.
+    assert versus.difference.value == pytest.approx(first - second)
+    assert versus.p is not None and versus.p_adjusted is not None and versus.p <= versus.p_adjusted < 0.05
+
+
+def test_where_numbers_are_not_asked_for_innumerate_is_as_good(judged: Study) -> None:
+    counting = compare(judged, "alignment", where="skill=counting")
+    assert counting.prompts == 6 and counting.where == "skill=counting"
+    means = {placed.system: placed.mean.value or 0 for placed in counting.systems}
+    # A wrong number is one of two or three facts; careful errs in one of 25.
+    assert means["careful"] - means["innumerate"] > 2
+    single = compare(judged, "alignment", where="skill=single")
+    assert not pair(single, "careful", "innumerate").significant
+    cells = {(cell.group, cell.system): cell.mean for cell in breakdown(judged, "alignment", "skill")}
+    assert len(cells) == 8 * 3
+    assert cells["counting", "careful"].value == pytest.approx(means["careful"])
+    assert cells["counting", "careful"].n == 6
+
+
+def test_lower_is_better(judged: Study) -> None:
+    found = compare(judged, "effort")
+    assert found.direction == "lower"
+    assert [placed.system for placed in found.systems] == ["careful", "innumerate", "sloppy"]
+    means = [placed.mean.value or 0 for placed in found.systems]
+    assert means == sorted(means) and means[0] > 0
+    versus = pair(found, "careful", "sloppy")
+    assert versus.difference.value is not None and versus.significant
+    assert (versus.difference.value < 0) == (versus.first == "careful")
+    low, high = versus.difference.low, versus.difference.high
+    assert low is not None and high is not None and low < versus.difference.value < high
+    placed = found.systems[0].mean
+    assert placed.low is not None and placed.high is not None and placed.low < means[0] < placed.high
+
+
+def test_the_seed_decides(judged: Study) -> None:
+    assert compare(judged, "alignment", seed=3) == compare(judged, "alignment", seed=3)
+
+
+@pytest.mark.parametrize(
+    ("where", "said", "remedy"),
+    [
+        ("skill", "cannot read 'skill'", "skill=counting"),
+        ("skil=counting", "no prompt has a tag 'skil'", "skill"),
+        ("skill=cuonting", "no prompt has skill = 'cuonting'", "counting"),
+    ],
+)
+def test_wrong_tags(judged: Study, where: str, said: str, remedy: str) -> None:
+    with pytest.raises(UsageError, match=said) as told:
+        compare(judged, "alignment", where=where)
+    assert remedy in told.value.remedy
+
+
+def test_wrong_names(judged: Study) -> None:
+    with pytest.raises(UsageError, match="neither a question nor a scored measure called 'alignmnt'") as told:
+        compare(judged, "alignmnt")
+    assert "alignment" in told.value.remedy
+
+
+@pytest.fixture
+def blank(tmp_path: Path) -> Callable[[list[Record]], Study]:
+    def make(records: list[Record]) -> Study:
+        study = create_study(tmp_path / "study")
+        load(study, records, importer="test", path="test", digest="1")
+        return study
+
+    return make
+
+
+def test_without_truth(blank: Callable[[list[Record]], Study]) -> None:
+    study = blank([Prompt(PromptKey("s", "1"), "one"), Question("alignment")])
+    with pytest.raises(DataError, match="no truth to compare by"):
+        compare(study)
+    with pytest.raises(DataError, match="alignment has no truth about systems yet"):
+        compare(study, "alignment")
+
+
+def test_one_system_alone(blank: Callable[[list[Record]], Study]) -> None:
+    prompt, key = PromptKey("s", "1"), ImageKey("c", "1")
+    study = blank(
+        [
+            Prompt(prompt, "one"),
+            Question("alignment"),
+            Answer(prompt, "a", 0, key),
+            Truth("alignment", Subject(prompt, image=key), 4.0),
+        ]
+    )
+    found = compare(study)
+    assert [(placed.system, placed.mean.value, placed.mean.n) for placed in found.systems] == [("a", 4.0, 1)]
+    assert found.pairs == []
+
+
+def test_scores_and_their_reasons(blank: Callable[[list[Record]], Study], tmp_path: Path) -> None:
+    from PIL import Image as Pillow
+
+    # System a: brightness 0.2 and 0.4; system b: 0.6 and a file that is no image.
+    for name, level in (("a0", 51), ("a1", 102), ("b0", 153)):
+        Pillow.new("RGB", (4, 4), (level, level, level)).save(tmp_path / f"{name}.png")
+    (tmp_path / "b1.png").write_bytes(b"broken")
+    prompts = [PromptKey("s", "1"), PromptKey("s", "2")]
+    records: list[Record] = [Prompt(key, f"prompt {key.ref}") for key in prompts]
+    for system in "ab":
+        for n, prompt in enumerate(prompts):
+            key = ImageKey("c", f"{system}{n}")
+            records += [Image(key, str(tmp_path / f"{key.name}.png")), Answer(prompt, system, 0, key)]
+    study = create_study(tmp_path / "study")
+    load(study, records, importer="test", path="test", digest="1", keep_broken=True)
+    (ran,) = score(study, "brightness")
+    assert ran.reasons == {"not a readable image (unknown format)": 1}
+    found = compare(study, "brightness")
+    told = {placed.system: (placed.mean.value, placed.mean.n) for placed in found.systems}
+    # What has no value is no zero: b's mean is that of its one image.
+    assert told == {"a": (pytest.approx(0.3), 2), "b": (pytest.approx(0.6), 1)}
+    assert pair(found, "a", "b").difference.n == 1
+    score(study, "words")
+    with pytest.raises(UsageError, match="does not tell systems apart"):
+        compare(study, "words")

@@ -1,0 +1,116 @@
+"""How well measures agree with people, where the relation is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PIL import Image as Pillow
+
+from sightline.errors import DataError, UsageError
+from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Question, Record, Subject, Truth
+from sightline.stages.score import score
+from sightline.stages.trust import Agrees, trust
+from sightline.store.loading import load
+from sightline.store.study import Study, create_study
+
+LEVELS = (10, 40, 90, 160, 250)
+
+
+def study_with(folder: Path, *records: Record) -> Study:
+    """Five prompts of 1 to 5 words, each answered by one flat picture, brighter from prompt to prompt."""
+    told: list[Record] = []
+    for n, level in enumerate(LEVELS):
+        file = folder / f"{n}.png"
+        Pillow.new("RGB", (4, 4), (level, level, level)).save(file)
+        key, prompt = ImageKey("c", str(n)), PromptKey("s", str(n))
+        told += [
+            Prompt(prompt, " ".join(["word"] * (n + 1))),
+            Image(key, str(file)),
+            Answer(prompt, "a", 0, key),
+        ]
+    broken = folder / "broken.png"
+    broken.write_bytes(b"broken")
+    told += [Prompt(PromptKey("s", "x"), "x"), Image(ImageKey("c", "x"), str(broken))]
+    told.append(Answer(PromptKey("s", "x"), "a", 0, ImageKey("c", "x")))
+    study = create_study(folder / "study")
+    load(study, [*told, *records], importer="test", path="test", digest="1", keep_broken=True)
+    return study
+
+
+def of_images(question: str, *values: float) -> list[Record]:
+    """A truth for each picture, the last one for the picture that is broken."""
+    names = [*map(str, range(len(LEVELS))), "x"]
+    return [
+        Truth(question, Subject(PromptKey("s", name), image=ImageKey("c", name)), value)
+        for name, value in zip(names, values, strict=False)
+    ]
+
+
+def by_measure(found: list[Agrees]) -> dict[tuple[str, str], Agrees]:
+    return {(each.measure, each.question): each for each in found}
+
+
+def test_a_monotone_relation_and_its_opposite(tmp_path: Path) -> None:
+    study = study_with(
+        tmp_path,
+        Question("liked", "interval", 0, 100),
+        Question("disliked", "interval", 0, 100, direction="lower"),
+        *of_images("liked", 1, 2, 30, 40, 99, 50),
+        *of_images("disliked", 5, 4, 3, 2, 1),
+    )
+    score(study, ["brightness", "words"])
+    found = by_measure(trust(study))
+    assert set(found) == {(m, q) for m in ("brightness", "words") for q in ("liked", "disliked")}
+    bright = found["brightness", "liked"]
+    # The broken picture has truth but no brightness: five pairs, not six, and not a zero among them.
+    assert bright.correlation.value == pytest.approx(1)
+    assert (bright.correlation.n, bright.kind) == (5, "of_image")
+    assert found["brightness", "disliked"].correlation.value == pytest.approx(-1)
+    # Prompts have 1 2 3 4 5 1 words and truths 1 2 30 40 99 50: mid-ranks 1.5 3 4 5 6 1.5 and 1 2 3 4 6 5.
+    # Both means are 3.5; sum of products 1.5 + 6 + 12 + 20 + 36 + 7.5 - 6 * 3.5^2 = 9.5; sums of squares
+    # 2.25 + 9 + 16 + 25 + 36 + 2.25 - 73.5 = 17 and 91 - 73.5 = 17.5; rho = 9.5 / sqrt(17 * 17.5).
+    words = found["words", "liked"]
+    assert words.correlation.value == pytest.approx(9.5 / 297.5**0.5)
+    assert (words.correlation.n, words.kind) == (6, "of_prompt")
+
+
+def test_one_question_only(tmp_path: Path) -> None:
+    study = study_with(
+        tmp_path,
+        Question("liked"),
+        Question("disliked"),
+        *of_images("liked", 1, 2, 3, 4, 5),
+        *of_images("disliked", 5, 4, 3, 2, 1),
+    )
+    score(study, "brightness")
+    assert [(each.question, each.correlation.value) for each in trust(study, "disliked")] == [
+        ("disliked", pytest.approx(-1))
+    ]
+    with pytest.raises(UsageError, match="no question is called 'likd'"):
+        trust(study, "likd")
+
+
+def test_too_few_pairs_have_a_reason(tmp_path: Path) -> None:
+    study = study_with(tmp_path, Question("liked"), *of_images("liked", 1, 2))
+    score(study, "brightness")
+    (found,) = trust(study)
+    assert (found.correlation.value, found.correlation.n) == (None, 2)
+    assert found.correlation.reason
+
+
+def test_missing_pieces(tmp_path: Path) -> None:
+    study = study_with(tmp_path, Question("liked"))
+    with pytest.raises(DataError, match="nothing is scored yet"):
+        trust(study)
+    score(study, "brightness")
+    with pytest.raises(DataError, match="no measure and no truth speak of the same things"):
+        trust(study)
+
+
+def test_truth_about_other_things(tmp_path: Path) -> None:
+    other = Truth("liked", Subject(PromptKey("s", "x"), image=ImageKey("c", "x")), 3.0)
+    study = study_with(tmp_path, Question("liked"), other)
+    score(study, "brightness")
+    with pytest.raises(DataError, match="no measure and no truth speak of the same things"):
+        trust(study)

@@ -1,0 +1,100 @@
+"""How alike one system's images of a prompt are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from sightline.errors import DataError
+from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
+from sightline.samples.scenes import scenes
+from sightline.samples.systems import answer, png
+from sightline.stages.variability import read_variability, variability
+from sightline.store import reading
+from sightline.store.loading import load
+from sightline.store.study import Study, create_study
+
+DISTANCES = ("embedding", "ssim", "pixel_l2", "colour_histogram")
+
+
+def study_with(folder: Path, samples: dict[tuple[str, str], list[bytes]]) -> Study:
+    """A study of these (system, prompt) -> images."""
+    folder.mkdir(parents=True, exist_ok=True)
+    records: list[Record] = [Prompt(PromptKey("s", ref), ref) for ref in sorted({ref for _, ref in samples})]
+    for (system, ref), images in samples.items():
+        for n, data in enumerate(images):
+            key = ImageKey(system, f"{ref}-{n}")
+            file = folder / f"{system}-{ref}-{n}.png"
+            file.write_bytes(data)
+            records += [Image(key, str(file)), Answer(PromptKey("s", ref), system, n, key)]
+    study = create_study(folder / "study")
+    load(study, records, importer="test", path="test", digest="1")
+    return study
+
+
+@pytest.fixture(scope="module")
+def varied(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """`same` repeats one picture, `careful` draws one scene anew, `wild` draws another scene each time."""
+    asked = scenes(12)
+    samples: dict[tuple[str, str], list[bytes]] = {}
+    for n in range(4):
+        drawn = [png(answer("careful", asked[n], sample, size=64).image) for sample in range(3)]
+        samples["same", str(n)] = [drawn[0]] * 3
+        samples["careful", str(n)] = drawn
+        other = [asked[(n + 4 * step) % 12] for step in range(3)]
+        samples["wild", str(n)] = [
+            png(answer("sloppy", scene, step, size=64).image) for step, scene in enumerate(other)
+        ]
+    return study_with(tmp_path_factory.mktemp("varied"), samples)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_identical_images_are_wholly_alike(varied: Study, distance: str) -> None:
+    found = variability(varied, distance=distance)
+    alike = {each.system: each.similarity for each in found.systems}
+    assert alike["same"].value == pytest.approx(1, abs=1e-9) and alike["same"].n == 4
+    assert (alike["careful"].value or 0) < 0.999
+    assert found.without == {}
+
+
+def test_the_planted_order(varied: Study) -> None:
+    found = variability(varied)
+    assert found.measure.startswith("pairwise_mean")
+    alike = {each.system: each.similarity.value or 0 for each in found.systems}
+    assert alike["same"] > alike["careful"] > alike["wild"]
+    assert found.prompts["value"].is_sorted() and found.prompts.height == 12
+    assert found.prompts["system"][0] == "wild"
+    again = read_variability(varied)
+    assert again.systems == found.systems and again.prompts.equals(found.prompts)
+
+
+def test_one_image_has_a_reason(tmp_path: Path) -> None:
+    picture = png(answer("careful", scenes(1)[0], 0, size=32).image)
+    study = study_with(
+        tmp_path, {("a", "1"): [picture], ("a", "2"): [picture, picture], ("b", "1"): [picture]}
+    )
+    found = variability(study)
+    assert [(each.system, each.similarity.value, each.similarity.n) for each in found.systems] == [
+        ("a", pytest.approx(1), 1)
+    ]
+    assert found.without == {"fewer than two images": 2}
+    stored = reading.scores(study, found.identity)
+    assert stored.filter(pl.col("reason") == "fewer than two images").height == 2
+
+
+def test_nothing_to_compare(tmp_path: Path) -> None:
+    picture = png(answer("careful", scenes(1)[0], 0, size=32).image)
+    study = study_with(tmp_path, {("a", "1"): [picture]})
+    with pytest.raises(DataError, match="two or more images of one system"):
+        variability(study)
+
+
+def test_engines_are_left_out(tmp_path: Path) -> None:
+    picture = png(answer("careful", scenes(1)[0], 0, size=32).image)
+    study = study_with(tmp_path, {("a", "1"): [picture, picture]})
+    engine: list[Record] = [System("engine", "retriever", "a")]
+    engine += [Answer(PromptKey("s", "1"), "engine", n, ImageKey("a", f"1-{n}")) for n in range(2)]
+    load(study, engine, importer="test", path="engine", digest="2")
+    assert [each.system for each in variability(study).systems] == ["a"]
