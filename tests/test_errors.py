@@ -9,7 +9,9 @@ import pytest
 from sightline import errors
 from sightline.errors import DataError, SightlineError, UsageError, near
 
-KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, SightlineError)]
+KINDS = [
+    kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, SightlineError)
+]
 
 
 def test_an_error_reads_as_place_fault_and_remedy() -> None:

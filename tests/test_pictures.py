@@ -20,7 +20,9 @@ from sightline.errors import DataError
 from sightline.pictures import MOST_PIXELS, Picture, decode, image_size
 
 # Four pixels, so that every turn and mirror looks different.
-CORNERS = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255]], [[255, 255, 255], [0, 0, 0], [128, 128, 128]]], np.uint8)
+CORNERS = np.array(
+    [[[255, 0, 0], [0, 255, 0], [0, 0, 255]], [[255, 255, 255], [0, 0, 0], [128, 128, 128]]], np.uint8
+)
 
 
 def saved(picture: Any, form: str = "PNG", **more: Any) -> bytes:
@@ -70,7 +72,9 @@ def test_a_palette_gives_its_colours() -> None:
 def test_what_is_transparent_lies_over_white() -> None:
     layers = np.array([[[255, 0, 0, 255], [255, 0, 0, 0], [0, 0, 0, 51]]], np.uint8)
     # 51/255 = 0.2 of black over white: 0.8 * 255 = 204
-    assert decode(saved(Pillow.fromarray(layers))).tolist() == [[[255, 0, 0], [255, 255, 255], [204, 204, 204]]]
+    assert decode(saved(Pillow.fromarray(layers))).tolist() == [
+        [[255, 0, 0], [255, 255, 255], [204, 204, 204]]
+    ]
     grey = Pillow.fromarray(np.array([[[0, 255], [0, 0]]], np.uint8), "LA")
     assert decode(saved(grey)).tolist() == [[[0, 0, 0], [255, 255, 255]]]
 
@@ -116,7 +120,11 @@ def test_orientation_is_applied(orientation: int, form: str) -> None:
     exif[0x0112] = orientation
     # Blocks of 16 pixels, which JPEG keeps apart.
     blocks = CORNERS.repeat(16, 0).repeat(16, 1)
-    more: dict[str, Any] = {"WEBP": {"lossless": True}, "JPEG": {"quality": 100, "subsampling": 0}}.get(form, {})
+    exact: dict[str, dict[str, Any]] = {
+        "WEBP": {"lossless": True},
+        "JPEG": {"quality": 100, "subsampling": 0},
+    }
+    more = exact.get(form, {})
     data = saved(Pillow.fromarray(blocks), form, exif=exif, **more)
     found, expected = decode(data), TURNS[orientation](blocks)
     assert found.shape == expected.shape
@@ -143,7 +151,9 @@ def test_large_pictures_within_the_limit_pass_without_a_warning() -> None:
             image_size(header(side + 1, side + 1))
 
 
-@pytest.mark.parametrize("data", [b"", b"\0" * 100, b"GIF89a", b"\x89PNG\r\n\x1a\n", "Straße".encode("latin-1")])
+@pytest.mark.parametrize(
+    "data", [b"", b"\0" * 100, b"GIF89a", b"\x89PNG\r\n\x1a\n", "Straße".encode("latin-1")]
+)
 def test_what_is_no_image_is_said_so(data: bytes) -> None:
     for ask in (image_size, decode):
         with pytest.raises(DataError, match="not a readable image") as caught:
@@ -161,7 +171,11 @@ def test_a_file_cut_short_is_refused(form: str) -> None:
         decode(data[: len(data) // 2])
 
 
-@given(st.binary(max_size=200), st.sampled_from(["PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP"]), st.integers(0, 200))
+@given(
+    st.binary(max_size=200),
+    st.sampled_from(["PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP"]),
+    st.integers(0, 200),
+)
 def test_damage_gives_pixels_or_a_data_error(noise: bytes, form: str, at: int) -> None:
     data = saved(Pillow.fromarray(CORNERS), form)
     damaged = data[:at] + noise + data[at + len(noise) :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from sightline.errors import DataError, SightlineError
 from sightline.execution.gate import gate
@@ -16,16 +17,33 @@ MOST_SAID = 300
 """As much of an exception's message is kept."""
 
 
-def compute(measure: Configured, files: ImageFiles, items: Sequence[Item]) -> list[Outcome]:
-    """Outcomes of a batch, in order; what cannot be decoded has its reason instead of a value."""
-    if measure.spec.kind == "of_image_set":
-        return [_of_set(measure, files, item) for item in items]
-    pictures, reasons = [], []
-    for item in items:
-        picture, reason = _from_store(files, item.contents[0]) if item.contents else (None, None)
-        pictures.append(picture)
-        reasons.append(reason)
-    return _compute(measure, [item.prompt for item in items], pictures, reasons)
+class Task(NamedTuple):
+    """An item and the measures, by number, that have no score of it yet."""
+
+    item: Item
+    wanted: tuple[int, ...]
+
+
+def compute(measures: Sequence[Configured], files: ImageFiles, tasks: Sequence[Task]) -> list[list[Outcome]]:
+    """For each measure the outcomes of the tasks that want it, in order.
+
+    All measures are of one kind. A picture is read and decoded once for all of them; one that cannot be
+    decoded has its reason instead of values.
+    """
+    if measures[0].spec.kind == "of_image_set":
+        sets = [_set(files, task.item) for task in tasks]
+        return [
+            [_of_set(measure, *sets[n]) for n, task in enumerate(tasks) if number in task.wanted]
+            for number, measure in enumerate(measures)
+        ]
+    looks = [_from_store(files, t.item.contents[0]) if t.item.contents else (None, None) for t in tasks]
+    found = []
+    for number, measure in enumerate(measures):
+        mine = [n for n, task in enumerate(tasks) if number in task.wanted]
+        prompts = [tasks[n].item.prompt for n in mine]
+        pictures, reasons = [looks[n][0] for n in mine], [looks[n][1] for n in mine]
+        found.append(_compute(measure, prompts, pictures, reasons))
+    return found
 
 
 def compute_pictures(measure: Configured, pictures: Sequence[Picture]) -> list[Outcome]:
@@ -75,14 +93,20 @@ def _guarded(
         return [outcome for n in chosen for outcome in _guarded(measure, call, [n])]
 
 
-def _of_set(measure: Configured, files: ImageFiles, item: Item) -> Outcome:
+def _set(files: ImageFiles, item: Item) -> tuple[list[Picture], str | None]:
     pictures = []
     for sha256 in item.contents:
         picture, reason = _from_store(files, sha256)
-        if reason is not None:
-            again = ERROR if reason.startswith(ERROR) else ""
-            return Outcome(None, f"{again}one of the images: {reason.removeprefix(ERROR)}")
+        if picture is None or reason is not None:
+            again = ERROR if reason is not None and reason.startswith(ERROR) else ""
+            return [], f"{again}one of the images: {(reason or '').removeprefix(ERROR)}"
         pictures.append(picture)
+    return pictures, None
+
+
+def _of_set(measure: Configured, pictures: Sequence[Picture], reason: str | None) -> Outcome:
+    if reason is not None:
+        return Outcome(None, reason)
     try:
         (outcome,) = gate(measure.spec, measure.load()(pictures), 1)
     except SightlineError:

@@ -1,13 +1,14 @@
-"""Scoring a study with one measure: only what is not known yet, kept batch by batch."""
+"""Scoring a study: only what is not known yet, each picture decoded once, kept batch by batch."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
 from sightline.errors import UsageError
+from sightline.execution.calls import Task
 from sightline.execution.progress import Listener, Meter
 from sightline.execution.workers import Batch, run_here, run_in_processes
 from sightline.extension import Configured
@@ -38,68 +39,105 @@ def run(
     batch: int | None = None,
     listener: Listener | None = None,
 ) -> Ran:
-    """Bring the scores of one measure up to date.
+    """Bring the scores of one measure up to date."""
+    return run_together(study, [measure], workers=workers, batch=batch, listener=listener)[0]
+
+
+def run_together(
+    study: Study,
+    measures: Sequence[Configured],
+    *,
+    workers: int = 1,
+    batch: int | None = None,
+    listener: Listener | None = None,
+) -> list[Ran]:
+    """Bring several measures of one kind up to date; a picture is decoded once for all of them.
 
     Whatever is killed, at most the batches under way are lost: each batch is committed when it is done,
     and a second run asks the study what is known before it computes anything.
     """
-    kind = measure.spec.kind
+    kind = measures[0].spec.kind
     if kind not in BATCH:
-        raise UsageError(f"{measure.name} is not scored item by item ({kind})")
-    measure.require()
+        raise UsageError(f"{measures[0].name} is not scored item by item ({kind})")
+    for measure in measures:
+        measure.require()
     size = batch or BATCH[kind]
-    measure_id = register(study, measure)
-    total = scores.count_items(study, kind)
-    ran = Ran(str(measure), total)
-    meter = Meter(measure.short, total, listener)
-    twins: dict[int, list[scores.Item]] = {}
-    batches = _batches(study, measure_id, kind, size, meter, ran, twins)
-    several = workers > 1 and measure.spec.parallel and total > FEW * size
+    plan = _Plan(study, kind, size, measures, listener)
+    several = workers > 1 and all(m.spec.parallel for m in measures) and plan.items > FEW * size
     done = (
-        run_in_processes(measure, study.images, batches, workers)
+        run_in_processes(measures, study.images, plan.batches(), workers)
         if several
-        else run_here(measure, study.images, batches)
+        else run_here(measures, study.images, plan.batches())
     )
     # Closed on the way out, whatever the way: no worker outlives the run.
     with closing(done):
-        for items, outcomes in done:
-            results = []
-            for item, outcome in zip(items, outcomes, strict=True):
-                results.append((item, outcome))
-                results += [(twin, outcome) for twin in twins.pop(item.inputs, ())]
-            scores.write(study, measure_id, results)
-            ran.computed += len(items)
-            meter.add(computed=len(items), known=len(results) - len(items))
-    ran.reasons = scores.reasons(study, measure_id)
-    meter.finish()
-    return ran
+        for tasks, outcomes in done:
+            plan.keep(tasks, outcomes)
+    return plan.finish()
 
 
-def _batches(
-    study: Study,
-    measure_id: int,
-    kind: str,
-    size: int,
-    meter: Meter,
-    ran: Ran,
-    twins: dict[int, list[scores.Item]],
-) -> Iterator[Batch]:
-    """What is still to compute, each content once; its twins wait for the outcome."""
-    for page in scores.pages(study, kind):
-        todo, copies = scores.known(study, measure_id, page)
-        scores.write(study, measure_id, copies)
-        ran.known += len(page) - len(todo)
-        meter.add(known=len(page) - len(todo))
-        fresh: dict[int, scores.Item] = {}
-        for item in todo:
-            if item.inputs in fresh or item.inputs in twins:
-                twins.setdefault(item.inputs, []).append(item)
-            else:
-                fresh[item.inputs] = item
-                twins[item.inputs] = []
-        chosen = list(fresh.values())
-        for start in range(0, len(chosen), size):
-            yield chosen[start : start + size]
+class _Plan:
+    """What is still to compute for which measure, each content once; its twins wait for the outcome."""
+
+    def __init__(
+        self, study: Study, kind: str, size: int, measures: Sequence[Configured], listener: Listener | None
+    ) -> None:
+        self.study = study
+        self.kind = kind
+        self.size = size
+        self.ids = [register(study, measure) for measure in measures]
+        self.items = scores.count_items(study, kind)
+        self.ran = [Ran(str(measure), self.items) for measure in measures]
+        what = ", ".join(measure.short for measure in measures)
+        self.meter = Meter(what, self.items * len(measures), listener)
+        self.twins: dict[tuple[int, int], list[scores.Item]] = {}
+
+    def batches(self) -> Iterator[Batch]:
+        """The tasks that are left, in batches, a page of the study at a time."""
+        for page in scores.pages(self.study, self.kind):
+            wanted: dict[int, list[int]] = {}
+            first: dict[int, scores.Item] = {}
+            for number, measure_id in enumerate(self.ids):
+                todo, copies = scores.known(self.study, measure_id, page)
+                scores.write(self.study, measure_id, copies)
+                self.ran[number].known += len(page) - len(todo)
+                self.meter.add(known=len(page) - len(todo))
+                for item in todo:
+                    if (number, item.inputs) in self.twins:
+                        self.twins[number, item.inputs].append(item)
+                        continue
+                    self.twins[number, item.inputs] = []
+                    # A content is looked at once, even if one measure knows this item and another its twin.
+                    kept = first.setdefault(item.inputs, item)
+                    wanted.setdefault(item.inputs, []).append(number)
+                    if kept is not item:
+                        self.twins[number, item.inputs].append(item)
+            tasks = [Task(item, tuple(wanted[inputs])) for inputs, item in first.items()]
+            for start in range(0, len(tasks), self.size):
+                yield tasks[start : start + self.size]
+
+    def keep(self, tasks: Batch, outcomes: Sequence[Sequence[scores.Outcome]]) -> None:
+        """Commit a batch: every measure's outcomes, those of twins too."""
+        results: dict[int, list[tuple[scores.Item, scores.Outcome]]] = {}
+        computed = written = 0
+        for number, mine in enumerate(outcomes):
+            asked = [task.item for task in tasks if number in task.wanted]
+            rows = results.setdefault(self.ids[number], [])
+            for item, outcome in zip(asked, mine, strict=True):
+                rows.append((item, outcome))
+                rows += [(twin, outcome) for twin in self.twins.pop((number, item.inputs), ())]
+            self.ran[number].computed += len(asked)
+            computed += len(asked)
+            written += len(rows)
+        scores.write_several(self.study, results)
+        self.meter.add(computed=computed, known=written - computed)
+
+    def finish(self) -> list[Ran]:
+        """What was done, with the reasons of all that has no value."""
+        for ran, measure_id in zip(self.ran, self.ids, strict=True):
+            ran.reasons = scores.reasons(self.study, measure_id)
+        self.meter.finish()
+        return self.ran
 
 
 def register(study: Study, measure: Configured) -> int:

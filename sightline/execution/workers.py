@@ -1,4 +1,4 @@
-"""Local worker processes: each loads the measure once and computes batches until there are no more."""
+"""Local worker processes: each loads the measures once and computes batches until there are no more."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from sightline.errors import SightlineError
-from sightline.execution.calls import compute
+from sightline.execution.calls import Task, compute
 from sightline.extension import Configured
 from sightline.store.files import ImageFiles
-from sightline.store.scores import Item, Outcome
+from sightline.store.scores import Outcome
 
-Batch = Sequence[Item]
-Done = tuple[Batch, list[Outcome]]
+Batch = Sequence[Task]
+Done = tuple[Batch, list[list[Outcome]]]
 
 LOOK_SECONDS = 0.25
 """How often a worker looks whether its parent is still there."""
@@ -30,15 +30,17 @@ LEAVE_SECONDS = 2.0
 """How long an idle worker may take to end by itself."""
 
 
-def run_here(measure: Configured, files: ImageFiles, batches: Iterator[Batch]) -> Generator[Done, None, None]:
+def run_here(
+    measures: Sequence[Configured], files: ImageFiles, batches: Iterator[Batch]
+) -> Generator[Done, None, None]:
     """Compute in this process."""
     _hold_memory()
     for batch in batches:
-        yield batch, compute(measure, files, batch)
+        yield batch, compute(measures, files, batch)
 
 
 def run_in_processes(
-    measure: Configured, files: ImageFiles, batches: Iterator[Batch], workers: int
+    measures: Sequence[Configured], files: ImageFiles, batches: Iterator[Batch], workers: int
 ) -> Generator[Done, None, None]:
     """Compute in worker processes, each with one batch at a time, so that memory stays bounded.
 
@@ -48,7 +50,7 @@ def run_in_processes(
     crew: list[_Worker] = []
     failure: Exception | None = None
     try:
-        crew += [_hire(measure, files) for _ in first]
+        crew += [_hire(measures, files) for _ in first]
         for worker, batch in zip(crew, first, strict=True):
             worker.give(batch)
         while busy := {worker.line: worker for worker in crew if worker.batch is not None}:
@@ -86,7 +88,7 @@ class _Worker:
         with suppress(OSError):
             self.line.send(batch)
 
-    def take(self) -> tuple[Batch, list[Outcome] | Exception]:
+    def take(self) -> tuple[Batch, list[list[Outcome]] | Exception]:
         batch, self.batch = self.batch, None
         assert batch is not None
         try:
@@ -114,9 +116,10 @@ def _cause(exit_code: int | None) -> str:
     return f"exit code {exit_code}"
 
 
-def _hire(measure: Configured, files: ImageFiles) -> _Worker:
+def _hire(measures: Sequence[Configured], files: ImageFiles) -> _Worker:
     ours, theirs = get_context("spawn").Pipe()
-    told = (measure.spec.kind, str(measure), files.root, os.getpid(), theirs)
+    printed = [str(measure) for measure in measures]
+    told = (measures[0].spec.kind, printed, files.root, os.getpid(), theirs)
     # A daemon is ended by Python itself should this generator never be closed.
     process = get_context("spawn").Process(target=_serve, args=told, daemon=True)
     process.start()
@@ -124,7 +127,7 @@ def _hire(measure: Configured, files: ImageFiles) -> _Worker:
     return _Worker(process, ours)
 
 
-def _serve(kind: str, printed: str, root: str, parent: int, line: Connection) -> None:
+def _serve(kind: str, printed: Sequence[str], root: str, parent: int, line: Connection) -> None:
     # Ctrl-C reaches every process of a terminal; the parent decides, and ends its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # numpy and friends would each start as many threads as there are cores.
@@ -134,16 +137,17 @@ def _serve(kind: str, printed: str, root: str, parent: int, line: Connection) ->
     from sightline.registry import configure
 
     _hold_memory()
-    measure, files = None, ImageFiles(root)
+    measures: list[Configured] = []
+    files = ImageFiles(root)
     while True:
         try:
             batch = line.recv()
         except (EOFError, OSError):
             return
-        answer: list[Outcome] | Exception
+        answer: list[list[Outcome]] | Exception
         try:
-            measure = measure or configure(kind, printed)
-            answer = compute(measure, files, batch)
+            measures = measures or [configure(kind, told) for told in printed]
+            answer = compute(measures, files, batch)
         except SightlineError as error:
             answer = error
         except Exception as error:  # raised again by the parent, together with where it happened here

@@ -11,7 +11,7 @@ import numpy as np
 from sightline import registry
 from sightline.errors import DataError, UsageError
 from sightline.execution.gate import gate
-from sightline.execution.run import run
+from sightline.execution.run import run_together
 from sightline.extension import Configured
 from sightline.judging import rollup
 from sightline.records import Examples, Prompt, PromptKey
@@ -119,9 +119,9 @@ def examples(study: Study, ids: Sequence[int]) -> Examples:
     """These prompts with every measure of a prompt as features."""
     records = reading.prompt_records(study, ids)
     measures = prompt_measures()
+    run_together(study, measures)
     columns = []
     for measure in measures:
-        run(study, measure)
         scores = reading.scores(study, measure.identity)
         known = dict(zip(scores["prompt_id"].to_list(), scores["value"].to_list(), strict=True))
         columns.append([np.nan if known.get(key) is None else known[key] for key in ids])

@@ -12,7 +12,7 @@ from sightline.errors import DataError, UsageError
 from sightline.judging import rollup
 from sightline.records import Prompt, Question
 from sightline.reporting import document as doc
-from sightline.reporting.quantities import Estimate, Missing, Quantity, format_cell
+from sightline.reporting.quantities import Direction, Estimate, Missing, Quantity, format_cell
 from sightline.reporting.tables import Column, Table
 from sightline.stages import check as checking
 from sightline.stages import variability as varying
@@ -45,8 +45,12 @@ def quantity(found: Interval | Correlation, why: str = "not defined") -> Quantit
 def scale(question: Question | None, name: str, direction: str = "higher") -> doc.Scale:
     """What a question's numbers mean."""
     if question is None:
-        return doc.Scale(name, direction)  # type: ignore[arg-type]
-    return doc.Scale(name, question.direction, question.low, question.high)  # type: ignore[arg-type]
+        return doc.Scale(name, _direction(direction))
+    return doc.Scale(name, _direction(question.direction), question.low, question.high)
+
+
+def _direction(told: str) -> Direction:
+    return "higher" if told == "higher" else "lower" if told == "lower" else "none"
 
 
 def facts(study: Study) -> list[doc.Fact]:
@@ -165,8 +169,8 @@ def prompts(study: Study, head: Compared, questions: dict[str, Question]) -> doc
         [shown(row) for row in hard],
         [shown(row) for row in easy],
         spread["value"].to_list(),
-        "A prompt's value is the mean over systems, each weighing the same; the interval comes from how far a "
-        "system's own images of the prompt differ.",
+        "A prompt's value is the mean over systems, each weighing the same; the interval comes from how far "
+        "a system's own images of the prompt differ.",
     )
 
 
@@ -250,7 +254,7 @@ def trusted(study: Study) -> doc.Trust:
     """Every measure against every question."""
     found = trust(study)
     rows = [
-        doc.MeasureTrust(each.measure, each.direction, each.question, quantity(each.correlation))  # type: ignore[arg-type]
+        doc.MeasureTrust(each.measure, _direction(each.direction), each.question, quantity(each.correlation))
         for each in sorted(found, key=lambda a: (a.question, -abs(a.correlation.value or 0)))
     ]
     return doc.Trust(rows)

@@ -11,7 +11,7 @@ from sightline.errors import DataError, UsageError
 from sightline.execution.calls import compute_pictures
 from sightline.execution.gate import gate
 from sightline.execution.progress import Listener
-from sightline.execution.run import Ran, register, run
+from sightline.execution.run import Ran, register, run_together
 from sightline.extension import Configured
 from sightline.pictures import Picture
 from sightline.records import NoValue, Rankings
@@ -44,12 +44,19 @@ def score(
     chosen = chosen_measures(study, measures)
     for measure in chosen:
         measure.require()
-    return [
-        score_rankings(study, measure)
-        if measure.spec.kind == "of_ranking"
-        else run(study, measure, workers=workers, listener=listener)
-        for measure in chosen
-    ]
+    # Measures of one kind look at the same things: those are read and decoded once for all.
+    together: dict[str, list[int]] = {}
+    for number, measure in enumerate(chosen):
+        together.setdefault(measure.spec.kind, []).append(number)
+    found: dict[int, Ran] = {}
+    for kind, numbers in together.items():
+        alike = [chosen[number] for number in numbers]
+        if kind == "of_ranking":
+            ran = [score_rankings(study, measure) for measure in alike]
+        else:
+            ran = run_together(study, alike, workers=workers, listener=listener)
+        found.update(zip(numbers, ran, strict=True))
+    return [found[number] for number in range(len(chosen))]
 
 
 def chosen_measures(study: Study, measures: str | Sequence[str] | None) -> list[Configured]:

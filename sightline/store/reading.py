@@ -83,7 +83,8 @@ def systems(study: Study) -> pl.DataFrame:
     schema = {"system_id": pl.Int64, "system": pl.String, "kind": pl.String, "answers": pl.Int64}
     return frame(
         study,
-        "SELECT s.id, s.name, s.kind, count(a.position) FROM system s LEFT JOIN answer a ON a.system_id = s.id "
+        "SELECT s.id, s.name, s.kind, count(a.position) FROM system s "
+        "LEFT JOIN answer a ON a.system_id = s.id "
         "GROUP BY s.id, s.name, s.kind ORDER BY s.id",
         schema,
     )
@@ -119,7 +120,7 @@ def captions(study: Study) -> pl.DataFrame:
 
 
 def answers(study: Study, kind: str | None = None) -> pl.DataFrame:
-    """Every answer with its system and the content hash of its image; `kind` keeps generators or retrievers."""
+    """Every answer with its system and its image's content hash; `kind` keeps generators or retrievers."""
     import polars as pl
 
     schema = {
@@ -135,7 +136,8 @@ def answers(study: Study, kind: str | None = None) -> pl.DataFrame:
     }
     return frame(
         study,
-        "SELECT a.system_id, s.name, a.prompt_id, a.position, a.image_id, i.sha256, a.score, a.seed, a.failure "
+        "SELECT a.system_id, s.name, a.prompt_id, a.position, a.image_id, i.sha256, a.score, a.seed, "
+        "a.failure "
         "FROM answer a JOIN system s ON s.id = a.system_id LEFT JOIN image i ON i.id = a.image_id "
         "WHERE (:kind = '' OR s.kind = :kind) ORDER BY a.system_id, a.prompt_id, a.position",
         schema,
@@ -148,7 +150,8 @@ def questions(study: Study) -> list[tuple[int, Question]]:
     with database.reading(study.engine) as connection:
         rows = connection.execute(
             text(
-                "SELECT id, name, scale, low, high, step, labels, wording, direction FROM question ORDER BY version, id"
+                "SELECT id, name, scale, low, high, step, labels, wording, direction "
+                "FROM question ORDER BY version, id"
             )
         ).fetchall()
     newest = {}
@@ -179,9 +182,10 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
         rows = connection.execute(
             text(
                 "SELECT j.subject_id, j.annotator_id, j.value, j.n, j.session, j.took_ms FROM judgement j "
-                "WHERE j.question_id = :question AND j.value IS NOT NULL AND (j.annotator_id IS NULL OR NOT EXISTS "
-                "(SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id AND k.question_id = j.question_id "
-                "AND k.subject_id = j.subject_id AND k.occasion = j.occasion AND k.revision > j.revision)) "
+                "WHERE j.question_id = :question AND j.value IS NOT NULL AND (j.annotator_id IS NULL "
+                "OR NOT EXISTS (SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id "
+                "AND k.question_id = j.question_id AND k.subject_id = j.subject_id "
+                "AND k.occasion = j.occasion AND k.revision > j.revision)) "
                 "ORDER BY j.subject_id, j.id"
             ),
             {"question": key},
@@ -259,7 +263,7 @@ def about_systems(study: Study) -> list[str]:
 
 
 def truths(study: Study, name: str, rule: str | None = None) -> pl.DataFrame:
-    """The truths of a question from its newest settlement: settled here if there is one, else as published."""
+    """The truths of a question from the settlement that counts."""
     import polars as pl
 
     schema = {
@@ -298,7 +302,8 @@ def settlements(study: Study) -> pl.DataFrame:
         study,
         "SELECT e.id, q.name, e.rule, e.screening, e.up_to, e.at, "
         "(SELECT count(*) FROM truth t WHERE t.settlement_id = e.id), "
-        "(SELECT count(*) FROM judgement j WHERE j.question_id = e.question_id AND j.id > e.up_to AND e.up_to > 0) "
+        "(SELECT count(*) FROM judgement j WHERE j.question_id = e.question_id AND j.id > e.up_to "
+        "AND e.up_to > 0) "
         "FROM settlement e JOIN question q ON q.id = e.question_id ORDER BY e.id",
         schema,
     )
@@ -315,7 +320,7 @@ def settlement_notes(study: Study, settlement_id: int) -> dict[str, Any]:
 
 
 def predictions(study: Study, settlement_id: int) -> pl.DataFrame:
-    """What the newest fit to a settlement foretold: prompt_id, fold, value, low, high and by which predictor."""
+    """What fits to a settlement foretold: predictor, prompt_id, fold, value, low, high."""
     import polars as pl
 
     schema = {

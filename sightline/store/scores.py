@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -205,10 +205,16 @@ def _evidence(study: Study, measure_id: int, inputs: set[int]) -> dict[int, dict
 
 def write(study: Study, measure_id: int, results: Sequence[tuple[Item, Outcome]]) -> None:
     """Keep results; a score whose inputs changed is replaced."""
-    if not results:
+    write_several(study, {measure_id: results})
+
+
+def write_several(study: Study, results: Mapping[int, Sequence[tuple[Item, Outcome]]]) -> None:
+    """Keep the results of several measures at once, all or nothing."""
+    if not any(results.values()):
         return
     with database.writing(study.engine, durable=False) as connection:
-        write_within(connection, measure_id, results)
+        for measure_id, rows in results.items():
+            write_within(connection, measure_id, rows)
 
 
 def write_within(connection: Connection, measure_id: int, results: Sequence[tuple[Item, Outcome]]) -> None:

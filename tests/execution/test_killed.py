@@ -57,12 +57,13 @@ home, measure, workers, batch, moment, nth = sys.argv[1:]
 left = int(nth)
 
 def ending(original, late):
-    def wrapped(connection_or_study, measure_id, results):
+    def wrapped(*told):
         global left
-        left -= bool(results)
+        results = told[-1]
+        left -= bool(any(results.values()) if isinstance(results, dict) else results)
         if not left and not late:
             os.kill(os.getpid(), signal.SIGKILL)
-        original(connection_or_study, measure_id, results)
+        original(*told)
         if not left and late:
             os.kill(os.getpid(), signal.SIGKILL)
     return wrapped
@@ -70,7 +71,7 @@ def ending(original, late):
 if moment == "inside":
     scores.write_within = ending(scores.write_within, True)
 elif moment in ("before", "after"):
-    scores.write = ending(scores.write, moment == "after")
+    scores.write_several = ending(scores.write_several, moment == "after")
 with open_study(home) as study:
     run(study, find_measure(measure), workers=int(workers), batch=int(batch))
 """

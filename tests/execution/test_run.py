@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from sightline import pictures
 from sightline.errors import ExtensionError, SightlineError, UsageError
 from sightline.execution.progress import Progress
-from sightline.execution.run import run
+from sightline.execution.run import run, run_together
+from sightline.pictures import decode
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey
 from sightline.registry import find_measure
 from sightline.store import database, reading
@@ -97,6 +99,29 @@ def test_another_measure_does_not_repeat_the_first(
     assert Counter(Counter(seen()).values()) == {2: 6}
     after = rows(study, "score")
     assert after[:6] == before and [row[5] for row in after[6:]] == [row[5] for row in before]
+
+
+def test_several_measures_decode_a_picture_once(
+    tmp_path: Path, filled: Filled, grey_png: Png, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[str] = []
+    monkeypatch.setattr(
+        pictures, "decode", lambda data, where="": decoded.append(where) or decode(data, where)
+    )
+    files = {f"{n}.png": grey_png(10 * n) for n in range(6)} | {"twin.png": grey_png(0)}
+    names = ["brightness", "contrast", "sharpness"]
+    with filled(tmp_path / "together", files) as study:
+        run(study, find_measure("contrast"))
+        decoded.clear()
+        ran = run_together(study, [find_measure(name) for name in names], batch=2)
+        assert len(decoded) == 6, "one look at each content, however many measures want it"
+        assert [each.computed for each in ran] == [6, 0, 6]
+        assert [each.known for each in ran] == [0, 7, 0]
+        together = rows(study, "score")
+    with filled(tmp_path / "apart", files) as study:
+        for name in ("contrast", "brightness", "sharpness"):
+            run(study, find_measure(name))
+        assert rows(study, "score") == together
 
 
 def test_only_what_changed_is_computed_again(

@@ -10,7 +10,7 @@ import pytest
 
 from sightline.errors import DataError
 from sightline.judging import rollup
-from sightline.records import Answer, ImageKey, Prompt, PromptKey, Question, Subject, System, Truth
+from sightline.records import Answer, ImageKey, Prompt, PromptKey, Question, Record, Subject, System, Truth
 from sightline.store.loading import load
 from sightline.store.study import Study, create_study
 
@@ -30,7 +30,7 @@ def study_with(folder: Path, truths: Sequence[tuple[Subject, float]]) -> Study:
         Answer(P2, "b", 0, B2),
         Answer(P2, "b", 1, None, failure="refused"),
     ]
-    records = [
+    records: list[Record] = [
         Prompt(P1, "one"),
         Prompt(P2, "two"),
         System("a"),

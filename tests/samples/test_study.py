@@ -79,7 +79,8 @@ def test_the_order_of_the_systems_is_recovered(demo: Path) -> None:
 def test_the_planted_weakness_is_where_it_was_planted(demo: Path) -> None:
     with open_study(demo / "study") as study:
         cells = {
-            (cell.group, cell.system): cell.mean.value or 0.0 for cell in breakdown(study, "alignment", "skill")
+            (cell.group, cell.system): cell.mean.value or 0.0
+            for cell in breakdown(study, "alignment", "skill")
         }
     counting = cells["counting", "careful"] - cells["counting", "innumerate"]
     single = cells["single", "careful"] - cells["single", "innumerate"]

@@ -9,8 +9,8 @@ from PIL import Image as Pillow
 
 from sightline.errors import DataError
 from sightline.records import (
-    Answer,
     AnnotatorKey,
+    Answer,
     Image,
     ImageKey,
     Judgement,

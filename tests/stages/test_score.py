@@ -50,7 +50,7 @@ def query(n: int) -> PromptKey:
 
 
 def retrieval() -> list[Record]:
-    """Queries 1 to 4 answered by `engine`; only 1 and 2 have relevant images, 3 has none, 4 was not judged."""
+    """Four queries answered by `engine`; 1 and 2 have relevant images, 3 has none, 4 was not judged."""
     run = {1: [1, 2, 3, 4], 2: [5, 6], 3: [1, 2], 4: [3]}
     qrels = {1: {2: 1.0, 4: 2.0, 9: 1.0, 1: 0.0}, 2: {5: 1.0}, 3: {1: 0.0}}
     return [

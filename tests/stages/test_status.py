@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sightline.records import Answer, AnnotatorKey, ImageKey, Judgement, Prompt, PromptKey, Subject, Truth
+from sightline.records import AnnotatorKey, Answer, ImageKey, Judgement, Prompt, PromptKey, Subject, Truth
 from sightline.stages.status import status
 from sightline.stages.truth import truth
 from sightline.store.loading import load

@@ -59,7 +59,7 @@ def truths(study: Study) -> list[tuple[float | None, int, str | None]]:
 
 @pytest.fixture
 def judged(tmp_path: Path) -> Iterator[tuple[Study, dict[int, float]]]:
-    """20 scenes drawn by careful and sloppy, two samples each, judged by the panel and by one who never looks."""
+    """20 scenes drawn by careful and sloppy, two samples each, judged by the panel and by one idle person."""
     planted: dict[str, float] = {}
     records: list[Record] = [ALIGNMENT]
     for scene in scenes(20):
@@ -182,7 +182,7 @@ def test_anonymous_counted_votes(tmp_path: Path) -> None:
 
 
 def test_others_in_the_tally_count_as_often_as_they_voted(tmp_path: Path) -> None:
-    # The mean of the others on prompts 1 to 4: (3 * 1 + 5) / 4 = 2, (3 * 3 + 3) / 4 = 3, 4, (3 * 4 + 8) / 4 = 5.
+    # Mean of the others: (3 * 1 + 5) / 4 = 2, (3 * 3 + 3) / 4 = 3, (3 * 4 + 4) / 4 = 4, (3 * 4 + 8) / 4 = 5.
     crowd = {"1": (1.0, 5.0), "2": (3.0, 3.0), "3": (4.0, 4.0), "4": (4.0, 8.0)}
     votes = [
         judged

@@ -113,7 +113,8 @@ with open_study(folder) as study:
         Pillow.new("RGB", (4, 4), (round % 256, round // 256, 7)).save(path)
         key, image = PromptKey("s", str(round)), ImageKey("c", str(round))
         # Each round is whole: one prompt, one image, ten answers.
-        records = [Prompt(key, "x"), Image(image, str(path)), *(Answer(key, "sd", i, image) for i in range(10))]
+        records = [Prompt(key, "x"), Image(image, str(path))]
+        records += [Answer(key, "sd", i, image) for i in range(10)]
         load(study, records, importer="t", path="p", digest=str(round))
         print(round, flush=True)
 """

@@ -66,8 +66,12 @@ def start(study: Study, mark: str, wait: int, n: int = 40) -> subprocess.Popen[s
 
 def test_two_imports_at_once_both_end_well(study: Study) -> None:
     first, second = start(study, "a", 30), start(study, "b", 30)
-    # The one in the middle of its import holds the lock; the other waits until it is done.
-    told = [process.communicate("go on\n", timeout=60)[0] for process in (first, second)]
+    # Whichever comes first holds the lock until it is done; the other waits.
+    for process in (first, second):
+        assert process.stdin is not None
+        process.stdin.write("go on\n")
+        process.stdin.flush()
+    told = [process.communicate(timeout=60)[0] for process in (first, second)]
     assert told == ["under way\nanswers 80\n"] * 2
     counts = reading.counts(study)
     assert [counts[name] for name in ("prompt", "image", "answer", "system", "source")] == [40, 40, 160, 3, 2]
@@ -232,9 +236,7 @@ print(*visit(home / "s"), sep=chr(10))
 """
 
 
-def test_a_study_on_a_read_only_disk_can_be_read(
-    tmp_path: Path, put: Put, png: Callable[..., bytes]
-) -> None:
+def test_a_study_on_a_read_only_disk_can_be_read(tmp_path: Path, put: Put, png: Callable[..., bytes]) -> None:
     import tempfile
 
     from sightline.records import Image
@@ -305,7 +307,9 @@ def test_an_older_study_runs_every_step_in_order(study: Study, put: Put) -> None
     def step(number: int) -> Callable[[Any], None]:
         def upgrade(connection: Connection) -> None:
             ran.append(number)
-            connection.exec_driver_sql(f"ALTER TABLE prompt ADD COLUMN extra{number} INTEGER DEFAULT {number}")
+            connection.exec_driver_sql(
+                f"ALTER TABLE prompt ADD COLUMN extra{number} INTEGER DEFAULT {number}"
+            )
 
         return upgrade
 
@@ -350,7 +354,10 @@ def test_every_version_has_its_step() -> None:
     [
         ("postgresql://ann:secret@host:5433/db", "postgresql://ann@host:5433/db"),
         ("postgres://ann:se%40cret@host/db", "postgresql://ann@host/db"),
-        ("postgresql+psycopg://host/db?password=secret&sslmode=require", "postgresql://host/db?sslmode=require"),
+        (
+            "postgresql+psycopg://host/db?password=secret&sslmode=require",
+            "postgresql://host/db?sslmode=require",
+        ),
         ("postgresql://ann@/db?host=/run/pg", "postgresql://ann@/db?host=%2Frun%2Fpg"),
     ],
 )

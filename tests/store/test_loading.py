@@ -128,7 +128,11 @@ def test_bytes_are_filled_in_later(study: Study, put: Put, tmp_path: Path, png: 
 def test_captions_and_collections(study: Study, put: Put) -> None:
     put(study, [Image(A, captions=["a dog", "a hound"]), Image(C, captions=["a dog"]), Image(B)], "one")
     put(study, [Image(A, captions=["a hound", "un chien"])], "two")
-    assert [row[1:3] for row in reading.images(study).rows()] == [("c", "a.png"), ("d", "a.png"), ("c", "b.png")]
+    assert [row[1:3] for row in reading.images(study).rows()] == [
+        ("c", "a.png"),
+        ("d", "a.png"),
+        ("c", "b.png"),
+    ]
     captions = [(1, 0, "a dog"), (1, 1, "a hound"), (1, 2, "un chien"), (2, 0, "a dog")]
     assert reading.captions(study).rows() == captions
 
@@ -344,4 +348,10 @@ def test_memory_of_keys_can_be_smaller_than_the_import(
         records.append(Judgement("q", Subject(key), i, AnnotatorKey("p", str(i % 9))))
     put(study, [*records, *records])
     counts = reading.counts(study)
-    assert [counts[name] for name in ("prompt", "answer", "image", "judgement", "annotator")] == [20, 20, 7, 20, 9]
+    assert [counts[name] for name in ("prompt", "answer", "image", "judgement", "annotator")] == [
+        20,
+        20,
+        7,
+        20,
+        9,
+    ]

@@ -125,7 +125,10 @@ CONFLICTS: dict[str, tuple[Record, str]] = {
         Judgement("fit", Subject(P1, None, A), None, ANN, skipped="x", at="x:1"),
         "the same annotator",
     ),
-    "another count": (Judgement("fit", Subject(P1, None, A), 2, n=6, at="x:1"), "another number of such votes"),
+    "another count": (
+        Judgement("fit", Subject(P1, None, A), 2, n=6, at="x:1"),
+        "another number of such votes",
+    ),
     "another truth": (Truth("fit", Subject(P1, "sd"), 2.75, 2, 3, 6, at="x:1"), "another truth"),
     "another interval": (Truth("fit", Subject(P1, "sd"), 2.5, 2.25, 3, 6, at="x:1"), "another truth"),
 }
@@ -219,7 +222,13 @@ def test_replace_takes_the_place_of_what_came_from_the_same_path(
     assert done.counts == {"prompts": 1, "collections": 1, "images": 1, "systems": 1, "answers": 1}
     assert reading.prompts(study)["text"].to_list() == ["kept", "uno"]
     counts = reading.counts(study)
-    assert [counts[name] for name in ("judgement", "truth", "question", "answer", "source")] == [0, 0, 0, 1, 2]
+    assert [counts[name] for name in ("judgement", "truth", "question", "answer", "source")] == [
+        0,
+        0,
+        0,
+        1,
+        2,
+    ]
 
 
 def test_a_failed_replace_leaves_the_old(

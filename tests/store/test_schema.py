@@ -18,7 +18,7 @@ DIALECTS: dict[str, Any] = {"sqlite": sqlite.dialect(), "postgresql": postgresql
 WHAT_TO_DO = """
 sightline/store/tables.py no longer makes the tables of version {version}. Studies of that version exist, so:
   1. raise VERSION in sightline/store/tables.py to {next},
-  2. write sightline/store/migrations/m{next:04d}_what_changes.py with upgrade(connection), in SQL both databases take,
+  2. write sightline/store/migrations/m{next:04d}_what_changes.py: upgrade(connection), in SQL both take,
   3. print the new tables: python tests/store/test_schema.py {next}
      (it writes tests/store/schema_{next}.sqlite.sql and .postgresql.sql; keep the old files),
   4. test the step on a study of version {version} in tests/store/test_database.py.

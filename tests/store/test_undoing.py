@@ -61,7 +61,9 @@ def facts(mark: str) -> st.SearchStrategy[list[Record]]:
         st.integers(0, 3),
     )
     bare = some_image.map(lambda key: Image(key))
-    told = st.one_of(answer, vote, truth, caption, link, bare, st.just(System("shared")), st.just(Question("q")))
+    told = st.one_of(
+        answer, vote, truth, caption, link, bare, st.just(System("shared")), st.just(Question("q"))
+    )
     return st.lists(told, max_size=8, unique_by=_place)
 
 
@@ -81,7 +83,7 @@ def contents(dumped: dict[str, list[Any]]) -> dict[str, list[Any]]:
 
 
 @settings(
-    max_examples=25,
+    max_examples=15,
     # An example makes a whole study: shrinking one would take minutes, and they are small as they come.
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -101,7 +103,7 @@ def test_import_and_undo_is_as_if_nothing_had_been(
 
 
 @settings(
-    max_examples=25,
+    max_examples=15,
     # An example makes a whole study: shrinking one would take minutes, and they are small as they come.
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -125,7 +127,8 @@ def test_undoing_the_first_leaves_the_second_whole(
 def told_by(study: Study) -> dict[str, Any]:
     """What a study says, by names instead of keys."""
     subject = (
-        "SELECT p.ref, y.name, i.name, ic.name, b.name, {what} FROM {table} f JOIN subject s ON s.id = f.subject_id "
+        "SELECT p.ref, y.name, i.name, ic.name, b.name, {what} FROM {table} f "
+        "JOIN subject s ON s.id = f.subject_id "
         "LEFT JOIN prompt p ON p.id = s.prompt_id LEFT JOIN system y ON y.id = s.system_id "
         "LEFT JOIN image i ON i.id = s.image_id LEFT JOIN collection ic ON ic.id = i.collection_id "
         "LEFT JOIN image b ON b.id = s.image_b {more}"
@@ -141,7 +144,8 @@ def told_by(study: Study) -> dict[str, Any]:
         "question": "SELECT name, scale FROM question",
         "annotator": "SELECT panel, name FROM annotator",
         "settings": "SELECT sha256 FROM settings",
-        "answer": "SELECT y.name, p.ref, a.position, i.name FROM answer a JOIN prompt p ON p.id = a.prompt_id "
+        "answer": "SELECT y.name, p.ref, a.position, i.name FROM answer a "
+        "JOIN prompt p ON p.id = a.prompt_id "
         "JOIN system y ON y.id = a.system_id JOIN image i ON i.id = a.image_id",
         "judgement": subject.format(
             what="n.name, f.value", table="judgement", more="JOIN annotator n ON n.id = f.annotator_id"
@@ -191,7 +195,8 @@ def test_undo_on_both_databases(
     second = put(study, pair[1], "b").source_id
     gone = undo(study, first)
     assert gone == {
-        "truth": 1, "judgement": 1, "answer": 2, "caption": 1, "subject": 2, "prompt": 1, "image": 1, "system": 1,
+        "truth": 1, "judgement": 1, "answer": 2, "caption": 1, "subject": 2, "prompt": 1, "image": 1,
+        "system": 1,
     }  # fmt: skip
     with create_study(tmp_path / "alone") as only:
         put(only, pair[1], "b")

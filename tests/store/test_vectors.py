@@ -71,9 +71,7 @@ def test_known_contents_cost_nothing(study: Study) -> None:
     np.testing.assert_array_equal(study.vectors.get("clip", ["c"])[0], some(3, seed=9)[1:2])
 
 
-def test_a_crash_between_file_and_rows_does_no_harm(
-    study: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crash_between_file_and_rows_does_no_harm(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     study.vectors.put("clip", ["a"], some(1))
 
     def crash(*given: Any, **more: Any) -> None:
