@@ -26,6 +26,7 @@ from sightline.store.loading import load, undo
 from sightline.store.study import Study, create_study
 
 A_PROMPT = 100
+BATCH = 20_000
 COLUMNS = "system_id, prompt_id, position, image_id, score, seed, settings_id, failure, source_id"
 TABLE = (
     "CREATE TABLE bare (system_id BIGINT, prompt_id BIGINT, position INTEGER, image_id BIGINT, "
@@ -45,30 +46,37 @@ def records(n: int) -> Iterator[Record]:
         yield Answer(key, f"sys{i % 4}", (i % A_PROMPT) // 4, image, 0.5, i, at=f"answers.csv:{i + 2}")
 
 
-def rows(n: int) -> list[tuple[Any, ...]]:
-    """The same answers as they end up in the table."""
-    return [
-        (i % 4 + 1, i // A_PROMPT + 1, (i % A_PROMPT) // 4, i + 1, 0.5, i, None, None, 1) for i in range(n)
-    ]
+def batches(n: int) -> Iterator[list[tuple[Any, ...]]]:
+    """The same answers as they end up in the table, made outside the time that is taken."""
+    for first in range(0, n, BATCH):
+        yield [
+            (i % 4 + 1, i // A_PROMPT + 1, (i % A_PROMPT) // 4, i + 1, 0.5, i, None, None, 1)
+            for i in range(first, min(n, first + BATCH))
+        ]
 
 
-def bare_sqlite(folder: Path, made: list[tuple[Any, ...]]) -> float:
+def bare_sqlite(folder: Path, n: int) -> float:
     """Seconds of executemany."""
     connection = sqlite3.connect(folder / "bare.sqlite", isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute(f"{TABLE} WITHOUT ROWID")
     for column in INDEXES:
         connection.execute(f"CREATE INDEX bare_{column} ON bare ({column})")
-    start = time.perf_counter()
+    insert = f"INSERT INTO bare ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
     connection.execute("BEGIN")
-    connection.executemany(f"INSERT INTO bare ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", made)
+    took = 0.0
+    for made in batches(n):
+        start = time.perf_counter()
+        connection.executemany(insert, made)
+        took += time.perf_counter() - start
+    start = time.perf_counter()
     connection.execute("COMMIT")
-    took = time.perf_counter() - start
+    took += time.perf_counter() - start
     connection.close()
     return took
 
 
-def bare_postgres(address: str, made: list[tuple[Any, ...]]) -> float:
+def bare_postgres(address: str, n: int) -> float:
     """Seconds of COPY."""
     import psycopg
 
@@ -76,12 +84,16 @@ def bare_postgres(address: str, made: list[tuple[Any, ...]]) -> float:
         connection.execute(TABLE)
         for column in INDEXES:
             connection.execute(f"CREATE INDEX ON bare ({column})")
+        took = 0.0
+        for made in batches(n):
+            start = time.perf_counter()
+            with connection.cursor() as cursor, cursor.copy(f"COPY bare ({COLUMNS}) FROM STDIN") as copy:
+                for row in made:
+                    copy.write_row(row)
+            took += time.perf_counter() - start
         start = time.perf_counter()
-        with connection.cursor() as cursor, cursor.copy(f"COPY bare ({COLUMNS}) FROM STDIN") as copy:
-            for row in made:
-                copy.write_row(row)
         connection.commit()
-        took = time.perf_counter() - start
+        took += time.perf_counter() - start
         connection.execute("DROP TABLE bare")
     return took
 
@@ -121,7 +133,7 @@ def main() -> None:
         home = Path(made)
         home.chmod(0o755)
         if told.only != "postgresql" and not told.database:
-            bare = bare_sqlite(home, rows(told.answers))
+            bare = bare_sqlite(home, told.answers)
             with create_study(home / "sqlite") as study:
                 measure("sqlite", study, told.answers, bare)
         if told.only == "sqlite":
@@ -132,7 +144,7 @@ def main() -> None:
                 "postgresql: not measured; name one with --database, or pip install pgserver", file=sys.stderr
             )
             return
-        bare = bare_postgres(address, rows(told.answers))
+        bare = bare_postgres(address, told.answers)
         with create_study(home / "postgresql", database_address=address) as study:
             measure("postgresql", study, told.answers, bare)
 

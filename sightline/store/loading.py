@@ -169,9 +169,11 @@ def sources(study: Study) -> list[dict[str, Any]]:
         return [dict(row) for row in rows]
 
 
-def last_judgement(connection: Connection) -> int:
-    """The newest judgement's id: what a settlement has seen up to."""
-    return int(connection.execute(select(func.coalesce(func.max(tables.judgement.c.id), 0))).scalar_one())
+def last_judgement(connection: Connection, question_id: int) -> int:
+    """The newest judgement on a question: what a settlement has seen up to."""
+    judgement = tables.judgement
+    newest = select(func.coalesce(func.max(judgement.c.id), 0)).where(judgement.c.question_id == question_id)
+    return int(connection.execute(newest).scalar_one())
 
 
 def now() -> str:

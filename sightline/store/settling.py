@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from sightline.store import database, tables
 from sightline.store.loading import last_judgement, now
@@ -29,12 +29,17 @@ def settle(
     `notes` says who was left out and how far the others agree.
     """
     with database.writing(study.engine) as connection:
-        up_to = last_judgement(connection)
+        up_to = last_judgement(connection, question_id)
         identity = _identity("settled", question_id, rule, screening, up_to, list(rows))
         table = tables.settlement
         known = connection.execute(select(table.c.id).where(table.c.identity == identity)).scalar()
-        if known is not None:
+        newest = select(func.max(table.c.id)).where(table.c.question_id == question_id)
+        if known is not None and known == connection.execute(newest).scalar():
             return int(known)
+        if known is not None:
+            # Another rule was in force since: the old settlement stays as history, this one counts from now.
+            past = table.update().where(table.c.id == known)
+            connection.execute(past.values(identity=_identity("past", identity, known)))
         (key,) = database.fresh_ids(connection, table, 1)
         columns = ["id", "question_id", "rule", "screening", "up_to", "identity", "at", "notes"]
         told = database.as_json(None if notes is None else dict(notes))

@@ -155,6 +155,28 @@ def test_the_same_votes_settle_once_and_new_votes_make_it_stale(tmp_path: Path) 
     assert truths(study)[0] == (5.0, 3, None)
 
 
+def test_going_back_to_an_earlier_rule_puts_it_in_force(tmp_path: Path) -> None:
+    # 1, 2, 6: mean 3, median 2.
+    records = small(vote("a", "1", 1.0), vote("b", "1", 2.0), vote("c", "1", 6.0))
+    with study_with(tmp_path / "s", records) as study:
+        (first,) = truth(study, rule="mean")
+        truth(study, rule="median")
+        assert truths(study)[0][0] == 2
+        (again,) = truth(study, rule="mean")
+        assert truths(study)[0][0] == 3
+        assert again.settlement_id != first.settlement_id
+        assert truth(study, rule="mean")[0].settlement_id == again.settlement_id
+
+
+def test_votes_on_another_question_settle_nothing_anew(tmp_path: Path) -> None:
+    with study_with(tmp_path / "s", small(vote("a", "1", 1.0))) as study:
+        (first,) = truth(study, "alignment")
+        more(study, "other", [vote("a", "1", 2.0)._replace(question="quality")])
+        assert truth(study, "alignment")[0].settlement_id == first.settlement_id
+        stale = reading.settlements(study).filter(pl.col("question") == "alignment")["newer_votes"]
+        assert stale.to_list() == [0]
+
+
 def test_the_latest_revision_counts_and_skipped_items_do_not(tmp_path: Path) -> None:
     study = study_with(
         tmp_path / "s",
