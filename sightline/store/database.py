@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -261,6 +261,17 @@ def upsert(
         f'INSERT INTO "{table.name}" ({names}) VALUES ({marks}) ON CONFLICT ({keys}) DO {does}', rows
     )
     cursor.close()
+
+
+def require_ids(connection: Connection, table: Table, ids: Iterable[int]) -> None:
+    """Prove that rows about to be referred to exist, where the database has no foreign key to do it."""
+    if connection.dialect.name != "postgresql":
+        return
+    wanted = list(set(ids))
+    query = f'SELECT count(*) FROM "{table.name}" WHERE id = ANY(%s)'
+    found = int(connection.exec_driver_sql(query, (wanted,)).scalar_one())
+    if found != len(wanted):
+        raise RuntimeError(f"{len(wanted) - found} keys of {table.name} do not exist; nothing was written")
 
 
 def matching(

@@ -380,6 +380,7 @@ class Entities:
             (i, homes[key.collection], key.name, sha, width, height, defect, source, source if sha else None)
             for i, (key, sha, width, height, defect) in zip(ids, fresh, strict=True)
         ]
+        database.require_ids(self.connection, tables.collection, homes.values())
         database.insert(self.connection, tables.image, columns, rows)
         self._images.update({row[0]: i for i, row in zip(ids, fresh, strict=True)})
         self.counts["images"] += len(fresh)

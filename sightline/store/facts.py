@@ -75,6 +75,13 @@ class Facts:
         columns = ["system_id", "prompt_id", "position", "image_id", "score", "seed", "settings_id"]
         columns += ["failure", "source_id"]
         fresh = [(*key, *row, self.source_id) for key, row in rows.items()]
+        named = [row[0] for row in rows.values() if isinstance(row[0], int)]
+        for table, ids in (
+            (tables.system, (key[0] for key in rows)),
+            (tables.prompt, (key[1] for key in rows)),
+            (tables.image, named),
+        ):
+            database.require_ids(self.connection, table, ids)
         database.insert(self.connection, tables.answer, columns, fresh)
         self.counts["answers"] += len(fresh)
 

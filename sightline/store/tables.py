@@ -14,6 +14,7 @@ from sqlalchemy import (
     Column,
     Double,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     MetaData,
@@ -46,6 +47,15 @@ def _source() -> Column[int | None]:
     # Neither a foreign key nor an index: both would cost an import a look-up a row, for a value that only
     # loading writes and only undoing asks for, which reads whole tables anyway.
     return Column("source_id", Key, nullable=True)
+
+
+def _checked_by_loading(name: str, target: str) -> ForeignKeyConstraint:
+    """A foreign key of a large table, on SQLite only.
+
+    PostgreSQL would check it row by row, which takes as long as the rest of a load; there
+    `database.require_ids` proves it once a batch instead.
+    """
+    return ForeignKeyConstraint([name], [f"{target}.id"]).ddl_if(dialect="sqlite")
 
 
 def _ref(name: str, target: str, **more: object) -> Column[int]:
@@ -121,7 +131,7 @@ image = Table(
     "image",
     metadata,
     _id(),
-    _ref("collection_id", "collection", nullable=False),
+    Column("collection_id", Key, nullable=False),
     Column("name", Text, nullable=False),
     Column("sha256", String(64), index=True),
     Column("width", Integer),
@@ -130,6 +140,7 @@ image = Table(
     _source(),
     Column("bytes_source_id", Key, nullable=True),
     UniqueConstraint("collection_id", "name"),
+    _checked_by_loading("collection_id", "collection"),
 )
 
 caption = Table(
@@ -164,15 +175,18 @@ settings = Table(
 answer = Table(
     "answer",
     metadata,
-    _ref("system_id", "system", primary_key=True),
-    _ref("prompt_id", "prompt", primary_key=True, index=True),
+    Column("system_id", Key, primary_key=True, autoincrement=False),
+    Column("prompt_id", Key, primary_key=True, autoincrement=False, index=True),
     Column("position", Integer, primary_key=True, autoincrement=False),
-    _ref("image_id", "image", nullable=True, index=True),
+    Column("image_id", Key, nullable=True, index=True),
     Column("score", Double),
     Column("seed", BigInteger),
     _ref("settings_id", "settings", nullable=True),
     Column("failure", Text),
     _source(),
+    _checked_by_loading("system_id", "system"),
+    _checked_by_loading("prompt_id", "prompt"),
+    _checked_by_loading("image_id", "image"),
     CheckConstraint("(image_id IS NULL) = (failure IS NOT NULL)", name="image_or_failure"),
     _finite("score"),
     # Undoing deletes settings, and each deletion asks whether an answer still has them.

@@ -145,8 +145,7 @@ CREATE TABLE image (
     source_id BIGINT,
     bytes_source_id BIGINT,
     PRIMARY KEY (id),
-    UNIQUE (collection_id, name),
-    FOREIGN KEY(collection_id) REFERENCES collection (id)
+    UNIQUE (collection_id, name)
 )
 ;
 CREATE INDEX ix_image_sha256 ON image (sha256)
@@ -264,9 +263,6 @@ CREATE TABLE answer (
     PRIMARY KEY (system_id, prompt_id, position),
     CONSTRAINT image_or_failure CHECK ((image_id IS NULL) = (failure IS NOT NULL)),
     CONSTRAINT score_finite CHECK (score BETWEEN -1.7e308 AND 1.7e308),
-    FOREIGN KEY(system_id) REFERENCES system (id),
-    FOREIGN KEY(prompt_id) REFERENCES prompt (id),
-    FOREIGN KEY(image_id) REFERENCES image (id),
     FOREIGN KEY(settings_id) REFERENCES settings (id)
 )
 ;

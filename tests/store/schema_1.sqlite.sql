@@ -268,11 +268,11 @@ CREATE TABLE answer (
     failure TEXT,
     source_id INTEGER,
     PRIMARY KEY (system_id, prompt_id, position),
-    CONSTRAINT image_or_failure CHECK ((image_id IS NULL) = (failure IS NOT NULL)),
-    CONSTRAINT score_finite CHECK (score BETWEEN -1.7e308 AND 1.7e308),
     FOREIGN KEY(system_id) REFERENCES system (id),
     FOREIGN KEY(prompt_id) REFERENCES prompt (id),
     FOREIGN KEY(image_id) REFERENCES image (id),
+    CONSTRAINT image_or_failure CHECK ((image_id IS NULL) = (failure IS NOT NULL)),
+    CONSTRAINT score_finite CHECK (score BETWEEN -1.7e308 AND 1.7e308),
     FOREIGN KEY(settings_id) REFERENCES settings (id)
 )
  WITHOUT ROWID
