@@ -29,11 +29,14 @@ def check(
     """
     from sightline.reporting.tables import Column, Table
     from sightline.stages.check import check as look
+    from sightline.stages.status import status as tell
     from sightline.store.study import open_study
 
     output = Output(json=json, csv=csv)
     with open_study(study) as opened, watched() as listener:
         found = look(opened, workers=cores(workers), listener=listener)
+        told = tell(opened)
+        then = (told.next_command, told.next_why)
     columns = [
         Column("severity"),
         Column("rule"),
@@ -68,5 +71,10 @@ def check(
         output.say("Nothing was found.")
     if failed:
         output.say("The check failed.")
-    output.next(f"sightline score {quoted(study)}")
+    if failed:
+        output.next(
+            f"sightline import {quoted(study)} --list", "put the errors right first: which import is it?"
+        )
+    else:
+        output.next(*then)
     return int(failed)

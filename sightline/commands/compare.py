@@ -12,7 +12,7 @@ from sightline.commands._output import Output, figure, quoted
 from sightline.commands._progress import waiting
 
 if TYPE_CHECKING:
-    from sightline.stages.compare import Compared
+    pass
 
 
 @command("compare")
@@ -94,14 +94,5 @@ def compare(
         ),
     }
     output.show(tables, by=found.by, direction=direction, prompts=found.prompts, where=found.where)
-    output.say(_sentence(found))
+    output.say(found.sentence)
     output.next(f"sightline report {quoted(study)}")
-
-
-def _sentence(found: Compared) -> str:
-    if len(found.systems) < 2:
-        return "There is one system only: nothing to compare it with."
-    first = [each.system for each in found.systems if each.best_rank == 1]
-    if len(first) == 1:
-        return f"{first[0]} is the best by {found.by}."
-    return f"{', '.join(first[:-1])} and {first[-1]} lead by {found.by} and cannot be told apart."

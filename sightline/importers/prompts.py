@@ -8,7 +8,7 @@ from typing import Any
 
 from sightline.extension import importer
 from sightline.records import Prompt, PromptKey, Record
-from sightline.sources import Row, Source, prompt_ref
+from sightline.sources import SLIP, Row, Source, prompt_ref
 from sightline.sources.plain import fits
 
 KNOWN = ("suite", "prompt_id", "prompt", "expects", "builds_on", "rephrases", "tags.")
@@ -24,7 +24,7 @@ def claims(source: Source) -> float:
         return 0
     # `sytem` beside a prompt is a table of answers with a slip in it, not prompts with a column to leave out.
     unknown = [column for column in source.header(source.the_file()) if not column.startswith(KNOWN)]
-    slips = any(get_close_matches(column.lower(), OTHERS, 1, 0.75) for column in unknown)
+    slips = any(get_close_matches(column.lower(), OTHERS, 1, SLIP) for column in unknown)
     return 0 if slips else 0.8
 
 

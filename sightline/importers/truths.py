@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from sightline.extension import importer
 from sightline.records import Record, Truth
-from sightline.sources import Once, Source
+from sightline.sources import SLIP, Once, Source
 from sightline.sources.plain import QUESTION_COLUMNS, SUBJECT_COLUMNS, fits, questions_of, subject_of
 
+VOTES = ("annotator", "session", "skipped")
 KNOWN = (*SUBJECT_COLUMNS, *QUESTION_COLUMNS, "value", "low", "high", "n", "rule")
 
 
 def claims(source: Source) -> float:
     """A table with `question` and `value` but no annotators."""
-    return 0.8 * fits(source, "question", "value", without=("annotator", "session", "skipped"))
+    if not fits(source, "question", "value", without=VOTES):
+        return 0
+    # `annotater` beside a value is a table of votes with a slip in it.
+    unknown = [column for column in source.header(source.the_file()) if column not in KNOWN]
+    return 0 if any(get_close_matches(column.lower(), VOTES, 1, SLIP) for column in unknown) else 0.8
 
 
 @importer(

@@ -12,6 +12,8 @@ from typing import Any
 from sightline.samples import annotators
 from sightline.samples.scenes import Scene, scenes
 from sightline.samples.systems import SYSTEMS, answer, png
+from sightline.statistics.correlation import Correlation
+from sightline.statistics.intervals import Interval
 
 QUESTIONS = {
     "alignment": "How well does the image match the prompt?",
@@ -165,17 +167,25 @@ def run_demo(
         ran = score(study, workers=workers)
         tell("score", f"{sum(each.computed for each in ran)} values of {len(ran)} measures")
         alike = variability(study, workers=workers)
-        tell("variability", ", ".join(f"{a.system} {_said(a.similarity.value)}" for a in alike.systems))
-        foretold = predict(study, "alignment", seed=seed)
-        tell("predict", f"Pearson {_said(foretold.pearson.value)} over {foretold.prompts} held-out prompts")
-        compared = compare(study, "alignment", seed=seed)
         tell(
-            "compare", ", ".join(f"{p.best_rank}. {p.system} {_said(p.mean.value)}" for p in compared.systems)
+            "variability",
+            "similarity " + ", ".join(f"{a.system} {_said(a.similarity)}" for a in alike.systems),
         )
+        foretold = predict(study, "alignment", seed=seed)
+        tell(
+            "predict",
+            f"Pearson {_said(foretold.pearson)} over {foretold.prompts} prompts, each held out once",
+        )
+        compared = compare(study, "alignment", seed=seed)
+        tell("compare", ", ".join(f"{p.best_rank}. {p.system} {_said(p.mean)}" for p in compared.systems))
         path = report(study, folder / "report.html", seed=seed)
         tell("report", str(path))
     return path
 
 
-def _said(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
+def _said(found: Interval | Correlation) -> str:
+    if found.value is None:
+        return "-"
+    if found.low is None or found.high is None:
+        return f"{found.value:.2f}"
+    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"

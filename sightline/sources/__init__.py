@@ -7,7 +7,8 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
@@ -23,6 +24,8 @@ TABLES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".parquet", ".pq")
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 _HASHED = (*TABLES, ".json", ".txt", ".pickle", ".pkl", ".run", ".qrels", ".trec", ".test", "")
 _REMEMBERED = 200_000
+SLIP = 0.8
+"""How alike two column names must be for one to be a slip of the other: `positon`, `annotater`, `Seed`."""
 
 
 class Source:
@@ -293,9 +296,27 @@ class Source:
 
     def _note_unknown(self, file: str, known: tuple[str, ...]) -> None:
         prefixes = tuple(name for name in known if name.endswith("."))
-        for column in self.header(file):
+        header = self.header(file)
+        for column in header:
             if column and column not in known and not column.startswith(prefixes):
+                self._refuse_slip(file, column, [name for name in known if name not in header])
                 self.skip(column, "columns not taken (keep one as a tag with --column tags.NAME=THEIRS)")
+
+    def _refuse_slip(self, file: str, column: str, absent: Sequence[str]) -> None:
+        """A column that is all but one we would take is a slip: leaving it out would be silently wrong."""
+        told = column.lower().replace(" ", ".")
+        close = get_close_matches(told, absent, 1, SLIP) or [
+            name + told.partition(".")[2]
+            for name in absent
+            if name.endswith(".") and get_close_matches(told.partition(".")[0] + ".", [name], 1, SLIP)
+        ]
+        if close:
+            raise DataError(
+                f"there is a column {column!r}: is it {close[0]!r}?",
+                where=f"{file}:1",
+                remedy=f"If so: --column {close[0]}={column}. If not: rename it, or keep it as a tag: "
+                f"--column tags.{column}={column}.",
+            )
 
     def _within(self, real: str) -> bool:
         return real == self._real_root or real.startswith(self._real_root.rstrip(os.sep) + os.sep)

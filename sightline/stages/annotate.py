@@ -20,7 +20,8 @@ from sightline.stages.export import write_table
 from sightline.stages.select import prompts_of
 from sightline.store import reading, settling
 from sightline.store.naming import content_name
-from sightline.store.study import Study
+from sightline.store.soundness import sound_question
+from sightline.store.study import SETTINGS_FILE, Study
 
 if TYPE_CHECKING:
     import numpy as np
@@ -137,10 +138,15 @@ def _question(study: Study, name: str) -> Question:
     if name in known:
         return known[name]
     if isinstance(declared, Mapping):
-        return Question(name)._replace(**{k: v for k, v in declared.items() if k in Question._fields})
+        told = {k: v for k, v in declared.items() if k in Question._fields}
+        return sound_question(Question(name, at=str(study.home / SETTINGS_FILE))._replace(**told))
     raise UsageError(
         f"no question is called {name!r} in this study",
-        remedy=f"Declare it in study.toml: [question.{name}] with wording, scale, low and high.",
+        remedy=f"Put this into {study.home / SETTINGS_FILE}:\n"
+        f"    [question.{name}]\n"
+        '    wording = "How well does the image match the prompt?"\n'
+        '    scale = "interval"    # or ordinal, nominal\n'
+        "    low = 1\n    high = 5\n    step = 1",
     )
 
 

@@ -12,9 +12,12 @@ from sightline import registry
 from sightline.errors import DataError, UsageError, near
 from sightline.judging import rollup
 from sightline.statistics import comparison
-from sightline.statistics.intervals import Interval, mean_interval
+from sightline.statistics.intervals import Interval, mean_interval, within
 from sightline.store import reading
 from sightline.store.study import Study
+
+SURE = 0.05
+"""Below this p a difference counts as more than chance."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,61 @@ class Compared:
     systems: Sequence[Placed]
     pairs: Sequence[Versus]
     where: str = ""
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def least_p(self) -> float:
+        """The smallest adjusted p that sign flips can reach: 2 / 2^n, times the number of pairs (Holm)."""
+        most = max((pair.difference.n for pair in self.pairs), default=0)
+        return float(min(1.0, 2.0 ** (1 - most) * len(self.pairs)))
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in a sentence or two."""
+        best = self.systems[0]
+        over = f"over {self.prompts:,} prompt{'' if self.prompts == 1 else 's'}"
+        if best.mean.value is None:
+            return f"No system has a value on {self.by} yet."
+        figure = f"{best.mean.value:.2f}{self._scale()}"
+        if best.mean.low is not None and best.mean.high is not None:
+            figure += f" [{best.mean.low:.2f}, {best.mean.high:.2f}]"
+        if len(self.systems) == 1:
+            return f"{best.system} reaches {figure} on {self.by} {over}. There is no other system here."
+        if self.least_p >= SURE:
+            return (
+                f"{self.prompts} prompts are too few to tell {len(self.systems)} systems apart on {self.by}: "
+                f"the smallest p they allow is {self.least_p:.2g}. So far {best.system} is ahead: {figure}."
+            )
+        tied = [placed.system for placed in self.systems if placed.best_rank == 1]
+        if len(tied) == len(self.systems):
+            return f"{_listed(tied)} cannot be told apart on {self.by} {over}; {best.system} has {figure}."
+        if len(tied) > 1:
+            return (
+                f"{_listed(tied)} lead on {self.by} and cannot be told apart {over}; "
+                f"{best.system} has {figure}."
+            )
+        first = f"{best.system} is the best of {len(self.systems)} systems on {self.by}: {figure} {over}."
+        if all(pair.significant for pair in self.pairs):
+            return first + " All systems differ by more than chance would."
+        unsure = [f"{pair.first} and {pair.second}" for pair in self.pairs if not pair.significant]
+        return first + (f" {'; '.join(unsure)} cannot be told apart." if len(unsure) <= 3 else "")
+
+    def _scale(self) -> str:
+        if self.high is None:
+            return ""
+        return f" of {self.high:g}" if self.low == 0 else f" on a scale from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Basis:
+    """A system's value on each prompt, what it is a value of, and which values can occur."""
+
+    values: pl.DataFrame
+    name: str
+    direction: str
+    low: float | None
+    high: float | None
 
 
 def compare(study: Study, by: str | None = None, *, where: str = "", seed: int = 0) -> Compared:
@@ -57,7 +115,8 @@ def compare(study: Study, by: str | None = None, *, where: str = "", seed: int =
     `where` keeps the prompts with a tag, as in `where="skill=counting"`. Differences are paired by prompt;
     p-values come from sign flips and are adjusted after Holm for all pairs.
     """
-    values, name, direction = values_by(study, by)
+    basis = values_by(study, by)
+    values, name, direction = basis.values, basis.name, basis.direction
     if where:
         values = values.filter(pl.col("prompt_id").is_in(tagged(study, where)))
     if values["system_id"].n_unique() < 1:
@@ -66,7 +125,13 @@ def compare(study: Study, by: str | None = None, *, where: str = "", seed: int =
     sign = -1.0 if direction == "lower" else 1.0
     found = comparison.compare(matrix * sign, seed=seed)
     placed = [
-        Placed(systems[s.system], _signed(s.mean, sign), s.best_rank, s.worst_rank) for s in found.standings
+        Placed(
+            systems[s.system],
+            within(_signed(s.mean, sign), basis.low, basis.high),
+            s.best_rank,
+            s.worst_rank,
+        )
+        for s in found.standings
     ]
     pairs = [
         Versus(
@@ -79,11 +144,11 @@ def compare(study: Study, by: str | None = None, *, where: str = "", seed: int =
         )
         for pair in found.pairs
     ]
-    return Compared(name, direction, len(prompts), placed, pairs, where)
+    return Compared(name, direction, len(prompts), placed, pairs, where, basis.low, basis.high)
 
 
-def values_by(study: Study, by: str | None) -> tuple[pl.DataFrame, str, str]:
-    """A system's value on each prompt by a question or a measure, its name and direction."""
+def values_by(study: Study, by: str | None) -> Basis:
+    """A system's value on each prompt by a question or a measure."""
     questions = {asked.name: asked for _, asked in reading.questions(study)}
     settled = reading.about_systems(study)
     if by is None:
@@ -97,14 +162,16 @@ def values_by(study: Study, by: str | None) -> tuple[pl.DataFrame, str, str]:
     if by in questions:
         if by not in settled:
             raise DataError(f"{by} has no truth about systems yet", remedy="sightline truth STUDY")
-        return rollup.by_system(study, by), by, questions[by].direction
+        asked = questions[by]
+        return Basis(rollup.by_system(study, by), by, asked.direction, asked.low, asked.high)
     names = {str(row["measure"]).partition("(")[0] for row in reading.measures(study).iter_rows(named=True)}
     if by.partition("(")[0].partition("@")[0] not in names:
         raise UsageError(
             f"there is neither a question nor a scored measure called {by!r}",
             remedy=near(by, [*settled, *names]),
         )
-    return scores_by_system(study, by), by, registry.find_measure(by).spec.direction
+    spec = registry.find_measure(by).spec
+    return Basis(scores_by_system(study, by), by, spec.direction, *spec.range)
 
 
 def scores_by_system(study: Study, measure: str) -> pl.DataFrame:
@@ -156,13 +223,17 @@ class Cell:
 
 def breakdown(study: Study, by: str, tag: str) -> list[Cell]:
     """The means of every system, split by the values of one tag."""
-    values, _, _ = values_by(study, by)
+    basis = values_by(study, by)
     tags = (
         reading.tags(study).filter(pl.col("name") == tag).select("prompt_id", pl.col("value").alias("group"))
     )
-    joined = values.join(tags, on="prompt_id")
+    joined = basis.values.join(tags, on="prompt_id")
     return [
-        Cell(str(group), str(system), mean_interval(np.asarray(rows["value"])))
+        Cell(
+            str(group),
+            str(system),
+            within(mean_interval(np.asarray(rows["value"])), basis.low, basis.high),
+        )
         for (group, system), rows in joined.sort("group", "system_id").group_by(
             ["group", "system"], maintain_order=True
         )
@@ -181,3 +252,7 @@ def _signed(interval: Interval, sign: float) -> Interval:
         interval.method,
         interval.reason,
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + " and " + names[-1]

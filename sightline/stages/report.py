@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import platform
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 from sightline import __version__
 from sightline.errors import DataError, StudyError
-from sightline.records import Question
 from sightline.reporting import document as doc
 from sightline.stages import report_sections as sections
 from sightline.stages.compare import Compared
@@ -48,11 +47,10 @@ def build(study: Study, *, seed: int = 0) -> doc.Report:
     compared = sections.comparisons(study, asked, seed)
     head = compared[0] if compared else None
     by_name = {question.name: question for question in asked}
-    about = str(study.settings.get("study", {}).get("about", ""))
     variability = _or_none(lambda: sections.variability(study))
     return doc.Report(
         title=str(study.settings.get("study", {}).get("name") or study.name),
-        answer=answer(head, by_name, about, study),
+        answer=answer(head, study),
         made_at=datetime.now(UTC),
         study=str(study.home),
         facts=sections.facts(study),
@@ -67,11 +65,12 @@ def build(study: Study, *, seed: int = 0) -> doc.Report:
         checks=sections.checks(study),
         extras=sections.measured(study),
         gaps=sections.gaps(study),
+        next_steps=sections.next_steps(study),
         provenance=_provenance(study, seed),
     )
 
 
-def answer(head: Compared | None, questions: dict[str, Question], about: str, study: Study) -> str:
+def answer(head: Compared | None, study: Study) -> str:
     """The whole study in a sentence or two."""
     if head is None:
         counts = reading.counts(study)
@@ -81,39 +80,7 @@ def answer(head: Compared | None, questions: dict[str, Question], about: str, st
             f"{counts['answer']:,} answers of {counts['system']} systems to {counts['prompt']:,} prompts are "
             "here, but nobody's judgement yet: which system is better cannot be said."
         )
-    asked = questions.get(head.by)
-    top = f" of {asked.high:g}" if asked is not None and asked.high is not None else ""
-    best = head.systems[0]
-    tied = [placed.system for placed in head.systems if placed.best_rank == 1]
-    if best.mean.value is None:
-        return f"No system has a value on {head.by} yet."
-    figure = f"{best.mean.value:.2f}{top}"
-    if best.mean.low is not None and best.mean.high is not None:
-        figure += f" [{best.mean.low:.2f}, {best.mean.high:.2f}]"
-    n = f"{head.prompts:,} prompts"
-    if len(head.systems) == 1:
-        return f"{best.system} reaches {figure} on {head.by} over {n}."
-    if len(tied) > 1:
-        first = (
-            f"{_listed(tied)} lead on {head.by} and cannot be told apart over {n}; "
-            f"{best.system} has {figure}."
-        )
-    else:
-        first = f"{best.system} is the best of {len(head.systems)} systems on {head.by}: {figure} over {n}."
-    open_pairs = [
-        f"{pair.first} and {pair.second}"
-        for pair in head.pairs
-        if not pair.significant and not (pair.first in tied and pair.second in tied)
-    ]
-    if len(tied) == 1 and not open_pairs:
-        return first + " All systems differ by more than chance would."
-    if open_pairs and len(open_pairs) <= 3:
-        return first + f" {'; '.join(open_pairs)} cannot be told apart."
-    return first
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+    return head.sentence
 
 
 def _or_none(make: Callable[[], Section]) -> Section | None:

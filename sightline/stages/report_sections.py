@@ -16,10 +16,11 @@ from sightline.reporting.quantities import Direction, Estimate, Missing, Quantit
 from sightline.reporting.tables import Column, Table
 from sightline.stages import check as checking
 from sightline.stages import variability as varying
-from sightline.stages.compare import Compared, breakdown, compare, scores_by_system
+from sightline.stages.compare import Cell, Compared, breakdown, compare, scores_by_system
+from sightline.stages.predict import LEAST
 from sightline.stages.trust import trust
 from sightline.statistics.correlation import Correlation, pearson
-from sightline.statistics.intervals import Interval, mean_interval, stratified_mean_interval
+from sightline.statistics.intervals import Interval, mean_interval, stratified_mean_interval, within
 from sightline.store import reading
 from sightline.store.study import Study
 
@@ -118,7 +119,10 @@ def main_tags(study: Study) -> list[str]:
         return []
     sizes = tags.group_by("name").agg(pl.col("value").n_unique().alias("values"), pl.len().alias("n"))
     total = len(reading.prompts(study))
-    fits = sizes.filter(pl.col("values").is_in(list(GROUPS)) & (pl.col("n") >= 0.5 * total))
+    # A split is how the data was cut for learning; it says nothing about the prompts.
+    fits = sizes.filter(
+        pl.col("values").is_in(list(GROUPS)) & (pl.col("n") >= 0.5 * total) & (pl.col("name") != "split")
+    )
     return [str(name) for name in fits.sort("values", "name")["name"]]
 
 
@@ -128,19 +132,28 @@ def breakdowns(study: Study, head: Compared, questions: dict[str, Question]) -> 
     for tag in main_tags(study)[:2]:
         cells = breakdown(study, head.by, tag)
         shown = [doc.BreakdownCell(cell.group, cell.system, quantity(cell.mean)) for cell in cells]
-        worst = min(
-            (cell for cell in cells if cell.mean.value is not None and cell.mean.n >= ENOUGH),
-            key=lambda cell: (cell.mean.value or 0.0) * (-1 if head.direction == "lower" else 1),
-            default=None,
-        )
-        summary = ""
-        if worst is not None and worst.mean.value is not None:
-            said = format_cell(quantity(worst.mean))
-            summary = (
-                f"The weakest spot is {worst.system} on {worst.group}: {said} over {worst.mean.n} prompts."
-            )
+        summary = _weak_spot(cells, head)
         found.append(doc.Breakdown(tag, scale(questions.get(head.by), head.by), shown, summary))
     return found
+
+
+def _weak_spot(cells: Sequence[Cell], head: Compared) -> str:
+    """The worst group of a system that lies below its own mean by more than its interval, if there is one."""
+    sign = -1.0 if head.direction == "lower" else 1.0
+    overall = {placed.system: placed.mean.value for placed in head.systems}
+    weak = []
+    for cell in cells:
+        end, own = (cell.mean.high if sign > 0 else cell.mean.low), overall[cell.system]
+        sure = end is not None and own is not None and sign * end < sign * own
+        if cell.mean.value is not None and cell.mean.n >= ENOUGH and sure:
+            weak.append((sign * cell.mean.value, cell))
+    if not weak:
+        return f"No group of {ENOUGH} or more prompts stands out below its system's own mean."
+    worst = min(weak, key=lambda each: each[0])[1]
+    return (
+        f"The weakest spot among groups of {ENOUGH} or more prompts is {worst.system} on {worst.group}: "
+        f"{format_cell(quantity(worst.mean))} over {worst.mean.n}; overall {overall[worst.system]:.2f}."
+    )
 
 
 def prompts(study: Study, head: Compared, questions: dict[str, Question]) -> doc.Prompts:
@@ -160,7 +173,8 @@ def prompts(study: Study, head: Compared, questions: dict[str, Question]) -> doc
         mine = shown_answers.filter(pl.col("prompt_id") == key)
         worth: Quantity = Estimate(float(str(row["value"])), n=int(str(row["systems"])))
         if judged:
-            worth = quantity(stratified_mean_interval(mine["value"].to_numpy(), mine["system_id"].to_numpy()))
+            inside = stratified_mean_interval(mine["value"].to_numpy(), mine["system_id"].to_numpy())
+            worth = quantity(within(inside, head.low, head.high))
         record = texts[key]
         return doc.ShownPrompt(record.text, worth, _few_tags(record), thumbnails(study, mine))
 
@@ -355,12 +369,15 @@ def measured(study: Study) -> list[doc.Extra]:
         cells = []
         for system in systems:
             mine = values.filter(pl.col("system") == system)["value"].to_numpy()
-            cells.append(quantity(mean_interval(mean_by)) if len(mean_by := mine) else Missing("no score"))
-        arrow = {"higher": "higher is better", "lower": "lower is better"}.get(measure.spec.direction, "-")
-        rows.append([measure.short, arrow, *cells])
+            known = within(mean_interval(mine), *measure.spec.range)
+            cells.append(quantity(known) if len(mine) else Missing("no score"))
+        better = {"higher": "↑ higher is better", "lower": "↓ lower is better"}.get(
+            measure.spec.direction, ""
+        )
+        rows.append([measure.short, better, *cells])
     if not rows or not systems:
         return []
-    columns = [Column("measure", "Measure"), Column("direction", "Direction")]
+    columns = [Column("measure"), Column("direction")]
     columns += [Column(system, system, estimate=True) for system in systems]
     table = Table(columns, rows, "Means over prompts with 95 % intervals; n prompts.")
     return [
@@ -382,3 +399,26 @@ def gaps(study: Study) -> list[doc.Gap]:
         for reason, n in reasons.value_counts(sort=True).head(5).iter_rows():
             found.append(doc.Gap(str(row["measure"]).partition("(")[0], str(reason), int(n)))
     return found
+
+
+def next_steps(study: Study) -> list[doc.NextStep]:
+    """What would make this study say more: only what can work on it."""
+    counts, home = reading.counts(study), study.home
+    steps = []
+    if counts["judgement"] and not counts["truth"]:
+        steps.append(doc.NextStep("settle the votes", f"sightline truth {home}"))
+    if not counts["judgement"] and not counts["truth"] and counts["image_file"]:
+        sheets = f"sightline annotate {home} sheets --question NAME --annotators A,B,C"
+        steps.append(doc.NextStep("ask people", sheets))
+    kinds = set(reading.measures(study)["kind"].to_list())
+    if counts["image_file"] and "of_image" not in kinds:
+        steps.append(doc.NextStep("measure the images", f"sightline score {home}"))
+    answers = reading.answers(study, "generator").filter(pl.col("sha256").is_not_null())
+    several = answers.group_by("system_id", "prompt_id").len().filter(pl.col("len") > 1)
+    if "of_image_set" not in kinds and not several.is_empty():
+        steps.append(
+            doc.NextStep("see how much the images of a prompt vary", f"sightline variability {home}")
+        )
+    if not counts["prediction"] and counts["truth"] and counts["prompt"] >= LEAST:
+        steps.append(doc.NextStep("foretell how hard prompts are", f"sightline predict {home}"))
+    return steps

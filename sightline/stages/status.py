@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sightline.stages.predict import LEAST
 from sightline.store import reading
 from sightline.store.loading import sources
 from sightline.store.study import Study
@@ -42,7 +43,8 @@ def status(study: Study) -> Status:
     command, why = _next(counts, asked, settled, bool(stale))
     database = study.engine.url.render_as_string(hide_password=True).removeprefix("sqlite:///")
     command = command.format(study=study.home)
-    return Status(study.name, database, counts, systems, asked, imports, notes, command, why)
+    name = str(study.settings.get("study", {}).get("name") or study.name)
+    return Status(name, database, counts, systems, asked, imports, notes, command, why)
 
 
 def _notes(counts: dict[str, int]) -> list[str]:
@@ -64,7 +66,7 @@ def _next(counts: dict[str, int], asked: Sequence[str], settled: set[str], stale
         return "sightline score {study}", "the images are not measured yet"
     if counts["judgement"] and (stale or set(asked) - settled):
         return "sightline truth {study}", "there are votes that are not settled"
-    if counts["truth"] and not counts["prediction"]:
+    if counts["truth"] and not counts["prediction"] and counts["prompt"] >= LEAST:
         return "sightline predict {study}", "find out how hard the next prompts will be"
     if not counts["judgement"] and not counts["truth"]:
         return (

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
 from sightline import registry
 from sightline.errors import DataError, UsageError
 from sightline.judging import rollup
-from sightline.statistics.correlation import Correlation, spearman
+from sightline.statistics.correlation import Correlation, clustered_spearman
 from sightline.store import reading
 from sightline.store.study import Study
 
@@ -50,11 +49,13 @@ def trust(study: Study, question: str | None = None) -> list[Agrees]:
                 "of_image": (["image_id"], images),
                 "of_answer": (["prompt_id", "image_id"], images),
             }.get(str(row["kind"]), (["prompt_id", "system_id"], pairs))
-            both = truth.select([*on, pl.col("value").alias("truth")]).join(scores, on=on)
+            kept = list(dict.fromkeys([*on, "prompt_id"]))
+            asked = truth.select([*kept, pl.col("value").alias("truth")])
+            both = asked.join(scores.select([*on, "value"]), on=on)
             both = both.unique(on, keep="first", maintain_order=True)
             if both.is_empty():
                 continue
-            correlation = spearman(np.asarray(both["value"]), np.asarray(both["truth"]))
+            correlation = clustered_spearman(both["value"], both["truth"], both["prompt_id"])
             found.append(Agrees(short, str(row["kind"]), str(row["direction"]), name, correlation))
     if not found:
         raise DataError(

@@ -76,6 +76,7 @@ def _settle(
     subjects: Sequence[int],
     people: Sequence[int],
 ) -> Settlement:
+    _refuse_off_scale(study, votes)
     consensus = _rule(study, name, rule, votes)
     rules = (
         list(study.settings.get("screening", {}).get("rules", [])) if screening is None else list(screening)
@@ -118,6 +119,21 @@ def _settle(
     return Settlement(
         name, consensus.short, settlement_id, values, len(rows) - values, total, heads, left_out, agreement
     )
+
+
+def _refuse_off_scale(study: Study, votes: Votes) -> None:
+    """One 999 on a scale to 5 would move everything: it is put right first, never averaged in."""
+    asked = votes.question
+    low = -np.inf if asked.low is None else asked.low
+    high = np.inf if asked.high is None else asked.high
+    off = votes.value[(votes.value < low) | (votes.value > high)]
+    if len(off):
+        raise DataError(
+            f"{len(off)} votes on {asked.name!r} are off its scale {low:g} to {high:g}, such as {off[0]:g}",
+            where=study.name,
+            remedy=f"sightline check {study.home} names them. Correct the file and import it with --replace, "
+            "or correct the scale.",
+        )
 
 
 def _rule(study: Study, name: str, rule: str | None, votes: Votes) -> Configured:

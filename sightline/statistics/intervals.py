@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -47,9 +47,19 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> Interval:
     return Interval(mean, mean - half, mean + half, known.size, "t")
 
 
-def stratified_mean_interval(
-    values: ArrayLike, strata: ArrayLike, *, confidence: float = 0.95
-) -> Interval:
+def within(found: Interval, low: float | None, high: float | None) -> Interval:
+    """The part of an interval that can occur on a scale from `low` to `high`.
+
+    What lies beyond the scale cannot be the truth, so cutting it off costs no coverage.
+    """
+    if found.value is None or found.low is None or found.high is None:
+        return found
+    least = found.low if low is None else min(max(found.low, low), found.value)
+    most = found.high if high is None else max(min(found.high, high), found.value)
+    return replace(found, low=least, high=most)
+
+
+def stratified_mean_interval(values: ArrayLike, strata: ArrayLike, *, confidence: float = 0.95) -> Interval:
     """Mean of the means of fixed groups, each weighing the same, with the spread inside the groups.
 
     m = (1/S) sum of group means; its variance (1/S^2) sum s_g^2 / n_g; Student's t with Satterthwaite's
@@ -128,8 +138,9 @@ def bootstrap(
         return Interval(value, None, None, 1, method, "one value shows no spread")
     rng = np.random.default_rng(seed)
     n = known.size
-    draws = np.concatenate([statistic(known[rng.integers(0, n, (rows, n))], axis=-1)
-                            for rows in block_rows(resamples, n)])
+    draws = np.concatenate(
+        [statistic(known[rng.integers(0, n, (rows, n))], axis=-1) for rows in block_rows(resamples, n)]
+    )
     tail = (1 - confidence) / 2
     tails = np.array([tail, 1 - tail])
     if method == "bca":
@@ -170,12 +181,20 @@ def cluster_bootstrap(
     rng = np.random.default_rng(seed)
     if statistic is None:
         totals = sum_by(cluster, column)
-        draws = np.concatenate([_mean_of_clusters(rng.integers(0, n, (rows, n)), totals, sizes)
-                                for rows in block_rows(resamples, n)])
+        draws = np.concatenate(
+            [
+                _mean_of_clusters(rng.integers(0, n, (rows, n)), totals, sizes)
+                for rows in block_rows(resamples, n)
+            ]
+        )
     else:
         members = np.split(column[np.argsort(cluster, kind="stable")], np.cumsum(sizes)[:-1])
-        draws = np.array([float(statistic(np.concatenate([members[i] for i in rng.integers(0, n, n)])))
-                          for _ in range(resamples)])
+        draws = np.array(
+            [
+                float(statistic(np.concatenate([members[i] for i in rng.integers(0, n, n)])))
+                for _ in range(resamples)
+            ]
+        )
     tail = (1 - confidence) / 2
     low, high = np.quantile(draws, [tail, 1 - tail])
     return Interval(value, float(low), float(high), n, method)

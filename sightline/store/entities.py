@@ -412,7 +412,8 @@ class Entities:
                 raise DataError("the PNG file is cut short", where=where, remedy=_BROKEN)
         except DataError as error:
             if not self.keep_broken:
-                raise
+                what = error.what if not record.at else f"{record.key.name}: {error.what}"
+                raise DataError(what, where=where, remedy=error.remedy) from None
             defect = error.what
         return self.study.images.put(data), width, height, defect
 

@@ -71,7 +71,7 @@ def load(
             ).scalars()
             for source_id in list(earlier):
                 undo_within(connection, source_id)
-        (source_id,) = database.fresh_ids(connection, tables.source, 1)
+        source_id = _fresh_number(connection)
         columns = ["id", "importer", "path", "sha256", "at"]
         database.insert(connection, tables.source, columns, [(source_id, importer, path, digest, now())])
         with _fewer_collections(10 * batch):
@@ -80,6 +80,16 @@ def load(
             tables.source.update().where(tables.source.c.id == source_id).values(counts=counts)
         )
         return Loaded(source_id, False, counts)
+
+
+def _fresh_number(connection: Connection) -> int:
+    """A number no import has had, not even one that was undone: somebody may have noted it down."""
+    (key,) = database.fresh_ids(connection, tables.source, 1)
+    setting = tables.setting
+    last = connection.execute(select(setting.c.value).where(setting.c.name == "last_import")).scalar()
+    number = max(int(key), int(last or 0) + 1)
+    database.upsert(connection, setting, ["name", "value"], [("last_import", str(number))], replace=True)
+    return number
 
 
 def _extend(

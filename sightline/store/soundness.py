@@ -96,6 +96,12 @@ def sound_question(told: Question) -> Question:
         finite_or_none(getattr(told, name), f"{name} of question {told.name!r}", told.at)
         for name in ("low", "high", "step")
     )
+    if low is not None and high is not None and low >= high:
+        raise DataError(
+            f"question {told.name!r} goes from {low:g} to {high:g}",
+            where=told.at,
+            remedy="low is below high.",
+        )
     labels = {str(value): str(label) for value, label in told.labels.items()}
     texts = (told.name, told.wording, *labels, *labels.values())
     refuse_bad_text((text, told.at) for text in texts)

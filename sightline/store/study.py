@@ -11,13 +11,14 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from sightline.errors import StudyError, UsageError
+from sightline.errors import StudyError, UsageError, near
 from sightline.store import database, tables
 from sightline.store.files import ImageFiles
 from sightline.store.vectors import Vectors
 
 DATABASE_FILE = "study.sqlite"
 SETTINGS_FILE = "study.toml"
+SECTIONS = ("study", "store", "question", "truth", "screening", "check", "score", "annotate", "report")
 
 
 class Study:
@@ -181,6 +182,8 @@ def read_settings(file: Path) -> Mapping[str, Any]:
     except OSError as error:
         raise StudyError(f"the settings cannot be read ({error.strerror})", where=str(file)) from None
     for name, section in told.items():
+        if isinstance(section, dict) and name not in SECTIONS:
+            raise StudyError(f"there is no setting [{name}]", where=str(file), remedy=near(name, SECTIONS))
         if not isinstance(section, dict):
             raise StudyError(
                 f"the settings hold a bare value {name!r}",

@@ -336,7 +336,7 @@ def test_compare_finds_the_better_system(run: Run, study: Path) -> None:
     (pair,) = told["pairs"]["rows"]
     assert pair["difference"]["value"] == pytest.approx(1.0)
     assert pair["significant"] is True
-    assert "careful is the best by alignment." in run("compare", study).out
+    assert "careful is the best of 2 systems on alignment: 3.38" in run("compare", study).out
     # Three prompts are red: n is 0, 4 and 8, each with n % 4 = 0.
     red = run("compare", study, "--where", "colour=red", "--json").json
     assert red["prompts"] == 3 and red["systems"]["rows"][0]["mean"]["value"] == pytest.approx(3.0)

@@ -332,3 +332,23 @@ def test_a_slip_in_a_column_is_no_table_of_prompts(tmp_path: Path) -> None:
         recognise(file)
     file.write_text("prompt,origin\na ball,a book\n")
     assert recognise(file)[0].name == "prompts"
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [("positon", "position"), ("Position", "position"), ("seeed", "seed"), ("tag.skill", "tags.skill")],
+)
+def test_a_slip_in_an_optional_column_is_refused(tmp_path: Path, slip: str, meant: str) -> None:
+    file = tmp_path / "answers.csv"
+    file.write_text(f"prompt,image,system,{slip}\na ball,1.png,careful,1\n")
+    with pytest.raises(DataError, match=f"is it '{meant}'") as caught:
+        list(registry.configure("importer", "answers").load()(Source(file)))
+    assert caught.value.where == "answers.csv:1"
+    assert f"--column {meant}={slip}" in caught.value.remedy
+
+
+def test_a_slip_in_annotator_is_no_table_of_truths(tmp_path: Path) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text("prompt,annotater,question,value\na ball,ann,fit,1\n")
+    with pytest.raises(DataError, match="annotator=annotater"):
+        recognise(file)

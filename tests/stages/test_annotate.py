@@ -205,7 +205,7 @@ def test_the_seed_is_in_the_log(study: Study, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("told", "error", "said"),
     [
-        ({"question": "mtch"}, UsageError, "Declare it in study.toml"),
+        ({"question": "mtch"}, UsageError, "Put this into"),
         ({"annotators": []}, UsageError, "nobody is named"),
         ({"annotators": ["ann", "Ann", "bea"]}, UsageError, "the same name"),
         ({"annotators": ["../ann", "bea", "cid"]}, UsageError, "cannot be called"),

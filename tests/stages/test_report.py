@@ -115,7 +115,7 @@ def test_published_truth_without_images(tmp_path: Path) -> None:
             records += [Truth("hbpp", Subject(prompt=key, system=name), p / 6) for name in ("a", "b")]
         load(study, records, importer="t", path="p", digest="1")
         found = build(study)
-        assert "a and b lead on hbpp and cannot be told apart" in found.answer
+        assert "a and b cannot be told apart on hbpp" in found.answer
         assert found.prompts is not None and found.prompts.hardest[0].text == "p 0"
 
 

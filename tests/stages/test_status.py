@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sightline.records import AnnotatorKey, Answer, ImageKey, Judgement, Prompt, PromptKey, Subject, Truth
+from sightline.records import (
+    AnnotatorKey,
+    Answer,
+    ImageKey,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Record,
+    Subject,
+    Truth,
+)
 from sightline.stages.status import status
 from sightline.stages.truth import truth
 from sightline.store.loading import load
@@ -31,7 +41,7 @@ def test_status_leads_through_the_study(tmp_path: Path) -> None:
         load(study, [vote("x", 1), vote("y", 2)], importer="t", path="p", digest="3")
         assert status(study).next_command.startswith("sightline truth")
         truth(study)
-        assert status(study).next_command.startswith("sightline predict")
+        assert status(study).next_command.startswith("sightline report"), "one prompt is too few to predict"
         load(study, [vote("z", 3)], importer="t", path="p", digest="4")
         stale = status(study)
         assert stale.next_command.startswith("sightline truth")
@@ -40,7 +50,9 @@ def test_status_leads_through_the_study(tmp_path: Path) -> None:
 
 def test_published_truth_needs_no_settling(tmp_path: Path) -> None:
     with create_study(tmp_path / "s") as study:
-        told = [Prompt(KEY, "a ball"), Truth("fit", Subject(prompt=KEY), 1.0)]
+        keys = [PromptKey("s", str(n)) for n in range(10)]
+        told: list[Record] = [Prompt(key, f"{key.ref} balls") for key in keys]
+        told += [Truth("fit", Subject(prompt=key), 1.0) for key in keys]
         load(study, told, importer="t", path="p", digest="1")
         assert status(study).next_command.startswith("sightline predict")
         assert str(study.home) in status(study).next_command

@@ -275,3 +275,10 @@ def test_nothing_to_settle(tmp_path: Path) -> None:
         truth(study, "alignement")
     assert "alignment" in told.value.remedy
     assert reading.truths(study, "alignment").filter(pl.col("value").is_not_null()).is_empty()
+
+
+def test_votes_off_the_scale_are_refused(tmp_path: Path) -> None:
+    with study_with(tmp_path / "s", small(vote("a", "1", 5.0), vote("b", "1", 999.0))) as study:
+        with pytest.raises(DataError, match=r"1 votes on 'alignment' are off its scale 0 to 10, such as 999"):
+            truth(study)
+        assert truths(study) == []

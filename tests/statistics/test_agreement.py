@@ -8,10 +8,20 @@ from sklearn.metrics import cohen_kappa_score
 from sightline.statistics.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 
 # Worked example of Fleiss' kappa: ten items, fourteen votes each on five categories; kappa .210.
-FLEISS = np.array([
-    [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
-    [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
-])
+FLEISS = np.array(
+    [
+        [0, 0, 0, 0, 14],
+        [0, 2, 6, 4, 2],
+        [0, 0, 3, 5, 6],
+        [0, 3, 9, 2, 0],
+        [2, 2, 8, 1, 1],
+        [7, 7, 0, 0, 0],
+        [3, 2, 6, 3, 0],
+        [2, 5, 3, 2, 2],
+        [6, 5, 2, 1, 0],
+        [0, 2, 2, 3, 7],
+    ]
+)
 tables = st.tuples(st.integers(2, 5), st.integers(2, 12), st.integers(0, 10_000))
 
 

@@ -11,6 +11,7 @@ from sightline.statistics.intervals import (
     mean_interval,
     stratified_mean_interval,
     wilson,
+    within,
 )
 
 columns = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30)
@@ -197,3 +198,14 @@ def test_coverage_of_the_stratified_mean():
         5,
     )
     assert found == pytest.approx(0.95, abs=0.033)
+
+
+def test_an_interval_ends_where_its_scale_ends():
+    found = mean_interval([4.0, 5.0, 5.0])
+    assert found.high > 5
+    cut = within(found, 0, 5)
+    assert (cut.low, cut.value, cut.high) == (found.low, found.value, 5)
+    assert within(found, None, None) == found
+    assert within(mean_interval([]), 0, 5).low is None
+    # A value beyond the scale keeps its place inside its interval.
+    assert within(found, 0, 4).high == found.value

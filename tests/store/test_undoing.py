@@ -303,3 +303,9 @@ def test_captions_can_come_again_after_an_undo(study: Study, put: Put) -> None:
     undo(study, 1)
     put(study, [Image(IMAGES[0], captions=["one", "two"])], "a")
     assert sorted(reading.captions(study)["caption"]) == ["one", "three", "two"]
+
+
+def test_a_number_is_not_given_twice(study: Study, put: Put) -> None:
+    first = put(study, [Prompt(PromptKey("s", "1"), "one")], "a").source_id
+    undo(study, first)
+    assert put(study, [Prompt(PromptKey("s", "1"), "one")], "b").source_id > first

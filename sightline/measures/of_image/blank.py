@@ -9,7 +9,7 @@ import numpy as np
 from sightline.extension import Picture, Value, Values, measure
 
 
-@measure.of_image(direction="lower", range=(0, 1), source="Sightline", licence="Apache-2.0")
+@measure.of_image(direction="none", range=(0, 1), source="Sightline", licence="Apache-2.0")
 def blank(images: Sequence[Picture], *, tolerance: int = 8) -> Values:
     """Share of pixels that look like the image's most common colour; 1 is a blank image.
 
