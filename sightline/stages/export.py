@@ -13,7 +13,8 @@ from sightline.errors import SightlineError, StudyError, UsageError, near
 from sightline.extension import Extension
 from sightline.records import NewPrompt
 from sightline.store import listing, reading
-from sightline.store.study import Study
+from sightline.store.copying import portable_settings
+from sightline.store.study import SETTINGS_FILE, Study
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,7 +58,16 @@ def export(
     frames: dict[str, pl.DataFrame] = {}
     for name in chosen:
         frames.update(TABLES[name](study))
-    written = _written(lambda: exporter.load()(frames, folder), folder)
+
+    def write() -> list[Path]:
+        made = list(exporter.load()(frames, folder))
+        if tables is None and (study.home / SETTINGS_FILE).is_file():
+            # Without its rules and questions a study that comes back would settle to something else.
+            (folder / SETTINGS_FILE).write_text(portable_settings(study), "utf-8")
+            made.append(folder / SETTINGS_FILE)
+        return made
+
+    written = _written(write, folder)
     rows = {name: frame.height for name, frame in frames.items()}
     return Exported(form, str(folder), [str(path) for path in written], rows)
 

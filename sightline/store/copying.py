@@ -45,22 +45,22 @@ def copy_study(study: Study, folder: Path, progress: Callable[[str], None] | Non
 
 
 def _copy_database(study: Study, folder: Path) -> None:
-    settings = study.home / SETTINGS_FILE
-    told = settings.read_text("utf-8") if settings.exists() else ""
+    told = portable_settings(study)
     if study.engine.dialect.name == "sqlite":
         with database.explained(study.engine):
             _copy_sqlite(study.home / DATABASE_FILE, folder / DATABASE_FILE)
         if told:
             (folder / SETTINGS_FILE).write_text(told, "utf-8")
         return
-    with create_study(folder, settings=_without_store(told)) as copied:
+    with create_study(folder, settings=told) as copied:
         _copy_rows(study, copied)
 
 
-def _without_store(settings: str) -> str:
-    """Settings without their [store] table: a copy holds its database in its own folder."""
+def portable_settings(study: Study) -> str:
+    """The settings file without its [store] table: whoever takes it elsewhere has a database of its own."""
+    file = study.home / SETTINGS_FILE
     kept, inside = [], False
-    for line in settings.splitlines(keepends=True):
+    for line in file.read_text("utf-8").splitlines(keepends=True) if file.exists() else ():
         if line.lstrip().startswith("["):
             inside = line.replace(" ", "").startswith("[store")
         if not inside:

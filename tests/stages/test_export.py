@@ -109,7 +109,7 @@ def test_what_is_written_is_told(study: Study, tmp_path: Path) -> None:
         "prompts": 2, "tags": 3, "links": 2, "answers": 5, "images": 3, "captions": 2, "judgements": 5,
         "truths": 3, "scores": 3,
     }  # fmt: skip
-    assert sorted(Path(file).name for file in told.files) == sorted(f"{name}.csv" for name in TABLES)
+    assert {Path(file).name for file in told.files} == {*(f"{name}.csv" for name in TABLES), "study.toml"}
     scores = pl.read_csv(tmp_path / "out" / "scores.csv")
     # 'a "red" ball, round' has four words.
     assert scores.filter(measure="words", prompt_id="a")["value"].to_list() == [4.0]
@@ -216,3 +216,11 @@ def test_two_suites_and_collections_come_back_apart(tmp_path: Path) -> None:
         ]
         truth = reading.truths(again, "fit").row(0, named=True)
         assert (truth["prompt_id"], truth["value"]) == (2, 1.0)
+
+
+def test_rules_and_questions_go_along(tmp_path: Path) -> None:
+    with create_study(tmp_path / "a", settings='[truth]\nrule = "median"\n') as study:
+        load(study, [Prompt(A, "a ball")], importer="t", path="p", digest="1")
+        found = sightline.export(study, tmp_path / "out")
+        assert str(tmp_path / "out" / "study.toml") in found.files
+    assert 'rule = "median"' in (tmp_path / "out" / "study.toml").read_text()
