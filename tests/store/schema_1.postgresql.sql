@@ -1,3 +1,21 @@
+CREATE TABLE annotator (
+    id BIGSERIAL NOT NULL,
+    panel TEXT NOT NULL,
+    name TEXT NOT NULL,
+    role VARCHAR(16) NOT NULL,
+    source_id BIGINT,
+    PRIMARY KEY (id),
+    UNIQUE (panel, name)
+)
+;
+CREATE TABLE collection (
+    id BIGSERIAL NOT NULL,
+    name TEXT NOT NULL,
+    source_id BIGINT,
+    PRIMARY KEY (id),
+    UNIQUE (name)
+)
+;
 CREATE TABLE event (
     id BIGSERIAL NOT NULL,
     at VARCHAR(32) NOT NULL,
@@ -16,6 +34,36 @@ CREATE TABLE measure (
     identity VARCHAR(64) NOT NULL,
     PRIMARY KEY (id),
     UNIQUE (identity)
+)
+;
+CREATE TABLE prompt (
+    id BIGSERIAL NOT NULL,
+    suite TEXT NOT NULL,
+    ref TEXT NOT NULL,
+    text TEXT NOT NULL,
+    text_sha BIGINT NOT NULL,
+    expects JSON,
+    source_id BIGINT,
+    PRIMARY KEY (id),
+    UNIQUE (suite, ref)
+)
+;
+CREATE INDEX ix_prompt_text_sha ON prompt (text_sha)
+;
+CREATE TABLE question (
+    id BIGSERIAL NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    scale VARCHAR(16) NOT NULL,
+    low DOUBLE PRECISION,
+    high DOUBLE PRECISION,
+    step DOUBLE PRECISION,
+    labels JSON,
+    wording TEXT NOT NULL,
+    direction VARCHAR(8) NOT NULL,
+    source_id BIGINT,
+    PRIMARY KEY (id),
+    UNIQUE (name, version)
 )
 ;
 CREATE TABLE setting (
@@ -64,102 +112,6 @@ CREATE TABLE vector (
     PRIMARY KEY (encoder, content)
 )
 ;
-CREATE TABLE annotator (
-    id BIGSERIAL NOT NULL,
-    panel TEXT NOT NULL,
-    name TEXT NOT NULL,
-    role VARCHAR(16) NOT NULL,
-    source_id BIGINT,
-    PRIMARY KEY (id),
-    UNIQUE (panel, name),
-    FOREIGN KEY(source_id) REFERENCES source (id)
-)
-;
-CREATE INDEX ix_annotator_source_id ON annotator (source_id)
-;
-CREATE TABLE collection (
-    id BIGSERIAL NOT NULL,
-    name TEXT NOT NULL,
-    source_id BIGINT,
-    PRIMARY KEY (id),
-    UNIQUE (name),
-    FOREIGN KEY(source_id) REFERENCES source (id)
-)
-;
-CREATE INDEX ix_collection_source_id ON collection (source_id)
-;
-CREATE TABLE evidence (
-    measure_id BIGINT NOT NULL,
-    prompt_id BIGINT NOT NULL,
-    system_id BIGINT NOT NULL,
-    image_id BIGINT NOT NULL,
-    json JSON NOT NULL,
-    PRIMARY KEY (measure_id, prompt_id, system_id, image_id),
-    FOREIGN KEY(measure_id) REFERENCES measure (id)
-)
-;
-CREATE TABLE mention (
-    kind VARCHAR(16) NOT NULL,
-    entity_id BIGINT NOT NULL,
-    source_id BIGINT NOT NULL,
-    PRIMARY KEY (kind, entity_id, source_id),
-    FOREIGN KEY(source_id) REFERENCES source (id)
-)
-;
-CREATE INDEX ix_mention_source_id ON mention (source_id)
-;
-CREATE TABLE prompt (
-    id BIGSERIAL NOT NULL,
-    suite TEXT NOT NULL,
-    ref TEXT NOT NULL,
-    text TEXT NOT NULL,
-    text_sha BIGINT NOT NULL,
-    expects JSON,
-    source_id BIGINT,
-    PRIMARY KEY (id),
-    UNIQUE (suite, ref),
-    FOREIGN KEY(source_id) REFERENCES source (id)
-)
-;
-CREATE INDEX ix_prompt_source_id ON prompt (source_id)
-;
-CREATE INDEX ix_prompt_text_sha ON prompt (text_sha)
-;
-CREATE TABLE question (
-    id BIGSERIAL NOT NULL,
-    name TEXT NOT NULL,
-    version INTEGER NOT NULL,
-    scale VARCHAR(16) NOT NULL,
-    low DOUBLE PRECISION,
-    high DOUBLE PRECISION,
-    step DOUBLE PRECISION,
-    labels JSON,
-    wording TEXT NOT NULL,
-    direction VARCHAR(8) NOT NULL,
-    source_id BIGINT,
-    PRIMARY KEY (id),
-    UNIQUE (name, version),
-    FOREIGN KEY(source_id) REFERENCES source (id)
-)
-;
-CREATE INDEX ix_question_source_id ON question (source_id)
-;
-CREATE TABLE score (
-    measure_id BIGINT NOT NULL,
-    prompt_id BIGINT NOT NULL,
-    system_id BIGINT NOT NULL,
-    image_id BIGINT NOT NULL,
-    inputs BIGINT NOT NULL,
-    value DOUBLE PRECISION,
-    reason TEXT,
-    PRIMARY KEY (measure_id, prompt_id, system_id, image_id),
-    CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
-    CONSTRAINT value_or_reason CHECK ((value IS NULL) = (reason IS NOT NULL)),
-    FOREIGN KEY(measure_id) REFERENCES measure (id)
-)
-;
-CREATE INDEX score_by_inputs ON score (measure_id, inputs)
-;
 CREATE TABLE control (
     id BIGSERIAL NOT NULL,
     subject_id BIGINT NOT NULL,
@@ -170,6 +122,16 @@ CREATE TABLE control (
     UNIQUE (subject_id, question_id),
     FOREIGN KEY(subject_id) REFERENCES subject (id),
     FOREIGN KEY(question_id) REFERENCES question (id)
+)
+;
+CREATE TABLE evidence (
+    measure_id BIGINT NOT NULL,
+    prompt_id BIGINT NOT NULL,
+    system_id BIGINT NOT NULL,
+    image_id BIGINT NOT NULL,
+    json JSON NOT NULL,
+    PRIMARY KEY (measure_id, prompt_id, system_id, image_id),
+    FOREIGN KEY(measure_id) REFERENCES measure (id)
 )
 ;
 CREATE TABLE image (
@@ -184,14 +146,20 @@ CREATE TABLE image (
     bytes_source_id BIGINT,
     PRIMARY KEY (id),
     UNIQUE (collection_id, name),
-    FOREIGN KEY(collection_id) REFERENCES collection (id),
-    FOREIGN KEY(source_id) REFERENCES source (id),
-    FOREIGN KEY(bytes_source_id) REFERENCES source (id)
+    FOREIGN KEY(collection_id) REFERENCES collection (id)
 )
 ;
 CREATE INDEX ix_image_sha256 ON image (sha256)
 ;
-CREATE INDEX ix_image_source_id ON image (source_id)
+CREATE TABLE mention (
+    kind VARCHAR(16) NOT NULL,
+    entity_id BIGINT NOT NULL,
+    source_id BIGINT NOT NULL,
+    PRIMARY KEY (kind, entity_id, source_id),
+    FOREIGN KEY(source_id) REFERENCES source (id)
+)
+;
+CREATE INDEX ix_mention_source_id ON mention (source_id)
 ;
 CREATE TABLE page (
     id BIGSERIAL NOT NULL,
@@ -213,11 +181,8 @@ CREATE TABLE prompt_link (
     source_id BIGINT,
     PRIMARY KEY (prompt_id, kind, to_prompt_id),
     FOREIGN KEY(prompt_id) REFERENCES prompt (id),
-    FOREIGN KEY(to_prompt_id) REFERENCES prompt (id),
-    FOREIGN KEY(source_id) REFERENCES source (id)
+    FOREIGN KEY(to_prompt_id) REFERENCES prompt (id)
 )
-;
-CREATE INDEX ix_prompt_link_source_id ON prompt_link (source_id)
 ;
 CREATE INDEX ix_prompt_link_to_prompt_id ON prompt_link (to_prompt_id)
 ;
@@ -227,13 +192,26 @@ CREATE TABLE prompt_tag (
     value TEXT NOT NULL,
     source_id BIGINT,
     PRIMARY KEY (prompt_id, name),
-    FOREIGN KEY(prompt_id) REFERENCES prompt (id),
-    FOREIGN KEY(source_id) REFERENCES source (id)
+    FOREIGN KEY(prompt_id) REFERENCES prompt (id)
 )
 ;
-CREATE INDEX ix_prompt_tag_source_id ON prompt_tag (source_id)
-;
 CREATE INDEX prompt_tag_by_value ON prompt_tag (name, value, prompt_id)
+;
+CREATE TABLE score (
+    measure_id BIGINT NOT NULL,
+    prompt_id BIGINT NOT NULL,
+    system_id BIGINT NOT NULL,
+    image_id BIGINT NOT NULL,
+    inputs BIGINT NOT NULL,
+    value DOUBLE PRECISION,
+    reason TEXT,
+    PRIMARY KEY (measure_id, prompt_id, system_id, image_id),
+    CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
+    CONSTRAINT value_or_reason CHECK ((value IS NULL) = (reason IS NOT NULL)),
+    FOREIGN KEY(measure_id) REFERENCES measure (id)
+)
+;
+CREATE INDEX score_by_inputs ON score (measure_id, inputs)
 ;
 CREATE TABLE settlement (
     id BIGSERIAL NOT NULL,
@@ -247,13 +225,10 @@ CREATE TABLE settlement (
     source_id BIGINT,
     PRIMARY KEY (id),
     FOREIGN KEY(question_id) REFERENCES question (id),
-    UNIQUE (identity),
-    FOREIGN KEY(source_id) REFERENCES source (id)
+    UNIQUE (identity)
 )
 ;
 CREATE INDEX ix_settlement_question_id ON settlement (question_id)
-;
-CREATE INDEX ix_settlement_source_id ON settlement (source_id)
 ;
 CREATE TABLE system (
     id BIGSERIAL NOT NULL,
@@ -264,11 +239,8 @@ CREATE TABLE system (
     PRIMARY KEY (id),
     CONSTRAINT kind_known CHECK (kind IN ('generator', 'retriever')),
     UNIQUE (name),
-    FOREIGN KEY(collection_id) REFERENCES collection (id),
-    FOREIGN KEY(source_id) REFERENCES source (id)
+    FOREIGN KEY(collection_id) REFERENCES collection (id)
 )
-;
-CREATE INDEX ix_system_source_id ON system (source_id)
 ;
 CREATE TABLE token (
     hash VARCHAR(64) NOT NULL,
@@ -295,8 +267,7 @@ CREATE TABLE answer (
     FOREIGN KEY(system_id) REFERENCES system (id),
     FOREIGN KEY(prompt_id) REFERENCES prompt (id),
     FOREIGN KEY(image_id) REFERENCES image (id),
-    FOREIGN KEY(settings_id) REFERENCES settings (id),
-    FOREIGN KEY(source_id) REFERENCES source (id)
+    FOREIGN KEY(settings_id) REFERENCES settings (id)
 )
 ;
 CREATE INDEX answer_by_settings ON answer (settings_id) WHERE settings_id IS NOT NULL
@@ -305,19 +276,14 @@ CREATE INDEX ix_answer_image_id ON answer (image_id)
 ;
 CREATE INDEX ix_answer_prompt_id ON answer (prompt_id)
 ;
-CREATE INDEX ix_answer_source_id ON answer (source_id)
-;
 CREATE TABLE caption (
     image_id BIGINT NOT NULL,
     n SMALLINT NOT NULL,
     text TEXT NOT NULL,
     source_id BIGINT,
     PRIMARY KEY (image_id, n),
-    FOREIGN KEY(image_id) REFERENCES image (id),
-    FOREIGN KEY(source_id) REFERENCES source (id)
+    FOREIGN KEY(image_id) REFERENCES image (id)
 )
-;
-CREATE INDEX ix_caption_source_id ON caption (source_id)
 ;
 CREATE TABLE fit (
     id BIGSERIAL NOT NULL,
@@ -361,13 +327,10 @@ CREATE TABLE judgement (
     FOREIGN KEY(question_id) REFERENCES question (id),
     FOREIGN KEY(subject_id) REFERENCES subject (id),
     FOREIGN KEY(annotator_id) REFERENCES annotator (id),
-    FOREIGN KEY(page_id) REFERENCES page (id),
-    FOREIGN KEY(source_id) REFERENCES source (id)
+    FOREIGN KEY(page_id) REFERENCES page (id)
 )
 ;
 CREATE INDEX ix_judgement_annotator_id ON judgement (annotator_id)
-;
-CREATE INDEX ix_judgement_source_id ON judgement (source_id)
 ;
 CREATE INDEX ix_judgement_subject_id ON judgement (subject_id)
 ;
@@ -399,11 +362,8 @@ CREATE TABLE truth (
     CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
     CONSTRAINT value_or_reason CHECK ((value IS NULL) = (reason IS NOT NULL)),
     FOREIGN KEY(settlement_id) REFERENCES settlement (id),
-    FOREIGN KEY(subject_id) REFERENCES subject (id),
-    FOREIGN KEY(source_id) REFERENCES source (id)
+    FOREIGN KEY(subject_id) REFERENCES subject (id)
 )
-;
-CREATE INDEX ix_truth_source_id ON truth (source_id)
 ;
 CREATE INDEX ix_truth_subject_id ON truth (subject_id)
 ;
