@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint install lock bench clean chromium
+.PHONY: help demo test lint install lock bench clean chromium wordnet
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -18,7 +18,7 @@ help:  ## show this list
 demo: $(BASE)  ## set up .venv and run the whole flow on the sample study
 	@$(BIN)/sightline demo
 
-test: $(TESTS) chromium lint  ## ruff, mypy and all tests; says at the end what was skipped
+test: $(TESTS) chromium wordnet lint  ## ruff, mypy and all tests; says at the end what was skipped
 	@$(BIN)/python -m pytest $(ARGS)
 
 lint: $(TESTS)  ## ruff and mypy
@@ -36,6 +36,9 @@ clean:  ## remove .venv and what the tools left behind
 
 chromium:
 	@sh tools/chromium.sh
+
+wordnet:
+	@sh tools/wordnet.sh
 
 $(BIN)/python: | tools/find_python.sh
 	@python=$$(sh tools/find_python.sh) && echo "Making $(VENV) with $$python" && \

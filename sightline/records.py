@@ -59,12 +59,17 @@ class Prompt(NamedTuple):
 
 
 class Image(NamedTuple):
-    """An image of a collection; `path` names the file to take its bytes from, if there is one."""
+    """An image of a collection; `path` names the file to take its bytes from, if there is one.
+
+    `scene` is what is known to be in it: {"objects": [{"kind": "dog", "box": [left, top, right, bottom]}]},
+    boxes in shares of its width and height; `kind` and `colour` mean what they mean in a prompt's `expects`.
+    """
 
     key: ImageKey
     path: str | None = None
     captions: Sequence[str] = ()
     at: str = ""
+    scene: Mapping[str, Any] | None = None
 
 
 class System(NamedTuple):
@@ -145,7 +150,20 @@ class Truth(NamedTuple):
     at: str = ""
 
 
-Record = Prompt | Image | System | Answer | Question | Judgement | Truth
+class Reference(NamedTuple):
+    """Distances between images of a reference sample: their shares make the scale W1KP judges distances on.
+
+    `distance` says which distance they are values of, `squared` whether they are its squares.
+    """
+
+    name: str
+    distance: str
+    values: Sequence[float]
+    squared: bool = False
+    at: str = ""
+
+
+Record = Prompt | Image | System | Answer | Question | Judgement | Truth | Reference
 
 
 class Value(NamedTuple):

@@ -74,3 +74,25 @@ def outside(material: Material, rows: pl.DataFrame) -> pl.DataFrame:
     below = (pl.col("value") < pl.col("scale_low") - hair).fill_null(False)
     above = (pl.col("value") > pl.col("scale_high") + hair).fill_null(False)
     return joined.filter(below | above)
+
+
+def item_examples(material: Material, rows: pl.DataFrame) -> list[str]:
+    """What judgements or truths are about, as a reader finds it: prompt, system and image by their names."""
+    shown = []
+    for prompt, system, image in (
+        rows.select("prompt_id", "system_id", "image_id").unique(maintain_order=True).head(FEW).iter_rows()
+    ):
+        parts = prompt_examples(material, [prompt]) if prompt else []
+        if system:
+            named = material.systems.row(by_predicate=_is("system_id", system), named=True)
+            parts.append(f"by {named['system']}")
+        if image:
+            parts += image_examples(material, [image])
+        shown.append(", ".join(parts))
+    return shown
+
+
+def _is(column: str, value: int) -> pl.Expr:
+    import polars as pl
+
+    return pl.col(column) == value

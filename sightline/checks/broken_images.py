@@ -11,22 +11,31 @@ from sightline.records import Finding, Material
 
 @check(severity="error", measures=("blank",), source="Sightline", licence="Apache-2.0")
 def broken_images(material: Material) -> Iterator[Finding]:
-    """Images recorded as broken when they came in, and images whose pixels cannot be decoded."""
+    """Images recorded as broken when they came in, and images whose pixels cannot be decoded.
+
+    Files that end too early are told apart from files that hold no image: the first were cut off on their
+    way here, the second are mostly a page that says why there is no image.
+    """
     import polars as pl
 
     failed = material.scores("blank").filter(pl.col("reason").is_not_null()).select("image_id", "reason")
-    images = material.images.join(failed, on="image_id", how="left")
-    broken = images.with_columns(pl.coalesce("defect", "reason").alias("why")).filter(
-        pl.col("why").is_not_null()
-    )
-    if not broken.is_empty():
-        told = (
-            f"{collection}/{name}: {why}"
-            for collection, name, why in broken.select("collection", "name", "why").iter_rows()
-        )
-        yield Finding(
+    images = material.images.join(failed, on="image_id", how="left", maintain_order="left")
+    why = pl.coalesce("defect", "reason").alias("why")
+    broken = images.with_columns(why).filter(pl.col("why").is_not_null())
+    cut = pl.col("why").str.contains("truncated|cut short|Truncated|premature")
+    kinds = (
+        (cut, "image files that end too early", "Copy or download them again, and import anew."),
+        (
+            ~cut,
             "image files that cannot be read",
-            broken.height,
-            few(told),
             "Repair them and import again; until then they have no scores and cannot be judged.",
-        )
+        ),
+    )
+    for chosen, what, remedy in kinds:
+        rows = broken.filter(chosen)
+        if not rows.is_empty():
+            told = (
+                f"{collection}/{name}: {said}"
+                for collection, name, said in rows.select("collection", "name", "why").iter_rows()
+            )
+            yield Finding(what, rows.height, few(told), remedy)

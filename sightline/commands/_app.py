@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "trust": "Tell how well each measure agrees with people.",
     "compare": "Tell which system is better, and how sure that is.",
     "report": "Write the findings as one self-contained HTML page.",
+    "reproduce": "Obtain a paper's figures anew, and hold them against print.",
     "cache": "Show what is kept of computed things, or let go of it.",
     "list": "List every measure, layout, rule and other extension.",
 }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import Any
 
 from sightline.errors import DataError
 from sightline.extension import importer
+from sightline.importers._geneval import expects_of
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
 from sightline.sources import Once, Source
 
@@ -66,7 +66,7 @@ def _run(
         key = PromptKey(suite, PurePosixPath(folder).name)
         if once.new((key, told["prompt"])):
             tags = {"tag": str(told["tag"])} if told.get("tag") else {}
-            yield Prompt(key, told["prompt"], tags, expects=_expects(told), at=f"{metadata}:1")
+            yield Prompt(key, told["prompt"], tags, expects=expects_of(told), at=f"{metadata}:1")
         files = source.pictures(f"{folder}/samples")
         if not files:
             source.skip(folder, "prompts without samples")
@@ -75,29 +75,3 @@ def _run(
             image = ImageKey(collection, file)
             yield Image(image, str(source.inside(file)), at=file)
             yield Answer(key, system, int(stem) if stem.isdecimal() else n, image, at=file)
-
-
-def _expects(told: Mapping[str, Any]) -> dict[str, Any] | None:
-    """GenEval's conditions as our `expects`, with the original lists beside them."""
-    include = [each for each in told.get("include") or [] if isinstance(each, dict) and "class" in each]
-    exclude = [each for each in told.get("exclude") or [] if isinstance(each, dict) and "class" in each]
-    if not include and not exclude:
-        return None
-    kinds = [each["class"] for each in include]
-    relation = None
-    for each in include:
-        position = each.get("position")
-        if isinstance(position, list) and len(position) == 2 and position[1] in range(len(kinds)):
-            relation = {"first": each["class"], "where": position[0], "second": kinds[position[1]]}
-    return {
-        "objects": [
-            {"kind": each["class"], "count": each.get("count", 1), "colour": each.get("color"), "size": None}
-            for each in include
-        ],
-        "relation": relation,
-        # An excluded count of something asked for means "not more than that", not "none at all".
-        "absent": [each["class"] for each in exclude if each["class"] not in kinds],
-        "text": None,
-        "include": include,
-        "exclude": exclude,
-    }

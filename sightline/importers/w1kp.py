@@ -8,6 +8,7 @@ from typing import Any
 
 from sightline.errors import DataError
 from sightline.extension import importer
+from sightline.importers._w1kp import TRIPLETS, triplets
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
 from sightline.sources import Once, Source
 
@@ -30,7 +31,10 @@ def claims(source: Source) -> float:
     example="sdxl/0/1/image.png\nsdxl/0/1/prompt.txt\nsdxl/0/1/metadata.json\n",
 )
 def w1kp(source: Source, *, suite: str = "w1kp", collection: str = "w1kp") -> Iterator[Record]:
-    """W1KP folders: system/prompt id/seed/{image.png, prompt.txt, metadata.json}, in the order of seeds."""
+    """W1KP folders: system/prompt id/seed/{image.png, prompt.txt, metadata.json}, in the order of seeds.
+
+    A 2afc.jsonl beside the systems comes in with them.
+    """
     once = Once()
     for system in source.folders():
         yield System(system, at=system)
@@ -58,6 +62,8 @@ def w1kp(source: Source, *, suite: str = "w1kp", collection: str = "w1kp") -> It
                     at=files[0],
                 )
                 position += 1
+    if source.has(TRIPLETS):
+        yield from triplets(source, TRIPLETS, collection)
 
 
 def _settings(source: Source, file: str) -> dict[str, Any] | None:

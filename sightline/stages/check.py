@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 SEVERITIES = ("error", "warning", "note")
+LOOKED_AT = ("prompt", "answer", "image", "judgement", "truth")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,10 @@ class Checked:
 
 def check(study: Study, *, workers: int = 1, listener: Listener | None = None) -> Checked:
     """Run every rule that study.toml does not switch off; what rules measure on pixels is scored and kept."""
-    reading.need_prompts(study)
+    counts = reading.counts(study)
+    if not any(counts[table] for table in LOOKED_AT):
+        # Images can be looked at before any prompt is there; where there is nothing at all, this says so.
+        reading.need_prompts(study)
     switched = _switched_off(study)
     rules, broken = _rules()
     unknown = sorted(set(switched) - set(registry.names("check")))
@@ -64,7 +68,7 @@ def check(study: Study, *, workers: int = 1, listener: Listener | None = None) -
     findings = [found for rule in active for found in _apply(rule, material)]
     findings.sort(key=lambda found: SEVERITIES.index(found.finding.severity))
     off = [(name, reason) for name, reason in switched.items() if name not in dict(broken)]
-    return Checked(findings, [*off, *broken], _sentence(study, active))
+    return Checked(findings, [*off, *broken], _sentence(counts, active))
 
 
 def _switched_off(study: Study) -> dict[str, str]:
@@ -124,11 +128,10 @@ def _apply(rule: Configured, material: _Material) -> list[Found]:
     return found
 
 
-def _sentence(study: Study, active: Sequence[Configured]) -> str:
-    counts = reading.counts(study)
+def _sentence(counts: Mapping[str, int], active: Sequence[Configured]) -> str:
     parts = [
         f"{counts[table]:,} {table}{'' if counts[table] == 1 else 's'}"
-        for table in ("prompt", "answer", "image", "judgement", "truth")
+        for table in LOOKED_AT
         if counts[table]
     ]
     return f"{len(active)} rules over {', '.join(parts[:-1])}{' and ' if len(parts) > 1 else ''}{parts[-1]}."
@@ -151,7 +154,7 @@ class _Material:
 
     @cached_property
     def systems(self) -> pl.DataFrame:
-        return reading.systems(self._study)
+        return listing.searched(self._study)
 
     @cached_property
     def answers(self) -> pl.DataFrame:
@@ -159,7 +162,11 @@ class _Material:
 
     @cached_property
     def images(self) -> pl.DataFrame:
-        return reading.images(self._study)
+        import polars as pl
+
+        captions = listing.captioned(self._study)
+        joined = reading.images(self._study).join(captions, on="image_id", how="left", maintain_order="left")
+        return joined.with_columns(pl.col("captions").fill_null(0))
 
     @cached_property
     def questions(self) -> Sequence[Question]:
@@ -179,4 +186,7 @@ class _Material:
                 f"a rule asks for scores of {measure!r}, which it does not declare",
                 remedy=f'Write @check(measures=("{measure}",), ...).',
             )
-        return reading.scores(self._study, self._measures[measure].identity)
+        identity = self._measures[measure].identity
+        found = reading.scores(self._study, identity)
+        told = listing.evidence(self._study, identity)
+        return found.join(told, on="image_id", how="left", maintain_order="left")

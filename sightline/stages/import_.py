@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sightline import registry
 from sightline.errors import DataError, SightlineError, StudyError, UsageError, near
 from sightline.extension import Configured, Extension, Spec
-from sightline.records import Answer, Image, Judgement, Prompt, Record, System, Truth
+from sightline.records import Answer, Image, Judgement, Prompt, Record, Reference, System, Truth
 from sightline.sources import TABLES, Source
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _PLURALS: Mapping[type, str] = {
     Truth: "truths",
     Image: "images",
     System: "systems",
+    Reference: "references",
 }
 
 

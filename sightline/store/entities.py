@@ -16,6 +16,7 @@ from sightline.pictures import image_size
 from sightline.records import AnnotatorKey, Image, ImageKey, Prompt, PromptKey, PromptText, Question, System
 from sightline.store import database, tables
 from sightline.store.naming import CONTENT, find_contents
+from sightline.store.scenes import keep_scenes
 from sightline.store.soundness import refuse_bad_text, refuse_long_text, sound_question
 from sightline.store.study import Study
 
@@ -354,6 +355,8 @@ class Entities:
         self._mention("image", list(owners), owners)
         self._mention("bytes", same_bytes, self._bytes_owners(same_bytes))
         self._captions(records)
+        told = [(self._images[record.key], record.scene, record.at) for record in records if record.scene]
+        self.counts["scenes"] += keep_scenes(self.connection, self.source_id, told, self.lean_on)
 
     def _fill_in(self, changed: Sequence[tuple[Any, ...]]) -> None:
         mark = "%s" if self.connection.dialect.name == "postgresql" else "?"

@@ -35,10 +35,14 @@ def judgements(study: Study) -> pl.DataFrame:
         "image_id": pl.Int64,
         "value": pl.Float64,
         "n": pl.Int64,
+        "subject_id": pl.Int64,
+        "occasion": pl.Int64,
+        "took_ms": pl.Int64,
     }
     return frame(
         study,
-        "SELECT q.name, a.panel || '/' || a.name, s.prompt_id, s.system_id, s.image_id, j.value, j.n "
+        "SELECT q.name, a.panel || '/' || a.name, s.prompt_id, s.system_id, s.image_id, j.value, j.n, "
+        "j.subject_id, j.occasion, j.took_ms "
         "FROM judgement j JOIN question q ON q.id = j.question_id JOIN subject s ON s.id = j.subject_id "
         "LEFT JOIN annotator a ON a.id = j.annotator_id "
         "WHERE j.value IS NOT NULL AND (j.annotator_id IS NULL OR NOT EXISTS "
@@ -62,10 +66,13 @@ def truths(study: Study) -> pl.DataFrame:
         "value": pl.Float64,
         "low": pl.Float64,
         "high": pl.Float64,
+        "subject_id": pl.Int64,
+        "settlement_id": pl.Int64,
     }
     return frame(
         study,
-        "SELECT q.name, e.rule, s.prompt_id, s.system_id, s.image_id, t.value, t.low, t.high FROM truth t "
+        "SELECT q.name, e.rule, s.prompt_id, s.system_id, s.image_id, t.value, t.low, t.high, t.subject_id, "
+        "t.settlement_id FROM truth t "
         "JOIN settlement e ON e.id = t.settlement_id JOIN question q ON q.id = e.question_id "
         "JOIN subject s ON s.id = t.subject_id WHERE t.value IS NOT NULL "
         "ORDER BY t.settlement_id, t.subject_id",
@@ -253,3 +260,47 @@ def events(study: Study, actor: str) -> list[tuple[str, Mapping[str, Any]]]:
         actor=actor,
     )
     return [(what, json.loads(noted)) for what, noted in told.iter_rows()]
+
+
+def searched(study: Study) -> pl.DataFrame:
+    """Every system with its kind, how many answers it gave, and the collection it searches, if any."""
+    import polars as pl
+
+    schema = {
+        "system_id": pl.Int64,
+        "system": pl.String,
+        "kind": pl.String,
+        "answers": pl.Int64,
+        "collection": pl.String,
+    }
+    return frame(
+        study,
+        "SELECT y.id, y.name, y.kind, count(a.position), c.name FROM system y "
+        "LEFT JOIN answer a ON a.system_id = y.id LEFT JOIN collection c ON c.id = y.collection_id "
+        "GROUP BY y.id, y.name, y.kind, c.name ORDER BY y.id",
+        schema,
+    )
+
+
+def captioned(study: Study) -> pl.DataFrame:
+    """How many captions each image with captions has."""
+    import polars as pl
+
+    return frame(
+        study,
+        "SELECT image_id, count(*) FROM caption GROUP BY image_id ORDER BY image_id",
+        {"image_id": pl.Int64, "captions": pl.Int64},
+    )
+
+
+def evidence(study: Study, identity: str) -> pl.DataFrame:
+    """What the scores of one measure of images rest on, as JSON."""
+    import polars as pl
+
+    return frame(
+        study,
+        "SELECT e.image_id, CAST(e.json AS TEXT) FROM evidence e JOIN measure m ON m.id = e.measure_id "
+        "WHERE m.identity = :identity ORDER BY e.image_id",
+        {"image_id": pl.Int64, "evidence": pl.String},
+        identity=identity,
+    )

@@ -18,10 +18,11 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from sightline.errors import DataError
-from sightline.records import Answer, Image, Judgement, Prompt, Question, Record, System, Truth
+from sightline.records import Answer, Image, Judgement, Prompt, Question, Record, Reference, System, Truth
 from sightline.store import database, tables
 from sightline.store.entities import Entities
 from sightline.store.facts import Facts
+from sightline.store.references import keep_references
 from sightline.store.study import Study
 from sightline.store.undoing import undo_within
 
@@ -150,6 +151,8 @@ def _load_all(
         facts.answers(by_kind.get(Answer, []))
         facts.judgements(by_kind.get(Judgement, []))
         facts.truths(by_kind.get(Truth, []))
+        found = by_kind.get(Reference, [])
+        facts.counts["references"] += keep_references(connection, source_id, found, entities.lean_on)
         done += len(chunk)
         if progress is not None:
             progress(done)

@@ -26,7 +26,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 1
+VERSION = 2
 """The schema version this program writes; `migrations/` leads older studies here."""
 
 metadata = MetaData()
@@ -152,6 +152,28 @@ caption = Table(
     _source(),
     sqlite_with_rowid=False,
 )
+
+scene = Table(
+    "scene",
+    metadata,
+    _ref("image_id", "image", primary_key=True),
+    Column("json", JSON, nullable=False),
+    _source(),
+    sqlite_with_rowid=False,
+)
+"""What is known to be in an image: a fact that a source tells, as a caption is."""
+
+reference = Table(
+    "reference",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("distance", Text, nullable=False),
+    Column("squared", SmallInteger, nullable=False),
+    Column("n", Integer, nullable=False),
+    Column("json", JSON, nullable=False),
+    _source(),
+)
+"""Reference samples of distances, rising, each read as a whole or not at all."""
 
 system = Table(
     "system",

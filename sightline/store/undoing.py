@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 from sightline.errors import ConflictError, UsageError
 from sightline.store import database
 
-FACTS = ("truth", "judgement", "answer", "caption", "prompt_tag", "prompt_link")
+FACTS = ("truth", "judgement", "answer", "caption", "scene", "prompt_tag", "prompt_link", "reference")
 
 # What keeps a thing in the study besides the source that brought it, in the order things can go.
 USES: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -32,6 +32,7 @@ USES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "image": (
         ("answer", "image_id"),
         ("caption", "image_id"),
+        ("scene", "image_id"),
         ("subject", "image_id"),
         ("subject", "image_b"),
         ("subject", "image_c"),
@@ -63,6 +64,7 @@ HEIRS: Mapping[str, tuple[str, ...]] = {
     "image": (
         "SELECT image_id AS id, source_id FROM answer",
         "SELECT image_id AS id, source_id FROM caption",
+        "SELECT image_id AS id, source_id FROM scene",
         *(query.format(part=part) for query in _JUDGED for part in ("image_id", "image_b", "image_c")),
     ),
     "system": (

@@ -42,7 +42,7 @@ def answer(prompt: PromptKey, system: str, position: int, path: str) -> list[Any
 
 def test_every_rule_says_what_it_is() -> None:
     rules = list(registry.everything("check"))
-    assert len(rules) >= 12
+    assert len(rules) >= 25
     for rule in rules:
         assert isinstance(rule, Extension)
         assert rule.spec.details["severity"] in SEVERITIES
@@ -149,22 +149,6 @@ def test_blank_images(find: Find, picture: Picture) -> None:
         "images of a single colour": ["one/a-1"],
         "images that are nearly black": ["one/a-2"],
     }
-
-
-def test_broken_images(find: Find, picture: Picture, tmp_path: Path) -> None:
-    whole = Path(picture("whole")).read_bytes()
-    cut, text = tmp_path / "cut.png", tmp_path / "text.png"
-    cut.write_bytes(whole[:500])
-    text.write_text("<html>not found</html>")
-    records = [
-        *PROMPTS,
-        *answer(A, "one", 0, str(tmp_path / "whole.png")),
-        *answer(A, "one", 1, str(cut)),
-        *answer(A, "one", 2, str(text)),
-    ]
-    (found,) = find("broken_images", records, keep_broken=True)
-    assert (found.finding.n, found.finding.severity) == (2, "error")
-    assert [example.partition(":")[0] for example in found.finding.examples] == ["one/a-1", "one/a-2"]
 
 
 def test_duplicate_prompts_within_a_suite(find: Find) -> None:

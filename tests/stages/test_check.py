@@ -10,7 +10,19 @@ from PIL import Image as Pillow
 
 import sightline
 from sightline.errors import DataError, ExtensionError, StudyError, UsageError
-from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey
+from sightline.records import (
+    AnnotatorKey,
+    Answer,
+    Image,
+    ImageKey,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Question,
+    Record,
+    Subject,
+    Truth,
+)
 from sightline.store import reading
 from sightline.store.loading import load
 from sightline.store.study import Study, create_study, open_study
@@ -33,7 +45,7 @@ def study(tmp_path: Path) -> Iterator[Study]:
 
 
 def fill(study: Study, tmp_path: Path) -> None:
-    Pillow.new("RGB", (16, 16)).save(tmp_path / "black.png")
+    Pillow.new("RGB", (48, 48)).save(tmp_path / "black.png")
     key, image = PromptKey("suite", "a"), ImageKey("one", "a")
     records = [
         Prompt(key, "a red ball"),
@@ -60,6 +72,15 @@ def test_an_empty_study_is_told(study: Study) -> None:
         sightline.check(study)
 
 
+def test_images_alone_can_be_checked(study: Study, tmp_path: Path) -> None:
+    Pillow.new("RGB", (48, 48)).save(tmp_path / "black.png")
+    image = Image(ImageKey("photos", "1"), str(tmp_path / "black.png"))
+    load(study, [image], importer="test", path="test", digest="test")
+    checked = sightline.check(study)
+    assert [found.rule for found in checked.findings] == ["blank_images"]
+    assert checked.checked.endswith("rules over 1 image.")
+
+
 def test_a_finding_with_its_rule_and_what_was_checked(study: Study, tmp_path: Path) -> None:
     fill(study, tmp_path)
     checked = sightline.check(study)
@@ -72,7 +93,7 @@ def test_pixels_are_measured_once(study: Study, tmp_path: Path) -> None:
     fill(study, tmp_path)
     sightline.check(study)
     kept = reading.measures(study).sort("measure")
-    assert kept["measure"].to_list() == ["blank(tolerance=8)", "brightness"]
+    assert kept["measure"].to_list() == ["blank(tolerance=8)", "brightness", "coarse_structure(least=0.5)"]
     heard = []
     sightline.check(study, listener=heard.append)
     # The rate counts only what is computed anew.
@@ -136,3 +157,32 @@ def test_a_rule_that_breaks_its_promise(
     plug(monkeypatch, tmp_path, name, body)
     with pytest.raises(ExtensionError, match=said):
         sightline.check(study)
+
+
+def test_both_databases_give_the_same_findings(tmp_path: Path, postgres_url: str) -> None:
+    ramp = Pillow.linear_gradient("L").resize((64, 64)).convert("RGB")
+    ramp.save(tmp_path / "a.png")
+    ramp.save(tmp_path / "b.jpg", quality=80)
+    ann, subject = AnnotatorKey("people", "ann"), Subject(PromptKey("suite", "a"), "one")
+    records: list[Record] = [
+        Prompt(PromptKey("suite", "a"), "a ramp"),
+        Image(ImageKey("coco", "1"), None, ["one caption"]),
+        Question("match", "nominal", 0, 1, 1),
+        Judgement("match", subject, 1.0, ann, took_ms=900),
+        Judgement("match", subject, 0.0, ann, occasion=1, took_ms=900),
+        Truth("match", subject, 1.0),
+    ]
+    for system, file in (("one", "a.png"), ("two", "b.jpg")):
+        key = ImageKey(system, "a")
+        records += [Image(key, str(tmp_path / file)), Answer(PromptKey("suite", "a"), system, 0, key)]
+    told = []
+    for name, address in (("files", ""), ("server", postgres_url)):
+        with create_study(tmp_path / name, database_address=address) as made:
+            load(made, records, importer="test", path="test", digest="test")
+            told.append(sightline.check(made))
+    assert told[0].findings == told[1].findings
+    assert {found.rule for found in told[0].findings} == {
+        "collection_promises",
+        "judgements_in_conflict",
+        "near_identical_images",
+    }

@@ -1,0 +1,1 @@
+"""Words of a text and what is known of them: tokens, features of prompts, and WordNet."""
