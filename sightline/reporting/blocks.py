@@ -14,9 +14,11 @@ from sightline.reporting.quantities import (
     Missing,
     Quantity,
     clean,
-    common_decimals,
-    format_cell,
+    decimals_for,
+    format_interval,
     format_n,
+    format_number,
+    shared_decimals,
 )
 from sightline.reporting.tables import Table
 from sightline.reporting.theme import ACCENT, Colour
@@ -40,13 +42,17 @@ class Heading:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart drawn twice: for a page and for a phone, of which the style sheet shows one."""
+    """A chart drawn twice: for a page and for a phone, of which the style sheet shows one.
+
+    Without a narrow drawing the wide one serves both; where it `scrolls`, a phone shows it at its full size.
+    """
 
     kind: ClassVar[str] = "figure"
     wide: Spec
     narrow: Spec | None
     caption: str = ""
     legend: Sequence[tuple[str, str]] = ()
+    scrolls: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,7 @@ class Picture:
     system: str
     colour: str
     value: str
+    support: str
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,7 @@ class Card:
     tags: Sequence[tuple[str, str]]
     pictures: Sequence[Picture]
     more_pictures: Sequence[Picture]
+    columns: tuple[int, int]
     note: str
 
 
@@ -112,17 +120,31 @@ class Section:
     blocks: Sequence[Block]
 
 
-def cards(prompts: Sequence[ShownPrompt], scale: Scale | None, colours: Mapping[str, Colour]) -> Cards:
-    """Prompts made ready for the page, their values with the same number of decimals."""
-    decimals = common_decimals(prompt.mean for prompt in prompts)
-    return Cards([_card(prompt, scale, colours, decimals) for prompt in prompts], scale)
+def cards(
+    prompts: Sequence[ShownPrompt],
+    scale: Scale | None,
+    colours: Mapping[str, Colour],
+    among: Sequence[ShownPrompt] = (),
+) -> Cards:
+    """Prompts made ready for the page, with the same decimals as the prompts they are shown `among`."""
+    together = [*prompts, *among]
+    domain = scale.domain if scale else None
+    of_means = shared_decimals((prompt.mean for prompt in together), domain)
+    of_pictures = shared_decimals((shown.value for prompt in together for shown in prompt.thumbnails), domain)
+    return Cards([_card(prompt, scale, colours, of_means, of_pictures) for prompt in prompts], scale)
 
 
-def _card(prompt: ShownPrompt, scale: Scale | None, colours: Mapping[str, Colour], decimals: int) -> Card:
+def _card(
+    prompt: ShownPrompt,
+    scale: Scale | None,
+    colours: Mapping[str, Colour],
+    of_means: int,
+    of_pictures: int,
+) -> Card:
     text = clean(prompt.text).strip() or "(a prompt without text)"
     short, rest = _shortened(text)
-    pictures = [picture(thumbnail, text, colours) for thumbnail in prompt.thumbnails]
-    value, interval, n, reason = _parts(prompt.mean, decimals)
+    pictures = [picture(thumbnail, text, colours, of_pictures) for thumbnail in prompt.thumbnails]
+    value, interval, n, reason = _parts(prompt.mean, of_means)
     return Card(
         text=short,
         rest=rest[:LONGEST_PROMPT],
@@ -135,11 +157,23 @@ def _card(prompt: ShownPrompt, scale: Scale | None, colours: Mapping[str, Colour
         tags=prompt.tags,
         pictures=pictures[:THUMBNAILS_SHOWN],
         more_pictures=pictures[THUMBNAILS_SHOWN:],
+        columns=picture_columns(min(len(pictures), THUMBNAILS_SHOWN)),
         note=prompt.note,
     )
 
 
-def picture(thumbnail: Thumbnail, prompt: str, colours: Mapping[str, Colour]) -> Picture:
+def picture_columns(count: int) -> tuple[int, int]:
+    """Pictures in a row on a page and on a phone: as even as can be, so that none is left alone."""
+
+    def evenest(*choices: int) -> int:
+        return min(choices, key=lambda columns: (-count % columns, -columns))
+
+    return count if count <= 7 else evenest(4, 5, 6, 7), 3 if count <= 3 else evenest(3, 4)
+
+
+def picture(
+    thumbnail: Thumbnail, prompt: str, colours: Mapping[str, Colour], decimals: int | None = None
+) -> Picture:
     """A thumbnail as a data address; what is no picture is shown as missing, never passed to the browser."""
     source, reason = "", thumbnail.reason
     if thumbnail.data:
@@ -149,14 +183,17 @@ def picture(thumbnail: Thumbnail, prompt: str, colours: Mapping[str, Colour]) ->
         else:
             reason = reason or "not a picture a browser can show"
     whose = f"{thumbnail.system}: " if thumbnail.system else ""
-    value = thumbnail.value
+    value, interval, n, _ = _parts(thumbnail.value, decimals)
+    colour = colours.get(thumbnail.system, ACCENT)
     return Picture(
         source=source,
         alt=f"{whose}{prompt[:120]}",
         reason=reason or "no picture here",
         system=thumbnail.system,
-        colour=colours.get(thumbnail.system, ACCENT).name,
-        value=f"{format_cell(value)} {format_n(value)}".strip() if isinstance(value, Estimate) else "",
+        # Where systems share the accent, a dot would tell nothing.
+        colour="" if colour == ACCENT else colour.name,
+        value="" if isinstance(thumbnail.value, Missing) else value,
+        support=f"{interval} {n}".strip(),
     )
 
 
@@ -177,13 +214,14 @@ def _shortened(text: str) -> tuple[str, str]:
     return text[:cut], text[cut:]
 
 
-def _parts(quantity: Quantity | None, decimals: int) -> tuple[str, str, str, str]:
+def _parts(quantity: Quantity | None, decimals: int | None) -> tuple[str, str, str, str]:
     if quantity is None:
         return "", "", "", ""
     if isinstance(quantity, Missing):
         return "-", "", "", quantity.reason
-    value, _, interval = format_cell(quantity, decimals=decimals).partition(" ")
-    return value, interval, format_n(quantity), ""
+    places = decimals_for(quantity) if decimals is None else decimals
+    value = format_number(float(quantity.value), decimals=places)
+    return value, format_interval(quantity, decimals=places), format_n(quantity), ""
 
 
 def _meter(quantity: Quantity | None, scale: Scale | None) -> tuple[float, float, float] | None:

@@ -16,14 +16,15 @@ from xml.etree import ElementTree
 import numpy as np
 
 from sightline.reporting.quantities import (
-    ARROWS,
     DIRECTION_WORDS,
     Direction,
     Estimate,
     clean,
-    common_decimals,
+    column_decimals,
+    direction_said,
     format_cell,
     format_n,
+    range_decimals,
 )
 from sightline.reporting.theme import (
     ACCENT,
@@ -45,6 +46,8 @@ WIDE = 780
 NARROW = 340
 ROW = 30
 LABEL_LIMIT = 22
+MOST_POINTS = 1500
+SQUARES = 40
 _VEGA_LITE = "5.21"
 _SVG = "{http://www.w3.org/2000/svg}"
 
@@ -86,7 +89,7 @@ def dot_interval(
     palette = colours or system_colours(series)
     alone = len(dots) == len(labels)
     numbers_beside = alone and width >= WIDE
-    places = common_decimals(dot.estimate for dot in dots)
+    places = column_decimals([dot.estimate for dot in dots])
     row_names, series_names = short_names(labels), short_names(series)
     values = [
         {
@@ -94,9 +97,9 @@ def dot_interval(
             "series": series_names[dot.series or dot.label],
             **_bounds(dot.estimate),
             "colour": palette.get(dot.series or dot.label, ACCENT).light,
-            "text": f"{format_cell(dot.estimate, decimals=places)}   {format_n(dot.estimate)}".rstrip(),
+            "text": f"{format_cell(dot.estimate, decimals=decimals)}   {format_n(dot.estimate)}".rstrip(),
         }
-        for dot in dots
+        for dot, decimals in zip(dots, places, strict=True)
     ]
     shared: Spec = {"y": {"field": "label", "type": "nominal", "sort": None, "axis": _row_axis(width)}}
     if not alone:
@@ -141,23 +144,28 @@ def heatmap(
 ) -> Spec:
     """Rows are series, columns are labels; the stronger the colour, the higher the value.
 
-    Strength is opacity of one colour, so that the same drawing reads on light and dark. The value is written
-    into each cell that has room for it.
+    A narrow drawing has the fewer of the two as its columns. Strength is opacity of one colour, so that the
+    same drawing reads on light and dark. The value is written into each cell that has room for it.
     """
+    best = max(dots, key=lambda dot: dot.estimate.value, default=None)
+    highest = f" Highest: {best.series} on {best.label}, {format_cell(best.estimate)}." if best else ""
+    if width < WIDE and len({dot.label for dot in dots}) > len({dot.series or dot.label for dot in dots}):
+        dots = [Dot(dot.series or dot.label, dot.estimate, dot.label) for dot in dots]
     columns = _unique(dot.label for dot in dots)
     rows = _unique(dot.series or dot.label for dot in dots)
-    room = (width - 150) / max(1, len(columns))
+    room = (width - (150 if width >= WIDE else 120)) / max(1, len(columns))
+    low, high = domain or _extent([dot.estimate.value for dot in dots])
+    places = range_decimals(low, high)
     column_names, row_names = short_names(columns, 14), short_names(rows)
     values = [
         {
             "column": column_names[dot.label],
             "row": row_names[dot.series or dot.label],
             "value": float(dot.estimate.value),
-            "text": format_cell(Estimate(dot.estimate.value), decimals=2),
+            "text": format_cell(Estimate(dot.estimate.value), decimals=places),
         }
         for dot in dots
     ]
-    low, high = domain or _extent([dot.estimate.value for dot in dots])
     place: Spec = {
         "x": {
             "field": "column",
@@ -167,7 +175,7 @@ def heatmap(
                 "orient": "top",
                 "title": None,
                 "grid": False,
-                "labelAngle": 0 if room > 90 else -40,
+                "labelAngle": 0 if room > 90 else -40 if room >= 20 else -90,
                 "labelLimit": 120,
             },
         },
@@ -181,11 +189,10 @@ def heatmap(
     }
     cell = {"type": "rect", "color": ACCENT.light, "cornerRadius": 3, "stroke": CARD.light, "strokeWidth": 2}
     layers: list[Spec] = [{"mark": cell, "encoding": {**place, "fillOpacity": opacity}}]
-    if room >= 40:
-        layers.append({"mark": {"type": "text"}, "encoding": {**place, "text": {"field": "text"}}})
+    if room >= 24:
+        text = {"type": "text", "fontSize": 12 if room >= 40 else 10 if room >= 30 else 9}
+        layers.append({"mark": text, "encoding": {**place, "text": {"field": "text"}}})
     spec = _chart(values, layers, width, 28 * len(rows))
-    best = max(dots, key=lambda dot: dot.estimate.value, default=None)
-    highest = f" Highest: {best.series} on {best.label}, {format_cell(best.estimate)}." if best else ""
     words = f" ({DIRECTION_WORDS[direction]})" if direction != "none" else ""
     spec["description"] = clean(
         f"Heat map of {axis}{words} for {len(rows)} rows and {len(columns)} columns.{highest}"
@@ -202,11 +209,18 @@ def scatter(
     domain: Domain | None = None,
     width: int = WIDE,
 ) -> Spec:
-    """Points on two axes; with `identity` both axes share one range and a line shows where they agree."""
+    """Points on two axes; with `identity` both axes share one range and a line shows where they agree.
+
+    More than MOST_POINTS would be one blob: they are counted in squares, the stronger the more.
+    """
     side = min(width, 440)
-    span = list(domain or _extent([number for point in points for number in point]))
+    found = _extent([float(number) for point in points for number in point])
+    # A prediction may lie beyond the scale: the axes then reach as far as it does.
+    inside = domain if not len(points) else domain and (min(domain[0], found[0]), max(domain[1], found[1]))
+    span = list(inside or found)
     scale: Spec = {"domain": span, "nice": False} if identity else {"zero": False, "nice": True}
-    values = [{"x": float(x), "y": float(y)} for x, y in points]
+    binned = len(points) > MOST_POINTS
+    values = _squares(points, span if identity else None) if binned else _places(points)
     layers: list[Spec] = []
     if identity and len(points):
         layers.append(
@@ -219,29 +233,61 @@ def scatter(
                 },
             }
         )
-    layers.append(
-        {
-            "mark": {"type": "point", "color": ACCENT.light, "size": 46, "opacity": 0.6},
-            "encoding": {
-                "x": {
-                    "field": "x",
-                    "type": "quantitative",
-                    "scale": scale,
-                    "axis": {"title": x_axis, "tickCount": 5},
-                },
-                "y": {
-                    "field": "y",
-                    "type": "quantitative",
-                    "scale": scale,
-                    "axis": {"title": y_axis, "tickCount": 5},
-                },
-            },
+    axes: Spec = {
+        name: {
+            "field": name,
+            "type": "quantitative",
+            "scale": scale,
+            "axis": {"title": title, "tickCount": 5},
         }
-    )
+        for name, title in (("x", x_axis), ("y", y_axis))
+    }
+    if binned:
+        # The square root keeps a square of few points visible beside one of hundreds.
+        strength = {
+            "field": "count",
+            "type": "quantitative",
+            "scale": {"type": "sqrt", "range": [0.1, 1]},
+            "legend": None,
+        }
+        edges = {"x2": {"field": "x2"}, "y2": {"field": "y2"}, "fillOpacity": strength}
+        layers.insert(0, {"mark": {"type": "rect", "color": ACCENT.light}, "encoding": {**axes, **edges}})
+    else:
+        crowd = max(1.0, len(points) / 150)
+        mark = {
+            "type": "point",
+            "color": ACCENT.light,
+            "size": round(46 / crowd**0.6, 1),
+            "opacity": round(0.6 / crowd**0.2, 2),
+        }
+        layers.append({"mark": mark, "encoding": axes})
     spec = _chart(values, layers, side, side)
     line = " The dashed line marks perfect agreement." if identity else ""
     spec["description"] = clean(f"Scatter plot of {len(points)} points: {x_axis} against {y_axis}.{line}")
     return spec
+
+
+def _places(points: Sequence[tuple[float, float]]) -> list[Spec]:
+    return [{"x": float(x), "y": float(y)} for x, y in points]
+
+
+def _squares(points: Sequence[tuple[float, float]], span: Sequence[float] | None) -> list[Spec]:
+    """How many points lie in each of SQUARES by SQUARES equal fields; empty fields are left out."""
+    places = np.asarray(points, dtype=float)
+    limits = [_extent(places[:, 0].tolist()), _extent(places[:, 1].tolist())]
+    if span is not None:
+        limits = [(span[0], span[1])] * 2
+    counts, across, up = np.histogram2d(places[:, 0], places[:, 1], bins=SQUARES, range=limits)
+    return [
+        {
+            "x": float(across[i]),
+            "x2": float(across[i + 1]),
+            "y": float(up[j]),
+            "y2": float(up[j + 1]),
+            "count": int(counts[i, j]),
+        }
+        for i, j in zip(*np.nonzero(counts), strict=True)
+    ]
 
 
 def histogram(
@@ -410,7 +456,7 @@ def _chart(values: list[Spec], layers: list[Spec], width: int, height: int) -> S
 
 def _quantity(axis: str, direction: Direction, domain: Domain | None, ticks: int = 6) -> Spec:
     """An axis that says what it measures and which way is better."""
-    words = f"{axis}  ({ARROWS[direction]} {DIRECTION_WORDS[direction]})" if direction != "none" else axis
+    words = f"{axis}  ({direction_said(direction)})" if direction != "none" else axis
     scale: Spec = {"zero": False, "nice": True} if domain is None else {"domain": list(domain), "nice": False}
     return {"type": "quantitative", "scale": scale, "axis": {"title": words, "tickCount": ticks}}
 

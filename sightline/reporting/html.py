@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sightline.reporting import charts
 from sightline.reporting.document import Report
-from sightline.reporting.quantities import ARROWS, DIRECTION_WORDS, clean
+from sightline.reporting.quantities import clean, direction_said
 from sightline.reporting.sections import next_steps, provenance_tables, sections
 from sightline.reporting.tables import Table
 from sightline.reporting.theme import FONT, css_variables
@@ -49,8 +49,7 @@ def _environment() -> Environment:
     environment.globals["style"] = Markup((templates / "style.css").read_text("utf-8"))
     environment.globals["colours"] = Markup(css_variables())
     environment.globals["font"] = Markup(FONT)
-    environment.globals["arrows"] = ARROWS
-    environment.globals["directions"] = DIRECTION_WORDS
+    environment.globals["direction_said"] = direction_said
     return environment
 
 

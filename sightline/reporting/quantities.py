@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,6 +51,11 @@ Quantity = Estimate | Missing
 Cell = str | bool | int | float | Estimate | Missing | None
 
 
+def direction_said(direction: Direction) -> str:
+    """Which way is better, in the one way it is written: "↑ higher is better", or nothing for neither."""
+    return f"{ARROWS[direction]} {DIRECTION_WORDS[direction]}".strip()
+
+
 def clean(text: str) -> str:
     """Text without the characters that no page, chart or terminal can show."""
     return _UNPRINTABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
@@ -88,6 +93,41 @@ def common_decimals(cells: Iterable[Cell]) -> int:
     """
     asked = sorted(decimals_for(cell) for cell in cells if isinstance(cell, (Estimate, float)))
     return min(asked[-1], asked[len(asked) // 2] + 1) if asked else 2
+
+
+def column_decimals(cells: Sequence[Cell]) -> list[int]:
+    """Decimals for each cell of a column: the same for all, unless their sizes are too far apart for that.
+
+    Beside 0.46 [0.41, 0.50], three thousand with two decimals would pretend to a precision it has not.
+    """
+    if far_apart(cells):
+        return [decimals_for(cell) for cell in cells]
+    return [common_decimals(cells)] * len(cells)
+
+
+def far_apart(cells: Iterable[Cell]) -> bool:
+    """Whether some numbers are in the tens or above and others less than a tenth of them."""
+    sizes = [size for cell in cells if (size := _size(cell)) > 0]
+    return bool(sizes) and max(sizes) >= 10 and max(sizes) > 10 * min(sizes)
+
+
+def range_decimals(low: float, high: float) -> int:
+    """Decimals for values without an interval, by the range they lie in: 1 to 5 two, 0 to 100 one."""
+    if high <= low:
+        return decimals_for(float(high))
+    exponent = math.log10(high - low)
+    return _clamp(2 - (math.ceil(exponent) - 1 if exponent > 0 else math.floor(exponent)), 0, 4)
+
+
+def shared_decimals(quantities: Iterable[Quantity | None], domain: tuple[float, float] | None = None) -> int:
+    """Decimals for all values of one scale: by their intervals, else by the scale's range or their own."""
+    found = [each for each in quantities if isinstance(each, Estimate)]
+    with_interval = [each for each in found if each.low is not None]
+    if with_interval:
+        return common_decimals(with_interval)
+    if domain is None and found:
+        domain = min(each.value for each in found), max(each.value for each in found)
+    return range_decimals(*domain) if domain else 2
 
 
 def format_number(value: float, style: str = "", decimals: int | None = None) -> str:
@@ -138,6 +178,12 @@ def format_cell(cell: Cell, style: str = "", decimals: int | None = None) -> str
 def format_n(cell: Cell) -> str:
     """How many observations an estimate rests on: "n 24", or nothing where it is unknown."""
     return f"n {cell.n:,}" if isinstance(cell, Estimate) and cell.n is not None else ""
+
+
+def _size(cell: Cell) -> float:
+    if isinstance(cell, Estimate):
+        return max(abs(end) for end in (cell.value, cell.low, cell.high) if end is not None)
+    return abs(cell) if isinstance(cell, float) else 0.0
 
 
 def _clamp(value: int, low: int, high: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 from sightline.reporting import charts
@@ -22,15 +23,16 @@ from sightline.reporting.document import (
     Trust,
     Variability,
 )
-from sightline.reporting.quantities import ARROWS, DIRECTION_WORDS, Cell, Estimate
+from sightline.reporting.quantities import Cell, Estimate, direction_said
 from sightline.reporting.tables import Column, Table
-from sightline.reporting.theme import Colour, system_colours
+from sightline.reporting.theme import ACCENT, Colour, system_colours
 
 Colours = Mapping[str, Colour]
 
 LONGEST_OPEN_TABLE = 12
 MOST_GROUPS = 40
 MOST_SERIES_IN_DOTS = 4
+MOST_COLUMNS_ON_A_PHONE = 9
 
 
 def sections(report: Report) -> list[Section]:
@@ -166,16 +168,16 @@ def _ranking_table(ranking: Ranking) -> Table:
 def _difference_table(ranking: Ranking) -> Table:
     columns = (
         Column("systems"),
+        Column("verdict"),
         Column("difference", format="+", estimate=True),
         Column("p", "p", format="p"),
         Column("p_adjusted", "p, Holm-adjusted", format="p"),
-        Column("verdict"),
     )
     rows: list[list[Cell]] = [
-        [f"{pair.first} − {pair.second}", pair.difference, pair.p, pair.p_adjusted, pair.verdict]
+        [f"{pair.first} − {pair.second}", pair.verdict, pair.difference, pair.p, pair.p_adjusted]
         for pair in ranking.differences
     ]
-    better = f"{ARROWS[ranking.scale.direction]} {DIRECTION_WORDS[ranking.scale.direction]}".strip()
+    better = direction_said(ranking.scale.direction)
     caption = f"Differences in {ranking.scale.name}{f' ({better})' if better else ''}, first minus second"
     return Table(columns, rows, caption)
 
@@ -190,11 +192,14 @@ def _breakdown(breakdown: Breakdown, index: int, colours: Colours) -> Section:
         if isinstance(cell.mean, Estimate) and cell.group in drawn
     ]
     systems = list(dict.fromkeys(cell.system for cell in breakdown.cells))
+    better = direction_said(scale.direction)
     blocks: list[Block] = []
-    caption = "The numbers behind it, with n, are folded below."
+    caption = "Every number with its n is in the table below."
     if len(groups) > MOST_GROUPS:
         caption = f"The first {MOST_GROUPS} of {len(groups)} values are drawn; all are in the table below."
-    if dots and len(systems) <= MOST_SERIES_IN_DOTS:
+    # Systems that share the accent cannot be told apart within a row of dots.
+    told_apart = len(systems) == 1 or all(colours[name] != ACCENT for name in systems)
+    if dots and told_apart and len(systems) <= MOST_SERIES_IN_DOTS:
         blocks.append(
             _figure(
                 lambda width: charts.dot_interval(
@@ -210,14 +215,16 @@ def _breakdown(breakdown: Breakdown, index: int, colours: Colours) -> Section:
             )
         )
     elif dots:
-        blocks.append(
-            _figure(
-                lambda width: charts.heatmap(
-                    dots, axis=scale.name, direction=scale.direction, domain=scale.domain, width=width
-                ),
-                f"Mean {scale.name}: the stronger the colour, the higher. {caption}",
-            )
+        drawing = _figure(
+            lambda width: charts.heatmap(
+                dots, axis=scale.name, direction=scale.direction, domain=scale.domain, width=width
+            ),
+            f"Mean {scale.name}{f' ({better})' if better else ''}: the stronger the colour, the higher. "
+            f"{caption}",
         )
+        if min(len(drawn), len(systems)) > MOST_COLUMNS_ON_A_PHONE:
+            drawing = dataclasses.replace(drawing, narrow=None, scrolls=True)
+        blocks.append(drawing)
     blocks.append(Grid(_breakdown_table(breakdown, groups, systems), f"The numbers for each {breakdown.tag}"))
     lead = breakdown.summary or f"Mean {scale.name}, split by {breakdown.tag}."
     return Section(f"by-{index + 1}", f"By {breakdown.tag}", lead, blocks)
@@ -245,7 +252,7 @@ def _prompts(prompts: Prompts, colours: Colours) -> Section:
     for title, shown in (("Hardest", prompts.hardest), ("Easiest", prompts.easiest)):
         if shown:
             blocks.append(Heading(title))
-            blocks.append(cards(shown, prompts.scale, colours))
+            blocks.append(cards(shown, prompts.scale, colours, [*prompts.hardest, *prompts.easiest]))
     if len(prompts.all_means):
         blocks.append(Heading("All prompts"))
         blocks.append(
@@ -291,7 +298,8 @@ def _variability(variability: Variability, colours: Colours) -> Section:
     ):
         if shown:
             blocks.append(Heading(title))
-            blocks.append(cards(shown, scale, colours))
+            both = [*variability.most_varied, *variability.most_uniform]
+            blocks.append(cards(shown, scale, colours, both))
     lead = variability.summary or f"How alike the images of one prompt are: {scale.name}."
     return Section("variability", "Variability", lead, blocks)
 
@@ -305,14 +313,15 @@ def _trust(trust: Trust) -> Section:
     rows: list[list[Cell]] = [
         [
             measure,
-            f"{ARROWS[direction]} {DIRECTION_WORDS[direction]}".strip() or "neither end is better",
+            direction_said(direction),
             *(found.get((measure, question)) for question in questions),
         ]
         for measure, direction in measures
     ]
     lead = trust.summary or (
         f"{trust.coefficient} of each measure with people's judgement: 1 agrees fully, 0 not at all, "
-        "−1 is the opposite. A measure whose lower values are better should correlate negatively."
+        "−1 is the opposite. A measure whose lower values are better should correlate negatively; one "
+        "without an arrow has no better end."
     )
     table = Table(columns, rows, f"Measures against people: {trust.coefficient}")
     return Section("trust", "Measures against people", lead, [_grid(table, "All measures")])
@@ -324,6 +333,10 @@ def _prediction(prediction: Prediction, colours: Colours) -> Section:
     if len(prediction.points):
         held = f" {prediction.validation}" if prediction.validation else ""
         who = f" by {prediction.shown}" if prediction.shown else ""
+        prompts = _counted(len(prediction.points), "prompt")
+        what = f"Each dot is one of {prompts},"
+        if len(prediction.points) > charts.MOST_POINTS:
+            what = f"The stronger a square, the more of the {prompts} lie in it; each was"
         blocks.append(
             _figure(
                 lambda width: charts.scatter(
@@ -333,8 +346,7 @@ def _prediction(prediction: Prediction, colours: Colours) -> Section:
                     domain=target.domain,
                     width=width,
                 ),
-                f"Each dot is one of {_counted(len(prediction.points), 'prompt')}, predicted{who} while held "
-                f"out; on the dashed line prediction and truth agree.{held}",
+                f"{what} predicted{who} while held out; on the dashed line prediction and truth agree.{held}",
             )
         )
     columns = [Column("predictor"), Column("correlation", "correlation with truth", "higher", estimate=True)]
@@ -390,9 +402,10 @@ def _judges(judges: Judges) -> Section:
 def _checks(checks: Checks) -> Section:
     order = ("error", "warning", "note")
     findings = sorted(checks.findings, key=lambda finding: order.index(finding.severity))
-    lead = f"{_counted(len(findings), 'finding')} in {checks.checked}."
+    checked = checks.checked.rstrip(". ")
+    lead = f"{_counted(len(findings), 'finding')} in {checked}."
     if not findings:
-        lead = f"Nothing was found amiss in {checks.checked}."
+        lead = f"Nothing was found amiss in {checked}."
     return Section("checks", "What the checks found", lead, [Findings(findings)] if findings else [])
 
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.reporting.quantities import (
     ARROWS,
-    DIRECTION_WORDS,
     Cell,
     Direction,
     Estimate,
     Missing,
     clean,
     common_decimals,
+    direction_said,
+    far_apart,
     format_cell,
     format_interval,
     format_n,
@@ -26,6 +27,9 @@ from sightline.reporting.quantities import (
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
+
+# From so many columns of intervals on, each interval stands under its value: the table stays on the page.
+_DENSE = 4
 
 # A spreadsheet runs a cell that starts with one of these; the full-width forms are read as their ASCII twins.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -86,25 +90,31 @@ class Table:
 
 
 def to_html(table: Table) -> str:
-    """An accessible HTML table: caption, scoped headings, the first column as the row's heading."""
-    shapes = [_shape(table, index) for index in range(len(table.columns))]
+    """An accessible HTML table: caption, scoped headings, the first column as the row's heading.
+
+    Every other cell carries its heading too: on a phone the style sheet sets a row as a list of them.
+    """
+    numeric, decimals = _numeric(table), _decimals(table)
     caption = _escape(table.caption or "Table")
     # Focusable, so that a keyboard can scroll a table that is wider than the page.
-    lines = [f'<div class="table-scroll" role="group" tabindex="0" aria-label="{caption}"><table>']
+    lines = [f'<div class="{_layout(table)}" role="group" tabindex="0" aria-label="{caption}"><table>']
     if table.caption:
         lines.append(f"<caption>{caption}</caption>")
     lines.append("<thead><tr>")
-    for column, (numeric, _) in zip(table.columns, shapes, strict=True):
-        lines.append(f'<th scope="col"{_class(numeric)}>{_escape(column.heading)}{_direction(column)}</th>')
+    for column, is_numeric in zip(table.columns, numeric, strict=True):
+        lines.append(
+            f'<th scope="col"{_class(is_numeric)}>{_escape(column.heading)}{_direction(column)}</th>'
+        )
     lines.append("</tr></thead><tbody>")
-    for row in table.rows:
+    for row, places in zip(table.rows, decimals, strict=True):
         lines.append("<tr>")
-        for index, (column, cell, (numeric, decimals)) in enumerate(
-            zip(table.columns, row, shapes, strict=True)
-        ):
-            content = _html_cell(plain(cell), column, decimals)
-            opening = '<th scope="row"' if index == 0 else "<td"
-            lines.append(f"{opening}{_class(numeric)}>{content}</{'th' if index == 0 else 'td'}>")
+        for index, (column, cell) in enumerate(zip(table.columns, row, strict=True)):
+            content = _html_cell(plain(cell), column, places[index])
+            if index == 0:
+                lines.append(f'<th scope="row"{_class(numeric[index])}>{content}</th>')
+            else:
+                words = _escape(f"{column.heading}\n{direction_said(column.direction)}".strip())
+                lines.append(f'<td data-label="{words}"{_class(numeric[index])}>{content}</td>')
         lines.append("</tr>")
     lines.append("</tbody></table></div>")
     return "\n".join(lines)
@@ -119,14 +129,14 @@ def to_rich(table: Table) -> RichTable:
     shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", title_style="bold")
     if table.caption:
         shown.title = Text(clean(table.caption))
-    shapes = [_shape(table, index) for index in range(len(table.columns))]
-    for column, (numeric, _) in zip(table.columns, shapes, strict=True):
+    numeric, decimals = _numeric(table), _decimals(table)
+    for column, is_numeric in zip(table.columns, numeric, strict=True):
         heading = f"{column.heading} {ARROWS[column.direction]}".rstrip()
-        shown.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
-    for row in table.rows:
+        shown.add_column(Text(heading), justify="right" if is_numeric else "left", overflow="fold")
+    for row, places in zip(table.rows, decimals, strict=True):
         cells = []
-        for column, cell, (_, decimals) in zip(table.columns, row, shapes, strict=True):
-            text = Text(format_cell(cell, column.format, decimals).replace("\n", " "))
+        for column, cell, digits in zip(table.columns, row, places, strict=True):
+            text = Text(format_cell(cell, column.format, digits).replace("\n", " "))
             if count := format_n(plain(cell)):
                 text.append(f" {count}", style="dim")
             cells.append(text)
@@ -184,13 +194,42 @@ def neutralised(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
-def _shape(table: Table, index: int) -> tuple[bool, int | None]:
-    """Whether a column holds numbers, and with how many decimals."""
-    cells = [cell for cell in table.column(index) if not isinstance(cell, Missing)]
-    numeric = bool(cells) and all(
-        isinstance(cell, (int, float, Estimate)) and not isinstance(cell, bool) for cell in cells
+def _numeric(table: Table) -> list[bool]:
+    """Which columns hold numbers alone."""
+    found = []
+    for index in range(len(table.columns)):
+        cells = [cell for cell in table.column(index) if not isinstance(cell, Missing)]
+        numbers = [isinstance(cell, (int, float, Estimate)) and not isinstance(cell, bool) for cell in cells]
+        found.append(bool(cells) and all(numbers))
+    return found
+
+
+def _decimals(table: Table) -> list[list[int | None]]:
+    """Decimals of each cell, row by row; None where the column holds more than numbers.
+
+    A column shares its decimals, so that its numbers line up. Where they are too far apart for that, as in a
+    table with a row for each measure, a row shares its decimals instead.
+    """
+    columns = [table.column(index) for index in range(len(table.columns))]
+    numeric = _numeric(table)
+    shared = [
+        common_decimals(cells) if holds else None for cells, holds in zip(columns, numeric, strict=True)
+    ]
+    apart = [holds and far_apart(cells) for cells, holds in zip(columns, numeric, strict=True)]
+    made = []
+    for number in range(len(table.rows)):
+        row = common_decimals(cells[number] for cells, own in zip(columns, apart, strict=True) if own)
+        made.append([row if own else places for places, own in zip(shared, apart, strict=True)])
+    return made
+
+
+def _layout(table: Table) -> str:
+    estimates = sum(
+        column.estimate or any(isinstance(cell, Estimate) for cell in table.column(index))
+        for index, column in enumerate(table.columns)
     )
-    return numeric, common_decimals(cells) if numeric else None
+    kinds = (("dense", estimates >= _DENSE), ("stacks", len(table.columns) > 2))
+    return " ".join(["table-scroll", *(name for name, holds in kinds if holds)])
 
 
 def _html_cell(cell: Cell, column: Column, decimals: int | None) -> str:
@@ -208,10 +247,8 @@ def _html_cell(cell: Cell, column: Column, decimals: int | None) -> str:
 
 
 def _direction(column: Column) -> str:
-    if column.direction == "none":
-        return ""
-    words = DIRECTION_WORDS[column.direction]
-    return f' <span class="direction">{ARROWS[column.direction]} {words}</span>'
+    words = direction_said(column.direction)
+    return f' <span class="direction">{words}</span>' if words else ""
 
 
 def _class(numeric: bool) -> str:

@@ -86,6 +86,36 @@ def test_the_histogram_counts_every_value_once() -> None:
     assert math.isclose(bars[0]["to"] - bars[0]["from"], 0.8)
 
 
+def test_many_points_are_counted_in_squares() -> None:
+    chance = random.Random(3)
+    cloud = [(chance.gauss(3, 1), chance.gauss(3, 1)) for _ in range(charts.MOST_POINTS + 1)]
+    squares = charts.scatter(cloud, x_axis="x", y_axis="y", domain=(1, 5))["data"]["values"]
+    assert sum(square["count"] for square in squares) == charts.MOST_POINTS + 1
+    assert len(squares) <= charts.SQUARES**2 and min(square["count"] for square in squares) == 1
+    few, more = (
+        charts.scatter(cloud[:n], x_axis="x", y_axis="y")["layer"][-1]["mark"]
+        for n in (100, charts.MOST_POINTS)
+    )
+    assert few["size"] > 2 * more["size"] and few["opacity"] > more["opacity"]
+
+
+def test_a_point_beyond_the_scale_is_inside_the_chart() -> None:
+    spec = charts.scatter([(0.5, 5), (2, 2)], x_axis="x", y_axis="y", domain=(1, 5))
+    assert spec["layer"][-1]["encoding"]["x"]["scale"]["domain"] == [0.5, 5]
+
+
+def test_a_narrow_heat_map_has_the_fewer_as_columns() -> None:
+    def shape(width: int, systems: int, groups: int) -> tuple[int, int]:
+        values = charts.heatmap(grid(systems, groups), axis="q", width=width)["data"]["values"]
+        return len({row["row"] for row in values}), len({row["column"] for row in values})
+
+    assert shape(WIDE, 7, 14) == (7, 14)
+    assert shape(NARROW, 7, 14) == (14, 7)
+    assert shape(NARROW, 7, 4) == (7, 4)
+    wide, narrow = (charts.heatmap(grid(7, 14), axis="q", width=width) for width in (WIDE, NARROW))
+    assert wide["description"].split("Highest")[1] == narrow["description"].split("Highest")[1]
+
+
 def test_the_description_tells_the_values_and_the_direction() -> None:
     spec = charts.dot_interval(estimates(["careful", "sloppy"]), axis="quality", direction="higher")
     assert spec["description"] == (

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from sightline.reporting import document as d
-from sightline.reporting.blocks import LONGEST_PROMPT, THUMBNAILS_SHOWN, picture_type
+from sightline.reporting.blocks import LONGEST_PROMPT, THUMBNAILS_SHOWN, picture_columns, picture_type
 from sightline.reporting.html import render
 from sightline.reporting.quantities import Estimate, Missing
 
@@ -255,6 +255,61 @@ def test_pictures_are_known_by_their_bytes(data: bytes, kind: str | None) -> Non
 def test_no_finding_is_said_too() -> None:
     words = Page(render(minimal(checks=d.Checks("288 images")))).words
     assert "Nothing was found amiss in 288 images." in words
+
+
+def test_a_full_stop_is_not_doubled() -> None:
+    finding = d.Finding("black images", 7)
+    for findings in ((), (finding,)):
+        words = Page(render(minimal(checks=d.Checks("97 prompts and 960 truths.", findings)))).words
+        assert "97 prompts and 960 truths." in words and ".." not in words
+
+
+def test_rows_of_pictures_are_even() -> None:
+    assert [picture_columns(n)[0] for n in (1, 4, 6, 7, 8, 9, 10, 11, 12)] == [1, 4, 6, 7, 4, 5, 5, 6, 6]
+    for count in range(2, THUMBNAILS_SHOWN + 1):
+        # nowhere is one picture alone in the last of several rows
+        assert all(count <= columns or count % columns != 1 for columns in picture_columns(count)), count
+
+
+@pytest.mark.parametrize("count", [6, 7])
+def test_dots_stand_under_pictures_while_they_tell_systems_apart(
+    picture: Callable[[int], bytes], count: int
+) -> None:
+    data = picture(1)
+    thumbnails = [d.Thumbnail(data, f"system {n}", Estimate(n / 7)) for n in range(count)]
+    shown = d.ShownPrompt("p", Estimate(0.0952, n=7), thumbnails=thumbnails)
+    easy = d.ShownPrompt("q", Estimate(1.0, n=7))
+    text = render(minimal(prompts=d.Prompts(d.Scale("quality", "higher", 0, 1), (shown,), (easy,))))
+    assert ('<i class="dot"' in text) == (count == 6)
+    page = Page(text)
+    assert next(a["title"] for a in page.all("span") if a.get("class") == "system") == "system 0"
+    # 0/7, 1/7 and 5/7 with the two decimals of a scale from 0 to 1, as the prompts' own values
+    for value in ("0.00", "0.14", "0.71", "0.10 n 7", "1.00 n 7"):
+        assert value in page.words
+
+
+def test_systems_that_share_a_colour_are_not_drawn_as_dots() -> None:
+    cells = [
+        d.BreakdownCell(g, s, Estimate(3, 2, 4, 5)) for g in ("x", "y") for s in ("system 0", "system 1")
+    ]
+    for count, drawn in ((3, "Dots with intervals"), (7, "Heat map")):
+        names = [f"system {n}" for n in range(count)]
+        parts = {"rankings": (ranking(names),), "breakdowns": (d.Breakdown("skill", QUALITY, cells),)}
+        labels = [str(a["aria-label"]) for a in Page(render(minimal(**parts))).all("svg")]
+        assert labels[-1].startswith(drawn)
+
+
+@pytest.mark.parametrize(("systems", "scrolls"), [(7, False), (12, True)])
+def test_a_heat_map_too_wide_for_a_phone_is_scrolled(systems: int, scrolls: bool) -> None:
+    cells = [
+        d.BreakdownCell(f"group {g}", f"system {s}", Estimate(3, 2, 4, 5))
+        for g in range(14)
+        for s in range(systems)
+    ]
+    page = Page(render(minimal(breakdowns=(d.Breakdown("kind", QUALITY, cells),))))
+    classes = [a.get("class") for a in page.all("div")]
+    assert ("scrolls" in classes) == scrolls and ("narrow" in classes) != scrolls
+    assert "Every number with its n is in the table below." in page.words
 
 
 def test_an_extra_section_has_its_charts_and_tables() -> None:

@@ -52,6 +52,23 @@ def test_nothing_is_cut_off_and_nothing_is_fetched(browser: Any, address: str, w
     page.close()
 
 
+def test_on_a_phone_every_cell_of_a_table_is_on_the_page(browser: Any, address: str) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page.goto(address)
+    page.evaluate("document.querySelectorAll('details').forEach(folded => folded.open = true)")
+    beyond = page.evaluate(
+        "[...document.querySelectorAll('.stacks :is(caption, th, td, span)')]"
+        ".filter(cell => !cell.closest('thead') && cell.getBoundingClientRect().right > 390)"
+        ".map(cell => cell.textContent)"
+    )
+    assert beyond == []
+    verdict = page.evaluate(
+        "getComputedStyle(document.querySelector('#ranking td[data-label=verdict]'), '::before').content"
+    )
+    assert verdict == '"verdict"'
+    page.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_page_and_charts_follow_the_scheme(browser: Any, address: str, scheme: str) -> None:
     page = browser.new_page(color_scheme=scheme)

@@ -9,10 +9,14 @@ from sightline.reporting.quantities import (
     Estimate,
     Missing,
     clean,
+    column_decimals,
     common_decimals,
+    direction_said,
     format_cell,
     format_number,
     plain,
+    range_decimals,
+    shared_decimals,
 )
 
 
@@ -59,6 +63,30 @@ def test_one_narrow_interval_does_not_make_all_look_precise() -> None:
     wide = [Estimate(3.0, 2.8, 3.2)] * 4  # asks for 2 places
     assert common_decimals([*wide, Estimate(3.0, 2.9999, 3.0001)]) == 3
     assert common_decimals([]) == 2
+
+
+def test_numbers_far_apart_keep_their_own_digits() -> None:
+    thousands, share = Estimate(2636.43, 2018.794, 3254.067), Estimate(0.458, 0.414, 0.501)
+    # half-widths 618 and 0.044: the last place worth printing is the unit and the hundredth
+    assert column_decimals([thousands, share]) == [0, 2]
+    assert format_cell(thousands, decimals=0) == "2,636 [2,019, 3,254]"
+    # correlations near zero and near one belong to one scale: they line up
+    assert column_decimals([Estimate(0.71, 0.58, 0.81), Estimate(0.01, -0.1, 0.1)]) == [2, 2]
+    assert column_decimals([]) == []
+
+
+def test_values_without_interval_take_the_digits_of_their_scale() -> None:
+    spans = ((0, 1), (1, 5), (0, 10), (0, 100), (0, 1000), (0, 0.5), (3, 3))
+    assert [range_decimals(*span) for span in spans] == [2, 2, 2, 1, 0, 3, 2]
+    assert shared_decimals([Estimate(0.0952), Estimate(1.0), None, Missing("why")], (0, 1)) == 2
+    assert shared_decimals([Estimate(0.487), Estimate(4.41)]) == 2  # their own range is 3.9
+    assert shared_decimals([Estimate(4.1, 3.9, 4.3), Estimate(0.5)], (0, 1000)) == 2  # by the interval
+    assert shared_decimals([]) == 2
+
+
+def test_the_direction_is_said_in_one_way() -> None:
+    said = [direction_said(direction) for direction in ("higher", "lower", "none")]
+    assert said == ["↑ higher is better", "↓ lower is better", ""]
 
 
 @pytest.mark.parametrize(

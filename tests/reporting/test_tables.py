@@ -109,6 +109,26 @@ def test_the_terminal_shows_text_literally(table: Table) -> None:
     assert "[red]a[/red]" in shown and "\x1b" not in shown and "line break" in shown
 
 
+def test_a_row_shares_its_digits_where_a_column_cannot() -> None:
+    columns = (Column("measure"), Column("a"), Column("b"))
+    rows = (
+        ("sharpness", Estimate(2636.43, 2018.794, 3254.067), Estimate(159.124, 131.98, 186.268)),
+        ("brightness", Estimate(0.458, 0.414, 0.501), Estimate(0.457, 0.448, 0.466)),
+    )
+    html = Table(columns, rows).to_html()
+    for shown in ("2,636", "[2,019, 3,254]", "159", "[132, 186]", "0.458", "[0.414, 0.501]", "0.457"):
+        assert f">{shown}</span>" in html
+
+
+def test_a_cell_knows_its_heading_and_a_table_its_layout(table: Table) -> None:
+    html = table.to_html()
+    assert 'data-label="mean quality\n↑ higher is better"' in html and 'data-label="rank"' in html
+    assert 'class="table-scroll stacks"' in html
+    many = Table([Column("system"), *(Column(f"c{n}", estimate=True) for n in range(4))])
+    assert 'class="table-scroll dense stacks"' in many.to_html()
+    assert 'class="table-scroll"' in Table((Column("a"), Column("b"))).to_html()
+
+
 def test_reasons_are_counted(table: Table) -> None:
     assert reasons(table) == {"nobody judged it": 1}
 
