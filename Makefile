@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint install lock bench clean chromium wordnet
+.PHONY: help demo test lint docs install lock bench clean chromium wordnet
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,6 +24,9 @@ test: $(TESTS) chromium wordnet lint  ## ruff, mypy and all tests; says at the e
 lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+
+docs: $(BASE)  ## write docs/formats and docs/reference anew from the source
+	@$(BIN)/python tools/reference.py
 
 install: $(BASE)  ## only set up .venv with the program in it
 

@@ -271,7 +271,10 @@ class Rankings:
 
 @dataclass(frozen=True)
 class Votes:
-    """Judgements of one question as columns; `annotator` is -1 where votes are anonymous."""
+    """Judgements of one question as columns; `annotator` is -1 where votes are anonymous.
+
+    `superseded` counts single anonymous verdicts that were given again later and do not count any more.
+    """
 
     item: np.ndarray
     annotator: np.ndarray
@@ -282,6 +285,7 @@ class Votes:
     items: int
     annotators: Sequence[AnnotatorKey]
     question: Question
+    superseded: int = 0
 
 
 @dataclass(frozen=True)

@@ -93,4 +93,9 @@ def truth(
         ),
     }
     output.show(tables)
+    for each in found:
+        if each.superseded:
+            output.say(
+                f"{each.question}: {each.superseded} verdicts were given again later; the latest counts."
+            )
     output.next(f"sightline compare {quoted(study)}", "which system is better, and how sure that is")

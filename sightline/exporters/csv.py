@@ -14,7 +14,8 @@ from sightline.extension import exporter
 if TYPE_CHECKING:
     import polars
 
-FORMULA = r"^([=+\-@\t\r])"
+# With the apostrophes that stand before it already: so what the guard does can be taken back exactly.
+FORMULA = r"^('*[=+\-@\t\r])"
 
 
 @exporter(suffix=".csv", source="RFC 4180; OWASP CSV injection", licence="Apache-2.0")
@@ -22,7 +23,8 @@ def csv(tables: Mapping[str, polars.DataFrame], folder: Path) -> Sequence[Path]:
     """One UTF-8 CSV file a table, safe to open in a spreadsheet.
 
     Text that a spreadsheet would run as a formula (it starts with = + - @, a tab or a carriage return) gets
-    an apostrophe in front; numbers stay numbers. Lists and structures become JSON, bytes hexadecimal.
+    an apostrophe in front, as does text that looks so guarded; numbers stay numbers. Importing an export
+    takes the apostrophes away again. Lists and structures become JSON, bytes hexadecimal.
     """
     written = []
     for table, path in targets(tables, folder, ".csv"):

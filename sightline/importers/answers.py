@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from sightline.errors import DataError
 from sightline.extension import importer
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, PromptText, Record, System
 from sightline.sources import Once, Row, Source, prompt_ref
-from sightline.sources.plain import HOMES, Pictures, fits
+from sightline.sources.plain import HOMES, Pictures, fits, rows_of, setting_of
 
 FACTS = ("position", "score", "seed", "failure", "kind")
 KNOWN = ("prompt", "prompt_id", "image", "system", *HOMES, *FACTS, "tags.", "settings.")
@@ -39,13 +38,10 @@ def answers(
 
     With `known_prompts` a prompt without id is looked up in the study by its wording instead of being made.
     """
-    file = source.the_file()
     pictures = Pictures(source, names_only)
     once = Once()
     counted: dict[tuple[str, PromptKey | PromptText], int] = {}
-    for row in source.rows(
-        file, required=(("prompt", "prompt_id"), ("image", "failure"), "system"), known=KNOWN
-    ):
+    for row in rows_of(source, (("prompt", "prompt_id"), ("image", "failure"), "system"), KNOWN):
         at = row.at
         system = row.text("system")
         within, home = row.text("suite", suite), row.text("collection", collection)
@@ -87,7 +83,7 @@ def answers(
             key,
             row.number("score", None),
             row.whole("seed", None),
-            {name: _value(told) for name, told in row.group("settings.").items()} or None,
+            {name: setting_of(told) for name, told in row.group("settings.").items()} or None,
             failure,
             at,
         )
@@ -101,17 +97,3 @@ def _one_of_both(row: Row, name: str | None) -> DataError:
     return DataError(
         "image is empty", where=row.at, remedy="Fill it in, or say in a `failure` column why there is none."
     )
-
-
-def _value(told: str) -> Any:
-    # A table holds text; settings are compared as what they mean.
-    if told in ("true", "false"):
-        return told == "true"
-    for kind in (int, float):
-        try:
-            number = kind(told)
-        except ValueError:
-            continue
-        if number - number == 0:
-            return number
-    return told

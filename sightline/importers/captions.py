@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sightline.extension import importer
 from sightline.records import Image, ImageKey, Record
 from sightline.sources import Source
-from sightline.sources.plain import Pictures, fits
+from sightline.sources.plain import Pictures, fits, rows_of
 
 KNOWN = ("image", "caption", "collection")
 OTHERS = ("system", "prompt", "prompt_id", "question", "value")
@@ -28,7 +28,7 @@ def captions(source: Source, *, collection: str = "images", names_only: bool = F
     """A table of image and caption, several rows an image if it has several captions: one collection."""
     pictures = Pictures(source, names_only)
     last: Image | None = None
-    for row in source.rows(source.the_file(), required=("image", "caption"), known=KNOWN):
+    for row in rows_of(source, ("image", "caption"), KNOWN):
         key = ImageKey(row.text("collection", collection), row.text("image"))
         caption = row.text("caption", None)
         told = () if caption is None else (caption,)

@@ -9,7 +9,7 @@ from sightline.errors import DataError
 from sightline.extension import importer
 from sightline.records import AnnotatorKey, Judgement, Record
 from sightline.sources import Once, Row, Source
-from sightline.sources.plain import QUESTION_COLUMNS, SUBJECT_COLUMNS, fits, questions_of, subject_of
+from sightline.sources.plain import QUESTION_COLUMNS, SUBJECT_COLUMNS, fits, questions_of, rows_of, subject_of
 
 VOTE = ("annotator", "panel", "value", "skipped", "n", "occasion", "revision", "session", "control")
 KNOWN = (*SUBJECT_COLUMNS, *QUESTION_COLUMNS, *VOTE, "took_ms", "time")
@@ -34,9 +34,8 @@ def judgements(
     Optional: panel, session, control, time, took_ms, occasion, revision, skipped, n (of anonymous votes),
     image_b and image_c for pairs and triplets, and scale, scale_low, scale_high, scale_step, direction.
     """
-    file = source.the_file()
     once = Once()
-    for row in source.rows(file, required=("question", ("value", "skipped")), known=KNOWN):
+    for row in rows_of(source, ("question", ("value", "skipped")), KNOWN):
         yield from questions_of(row, once)
         who = row.text("annotator", None)
         n = row.whole("n", 1)

@@ -9,7 +9,7 @@ from typing import Any
 from sightline.extension import importer
 from sightline.records import Prompt, PromptKey, Record
 from sightline.sources import SLIP, Row, Source, prompt_ref
-from sightline.sources.plain import fits
+from sightline.sources.plain import fits, rows_of
 
 KNOWN = ("suite", "prompt_id", "prompt", "expects", "builds_on", "rephrases", "tags.")
 OTHERS = ("image", "system", "question", "value", "annotator")
@@ -40,7 +40,7 @@ def prompts(source: Source, *, suite: str = "prompts") -> Iterator[Record]:
     if file.lower().endswith(".txt"):
         yield from _lines(source, file, suite)
         return
-    for row in source.rows(file, required=("prompt",), known=KNOWN):
+    for row in rows_of(source, ("prompt",), KNOWN):
         text = row.text("prompt")
         home = row.text("suite", suite)
         key = PromptKey(home, row.text("prompt_id", "") or prompt_ref(text))
@@ -60,6 +60,9 @@ def _links(row: Row, suite: str) -> list[tuple[str, PromptKey]]:
         told: Any = row.get(kind)
         if told is None:
             continue
+        if isinstance(told, str) and told.startswith("["):
+            # Ids with white space in them come as a JSON list.
+            told = row.structure(kind)
         refs = told if isinstance(told, list) else str(told).split()
         found += [(kind, PromptKey(suite, str(ref))) for ref in refs]
     return found

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from sightline.extension import importer
 from sightline.records import Record, Truth
 from sightline.sources import SLIP, Once, Source
-from sightline.sources.plain import QUESTION_COLUMNS, SUBJECT_COLUMNS, fits, questions_of, subject_of
+from sightline.sources.plain import QUESTION_COLUMNS, SUBJECT_COLUMNS, fits, questions_of, rows_of, subject_of
 
 VOTES = ("annotator", "session", "skipped")
 KNOWN = (*SUBJECT_COLUMNS, *QUESTION_COLUMNS, "value", "low", "high", "n", "rule")
@@ -32,7 +32,7 @@ def claims(source: Source) -> float:
 def truths(source: Source, *, suite: str = "prompts", collection: str = "images") -> Iterator[Record]:
     """A table of settled values of prompts, systems or images: question, value; optionally low, high, n."""
     once = Once()
-    for row in source.rows(source.the_file(), required=("question", "value"), known=KNOWN):
+    for row in rows_of(source, ("question", "value"), KNOWN):
         yield from questions_of(row, once)
         low, high, value = row.number("low", None), row.number("high", None), row.number("value")
         if (low is not None and low > value) or (high is not None and high < value):

@@ -116,8 +116,6 @@ class Source:
         """The rows of a table. `known` are the columns the importer takes; others are noted as left out."""
         path, kind = self._readable(file), _kind(file)
         columns = Columns(self.columns, required, self._used)
-        if known is not None:
-            self._note_unknown(file, known)
         if kind == "parquet":
             found = readers.read_parquet(path, file, columns)
         elif kind == "jsonl":
@@ -127,6 +125,8 @@ class Source:
         first = next(found, None)
         if first is None:
             raise DataError("there are no rows in it", where=file, remedy="Give a file that holds data.")
+        if known is not None:
+            self._note_unknown(file, known)
         yield first
         yield from found
 

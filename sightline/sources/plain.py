@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from typing import Any
 
 from sightline.errors import DataError
 from sightline.records import ImageKey, PromptKey, PromptText, Question, Subject
 from sightline.sources import Once, Row, Source
+from sightline.sources.rows import Required
+from sightline.sources.strict_json import parse_json
 
 HOMES = ("suite", "collection")
 """Columns that say row by row what an option says for the whole table."""
-SUBJECT_COLUMNS = ("prompt", "prompt_id", "system", "image", "image_b", "image_c", *HOMES)
+SUBJECT_COLUMNS = (
+    *("prompt", "prompt_id", "system", "image", "image_b", "image_c"),
+    *(*HOMES, "collection_b", "collection_c"),
+)
 SCALE_COLUMNS = ("scale", "scale_low", "scale_high", "scale_step", "direction")
 QUESTION_COLUMNS = ("question", *SCALE_COLUMNS)
 SCALES = ("nominal", "ordinal", "interval")
 DIRECTIONS = ("higher", "lower", "none")
+EXPORT_NOTE = "sightline-export.json"
+"""What an export leaves beside its tables: which they are, how many rows each has, which are guarded."""
+EXPORT_VERSION = 1
+_GUARDED = re.compile(r"'('*[=+\-@\t\r])")
 
 
 def fits(source: Source, *wanted: str | tuple[str, ...], without: tuple[str, ...] = ()) -> bool:
@@ -26,6 +38,72 @@ def fits(source: Source, *wanted: str | tuple[str, ...], without: tuple[str, ...
         if not header & ({each} if isinstance(each, str) else set(each)):
             return False
     return not header & set(without)
+
+
+def rows_of(source: Source, required: Required, known: tuple[str, ...]) -> Iterator[Row]:
+    """The rows of the source's one table; the apostrophes that our own CSV puts before formulas are gone."""
+    file = source.the_file()
+    rows = source.rows(file, required=required, known=known)
+    if export_note(source).get(file, {}).get("guard") is not True:
+        return rows
+    return (row.mapped(unguarded) for row in rows)
+
+
+def export_note(source: Source) -> dict[str, dict[str, Any]]:
+    """What an export said of each of its files; nothing where the folder is no export."""
+    path = source.root / EXPORT_NOTE
+    if not path.is_file():
+        return {}
+    note = Source(path)
+    told = note.json(EXPORT_NOTE)
+    version = told.get("sightline_export") if isinstance(told, dict) else None
+    files = told.get("files") if isinstance(told, dict) else None
+    if version != EXPORT_VERSION or not _are_files(files):
+        raise DataError(
+            f"not the note of an export that this version reads ({version!r} instead of {EXPORT_VERSION})",
+            where=EXPORT_NOTE,
+            remedy="Export again, or take the note away if the tables are not an export.",
+        )
+    return dict(files)
+
+
+def _are_files(told: Any) -> bool:
+    if not isinstance(told, dict):
+        return False
+    return all(isinstance(each, dict) and type(each.get("rows")) is int for each in told.values())
+
+
+def unguarded(cell: Any) -> Any:
+    """A cell of our own CSV as it was before the guard against formulas."""
+    return _GUARDED.sub(r"\1", cell, count=1) if isinstance(cell, str) and _GUARDED.match(cell) else cell
+
+
+def setting_of(told: str) -> Any:
+    """A setting as what it means, since a table holds text: a number, true, false, null, JSON, or the text."""
+    if told in ("true", "false"):
+        return told == "true"
+    if told == "null":
+        return None
+    for kind in (int, float):
+        try:
+            number = kind(told)
+        except ValueError:
+            continue
+        if number - number == 0:
+            return number
+    if told[:1] in ("[", "{", '"'):
+        try:
+            return parse_json(told)
+        except ValueError:
+            return told
+    return told
+
+
+def setting_cell(value: Any) -> str:
+    """A setting as the text that `setting_of` reads back."""
+    if isinstance(value, str) and setting_of(value) == value and isinstance(setting_of(value), str):
+        return value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 class Pictures:
@@ -80,7 +158,11 @@ def subject_of(row: Row, suite: str, collection: str) -> Subject:
     if "image_b" not in row:
         return Subject(prompt, system, image)
     return Subject(
-        prompt, system, image, _image(row, "image_b", collection), _image(row, "image_c", collection)
+        prompt,
+        system,
+        image,
+        _image(row, "image_b", row.text("collection_b", collection)),
+        _image(row, "image_c", row.text("collection_c", collection)),
     )
 
 

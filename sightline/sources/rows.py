@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import KeysView, Mapping, Sequence
+from collections.abc import Callable, KeysView, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from sightline.errors import DataError, UsageError, near
@@ -60,6 +60,10 @@ class Row:
 
     def __contains__(self, column: str) -> bool:
         return column in self._layout.index
+
+    def mapped(self, change: Callable[[Any], Any]) -> Row:
+        """The same row with every cell changed so."""
+        return Row([change(cell) for cell in self._cells], self._layout, self.line)
 
     @property
     def columns(self) -> KeysView[str]:

@@ -39,6 +39,7 @@ class Settlement:
     annotators: int
     left_out: Sequence[LeftOut]
     agreement: Agreement
+    superseded: int = 0
 
 
 def truth(
@@ -109,6 +110,7 @@ def _settle(
         "left_out": [[out.annotator, out.rule, out.reason] for out in left_out],
         "agreement": agreement.value,
         "agreement_n": agreement.n,
+        "superseded": votes.superseded,
         "annotators": _tally(counted, votes),
     }
     printed = "; ".join(str(screen) for screen in screens)
@@ -117,7 +119,16 @@ def _settle(
     heads = len({int(number) for number in counted.annotator if number >= 0})
     total = int(counted.n.sum())
     return Settlement(
-        name, consensus.short, settlement_id, values, len(rows) - values, total, heads, left_out, agreement
+        name,
+        consensus.short,
+        settlement_id,
+        values,
+        len(rows) - values,
+        total,
+        heads,
+        left_out,
+        agreement,
+        votes.superseded,
     )
 
 
@@ -137,11 +148,12 @@ def _refuse_off_scale(study: Study, votes: Votes) -> None:
 
 
 def _rule(study: Study, name: str, rule: str | None, votes: Votes) -> Configured:
-    told = rule or study.settings.get("truth", {}).get("rule", "mean")
-    if isinstance(told, dict):
-        told = told.get(name, "mean")
-    consensus = registry.configure("consensus", str(told))
     scale = votes.question.scale
+    usual = "majority" if scale == "nominal" else "mean"
+    told = rule or study.settings.get("truth", {}).get("rule", usual)
+    if isinstance(told, dict):
+        told = told.get(name, usual)
+    consensus = registry.configure("consensus", str(told))
     if scale not in consensus.spec.details["scales"]:
         fits = [
             each

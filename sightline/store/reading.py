@@ -172,7 +172,8 @@ def question(study: Study, name: str) -> tuple[int, Question]:
 def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes, pl.DataFrame, list[int]]:
     """The counted votes on a question as columns, their subjects in item order, and annotator ids.
 
-    The latest revision counts; skipped items and excluded annotators are left out.
+    The latest revision counts; skipped items and excluded annotators are left out. Where nobody is named and
+    every item has one verdict an occasion, a verdict given again replaces the earlier one.
     """
     import numpy as np
 
@@ -181,7 +182,8 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
     with database.reading(study.engine) as connection:
         rows = connection.execute(
             text(
-                "SELECT j.subject_id, j.annotator_id, j.value, j.n, j.session, j.took_ms FROM judgement j "
+                "SELECT j.subject_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.occasion "
+                "FROM judgement j "
                 "WHERE j.question_id = :question AND j.value IS NOT NULL AND (j.annotator_id IS NULL "
                 "OR NOT EXISTS (SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id "
                 "AND k.question_id = j.question_id AND k.subject_id = j.subject_id "
@@ -192,6 +194,8 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
         ).fetchall()
         people = connection.execute(text("SELECT id, panel, name FROM annotator ORDER BY id")).fetchall()
     rows = [row for row in rows if row[1] not in gone]
+    everything = len(rows)
+    rows = _latest_verdicts(rows)
     order = {int(row[0]): i for i, row in enumerate(people)}
     subject_ids = list(dict.fromkeys(int(row[0]) for row in rows))
     place = {subject: i for i, subject in enumerate(subject_ids)}
@@ -206,8 +210,21 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
         items=len(subject_ids),
         annotators=[AnnotatorKey(panel, told) for _, panel, told in people],
         question=asked,
+        superseded=everything - len(rows),
     )
     return table, subjects(study, subject_ids), [int(row[0]) for row in people]
+
+
+def _latest_verdicts(rows: Sequence[Any]) -> list[Any]:
+    """The last occasion of each item, if all votes are single anonymous verdicts; else all rows."""
+    last: dict[int, int] = {}
+    met: set[tuple[int, int]] = set()
+    for subject, annotator, _, n, _, _, occasion in rows:
+        if annotator is not None or n != 1 or (subject, occasion) in met:
+            return list(rows)
+        met.add((subject, occasion))
+        last[subject] = max(occasion, last.get(subject, 0))
+    return [row for row in rows if row[6] == last[row[0]]]
 
 
 def subjects(study: Study, ids: Sequence[int]) -> pl.DataFrame:

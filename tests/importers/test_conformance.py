@@ -224,11 +224,14 @@ def study(name: str, tmp_path: Path) -> Iterator[Study]:
 
 def dump(study: Study, without: tuple[str, ...] = ()) -> Dump:
     with database.reading(study.engine) as connection:
-        return {
+        found = {
             table.name: sorted((tuple(row) for row in connection.execute(table.select())), key=repr)
             for table in tables.metadata.sorted_tables
             if table.name not in without
         }
+    # The number of an import stays taken after it is undone.
+    found["setting"] = [row for row in found["setting"] if row[0] != "last_import"]
+    return found
 
 
 def texts(source: Path, suffixes: tuple[str, ...] = TEXTS) -> list[Path]:

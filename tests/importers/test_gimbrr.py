@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from sightline import registry
 from sightline.errors import DataError
+from sightline.judging import rollup
 from sightline.records import (
     Answer,
     Image,
@@ -23,6 +25,8 @@ from sightline.records import (
 )
 from sightline.sources import Source
 from sightline.stages.import_ import import_, preview, recognise, undo
+from sightline.stages.truth import truth
+from sightline.store import reading
 from sightline.store.study import create_study
 
 Run = Callable[..., list[Record]]
@@ -334,3 +338,17 @@ def test_two_directories(small: Small, run: Run) -> None:
     (folder / "Prompt_dir_2.csv").write_text(DIRECTORY)
     with pytest.raises(DataError, match=r"Prompt_dir_1.csv and Prompt_dir_2.csv are versions of one file"):
         run("gimbrr", folder)
+
+
+def test_a_study_settles_to_the_latest_verdict(data: Path, tmp_path: Path) -> None:
+    # One verdict a prompt, the latest: 34.74 % for SD 1.5 over the 1,602 prompts outside "Controlled"
+    # suites; the other systems were rated once.
+    with create_study(tmp_path / "s") as study:
+        import_(study, data / "gimbrr")
+        (settled,) = truth(study)
+        assert settled.superseded == 16
+        tags = reading.tags(study).filter(pl.col("name") == "task")
+        kept = tags.filter(~pl.col("value").str.contains("(?i)controlled"))["prompt_id"]
+        values = rollup.by_system(study, settled.question).filter(pl.col("prompt_id").is_in(kept.to_list()))
+        rates = dict(values.group_by("system").agg(pl.col("value").mean()).iter_rows())
+    assert sorted(round(100 * rate, 2) for rate in rates.values()) == [34.33, 34.74, 46.44, 54.74]

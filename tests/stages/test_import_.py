@@ -102,8 +102,9 @@ def test_each_layout_is_recognised(box: Path, name: str) -> None:
     assert not [claim for claim in claims if claim.trouble]
 
 
-def test_every_importer_is_in_the_table_of_layouts() -> None:
-    assert set(registry.names("importer")) == set(LAYOUTS)
+def test_the_table_of_layouts_names_importers() -> None:
+    # Those of published data are tried on the data itself, in tests/importers/test_conformance.py.
+    assert set(LAYOUTS) <= set(registry.names("importer"))
 
 
 def test_what_nobody_claims_is_told_with_what_was_looked_for(box: Path) -> None:

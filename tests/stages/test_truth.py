@@ -282,3 +282,16 @@ def test_votes_off_the_scale_are_refused(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=r"1 votes on 'alignment' are off its scale 0 to 10, such as 999"):
             truth(study)
         assert truths(study) == []
+
+
+def test_the_latest_of_single_anonymous_verdicts_counts_and_is_told(tmp_path: Path) -> None:
+    # Item 1 was rated twice, 0 then 1; item 2 once. Named people's repeats all count.
+    again = [vote(None, "1", 0.0), vote(None, "1", 1.0, occasion=1), vote(None, "2", 0.0)]
+    with study_with(tmp_path / "s", small(*again)) as study:
+        (found,) = truth(study, rule="mean")
+        assert found.superseded == 1
+        assert [value for value, _, _ in truths(study)] == [1.0, 0.0]
+    named = [vote("a", "1", 0.0), vote("a", "1", 1.0, occasion=1)]
+    with study_with(tmp_path / "t", small(*named)) as study:
+        (found,) = truth(study, rule="mean")
+        assert found.superseded == 0 and truths(study)[0][0] == 0.5

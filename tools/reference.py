@@ -1,0 +1,418 @@
+"""Writes the generated part of docs/: formats/ and reference/, from the registry and the command line.
+
+Run it by `make docs`. A test fails when the pages in the repository are not what this gives.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sightline import registry
+from sightline.extension import MEASURE_KINDS, Extension, Parameter
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+GENERATED = ("formats", "reference")
+MARK = "<!-- Written by `make docs` from the source. Change that, not this page. -->"
+
+TITLES: Mapping[str, str] = {
+    "of_prompt": "Measures of a prompt",
+    "of_image": "Measures of an image",
+    "of_answer": "Measures of an answer",
+    "of_image_set": "Measures of the images of one prompt",
+    "of_ranking": "Measures of a ranking",
+    "distance": "Distances",
+    "backbone": "Backbones",
+    "predictor": "Predictors",
+    "consensus": "Consensus rules",
+    "screening": "Screening rules",
+    "check": "Checks",
+    "task": "Tasks",
+    "generator": "Generators",
+    "retriever": "Retrievers",
+    "exporter": "Exporters",
+    "annotation_mode": "Annotation modes",
+}
+# A page of the reference: the kinds on it, and a sentence about where they are used.
+PAGES: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "measures": (
+        MEASURE_KINDS,
+        "Automatic scores; computed by [score](../stages/score.md), held against people by "
+        "[trust](../stages/trust.md).",
+    ),
+    "distances": (("distance",), "How far images are apart: [variability](../stages/variability.md)."),
+    "backbones": (
+        ("backbone",),
+        "What turns texts and images into vectors; used by [select](../stages/select.md), distances and "
+        "predictors.",
+    ),
+    "predictors": (("predictor",), "What foretells the truth of a prompt: [predict](../stages/predict.md)."),
+    "consensus": (("consensus",), "How votes become one value: [truth](../stages/truth.md)."),
+    "screening": (("screening",), "Whose votes count: [truth](../stages/truth.md)."),
+    "checks": (
+        ("check",),
+        "The rules of [check](../stages/check.md). [Checking a study](../checks.md) tells what they find in "
+        "published data.",
+    ),
+    "tasks": (("task",), "Prompts that test one skill: [suite](../stages/suite.md)."),
+    "generators": (("generator",), "What draws the prompts of a study: [generate](../stages/generate.md)."),
+    "retrievers": (("retriever",), "What searches a collection: [retrieve](../stages/retrieve.md)."),
+    "exporters": (("exporter",), "The forms in which tables leave: [export](../stages/export.md)."),
+    "annotation-modes": (("annotation_mode",), "How a page of judging looks, as data."),
+}
+# Parameters that many extensions share, said once here instead of in every docstring.
+SHARED: Mapping[tuple[str, str], str] = {
+    ("importer", "suite"): "the suite that prompts belong to",
+    ("importer", "collection"): "the collection that images belong to",
+    ("importer", "names_only"): "know images by their names; do not look for their files",
+    ("importer", "generated"): "the collection that generated images belong to",
+    ("importer", "question"): "the question that the values answer",
+    ("importer", "panel"): "the group of people that annotators' names belong to",
+    ("importer", "name"): "the name it is kept under",
+    ("importer", "distance"): "the distance that was measured",
+    ("backbone", "dimensions"): "how many numbers a vector has",
+    ("predictor", "encoder"): "what turns prompts into vectors",
+    ("consensus", "confidence"): "how sure the interval is",
+    ("screening", "below"): "the correlation below which an annotator is left out",
+}
+# Parameters of which a docstring speaks without naming them in backticks.
+OWN: Mapping[str, str] = {
+    "pairwise_mean.distance": "how far two images are apart",
+    "hit_rate.k": "how many places count",
+    "precision.k": "how many places count",
+    "ndcg.k": "how many places count; None for all",
+    "ndcg.gains": "linear or exponential",
+    "embedding.encoder": "what turns images into vectors",
+    "gimbrr.system": "whose images lie outside any folder; if empty, the name of what is imported",
+    "w1kp_cdf.squared": "whether the samples are squares of the distance",
+    "control_kappa.above": "the limit that kappa must exceed",
+    "colour_binding.things": "how many things a prompt names",
+}
+
+
+def extensions(kind: str) -> list[Extension]:
+    """All extensions of a kind that Sightline itself brings; what else is installed here is left out."""
+    found = []
+    for each in registry.everything(kind):
+        if isinstance(each, Extension):
+            if each.spec.origin == "sightline":
+                found.append(each)
+        elif each.origin == "sightline":
+            raise SystemExit(f"{kind} {each.name} cannot be read: {each.why}")
+    return found
+
+
+def undocumented(extension: Extension) -> list[str]:
+    """What a reader would miss on this extension's page."""
+    spec = extension.spec
+    missing = [name for name in ("meaning", "source", "licence") if not getattr(spec, name)]
+    if spec.kind == "importer":
+        missing += [name for name in ("example", "claims") if not spec.details.get(name)]
+        claims = spec.details.get("claims")
+        if callable(claims) and not inspect.getdoc(claims):
+            missing.append("a docstring of its claims")
+    missing += [f"parameter {each.name}" for each in spec.parameters if not _said(extension, each)]
+    return missing
+
+
+def _said(extension: Extension, parameter: Parameter) -> str:
+    """Where a parameter is explained: in `backticks` of the docstring, or in a table of this file."""
+    spec = extension.spec
+    marked = " ".join(re.findall(r"`([^`]+)`", inspect.getdoc(extension.target) or ""))
+    if re.search(rf"(?<!\w){re.escape(parameter.name)}(?!\w)", marked):
+        return "see above"
+    return OWN.get(f"{spec.name}.{parameter.name}") or SHARED.get((spec.kind, parameter.name), "")
+
+
+def pages() -> dict[str, str]:
+    """Every generated page by its path below docs/."""
+    found = {"formats/README.md": _formats_index(), "reference/README.md": _reference_index()}
+    for each in extensions("importer"):
+        found[f"formats/{each.spec.name}.md"] = _format(each)
+    for page, (kinds, about) in PAGES.items():
+        found[f"reference/{page}.md"] = _kinds(kinds, about)
+    found["reference/commands.md"] = _commands()
+    return {name: f"{MARK}\n\n{text.rstrip()}\n" for name, text in found.items()}
+
+
+def write(docs: Path = DOCS) -> list[str]:
+    """Write what differs, remove generated pages of what is no more; gives the paths that changed."""
+    wanted, changed = pages(), []
+    for name, text in wanted.items():
+        path = docs / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+            changed.append(name)
+    for name in left_over(wanted, docs):
+        (docs / name).unlink()
+        changed.append(name)
+    return changed
+
+
+def left_over(wanted: Mapping[str, str], docs: Path = DOCS) -> list[str]:
+    """Pages in the generated folders that nothing gives any more."""
+    there = [path.relative_to(docs).as_posix() for name in GENERATED for path in (docs / name).glob("*.md")]
+    return sorted(set(there) - set(wanted))
+
+
+def _formats_index() -> str:
+    rows = [
+        (f"[{each.spec.name}]({each.spec.name}.md)", _prose(each.spec.meaning), _prose(each.spec.source))
+        for each in extensions("importer")
+    ]
+    return "\n\n".join(
+        (
+            "# Formats that come in",
+            "What `sightline import` recognises, a page each. [Formats](../formats.md) has what they have in "
+            "common and how data leaves; [import](../stages/import.md) is the command.",
+            _table(("layout", "what it is", "source"), rows),
+        )
+    )
+
+
+def _reference_index() -> str:
+    rows = []
+    for page, (kinds, _) in PAGES.items():
+        for kind in kinds:
+            links = [f"[{e.spec.name}]({page}.md#{_anchor(kind, e.spec.name)})" for e in extensions(kind)]
+            rows.append((f"[{TITLES[kind]}]({page}.md)", ", ".join(links)))
+    parts = [
+        "# Reference",
+        "Every extension and every option, as the program itself knows them. `sightline list` shows the same "
+        "together with what is installed here; [Extending](../extending.md) tells how to add one.",
+        _table(("kind", "what there is"), rows),
+        "- [Commands](commands.md): every command, argument and option\n"
+        "- [Formats](../formats/README.md): every layout that comes in",
+    ]
+    return "\n\n".join(parts)
+
+
+def _kinds(kinds: Sequence[str], about: str) -> str:
+    title = "Measures" if len(kinds) > 1 else TITLES[kinds[0]]
+    parts = [f"# {title}", about]
+    for kind in kinds:
+        if len(kinds) > 1:
+            parts.append(f"## {TITLES[kind]}")
+        for each in extensions(kind):
+            parts += _extension(each, "###" if len(kinds) > 1 else "##")
+    return "\n\n".join(parts)
+
+
+def _extension(extension: Extension, level: str) -> Iterator[str]:
+    spec = extension.spec
+    yield f'<a id="{_anchor(spec.kind, spec.name)}"></a>\n\n{level} {spec.name}'
+    yield _docstring(extension)
+    facts = [fact for fact in _facts(extension) if fact[1]]
+    yield "\n".join(f"- {name}: {value}" for name, value in facts)
+    if spec.parameters:
+        yield _parameters(extension)
+
+
+def _format(extension: Extension) -> str:
+    spec = extension.spec
+    parts = [f"# {spec.name}", _docstring(extension)]
+    parts += ["## An example", _fenced(spec.details["example"], "text")]
+    parts += [f"```sh\nsightline import my-study PATH --format {spec.name}\n```"]
+    parts += ["`--format` is only needed where the layout is not recognised.", "## Recognised by"]
+    claims = spec.details["claims"]
+    if callable(claims):
+        parts.append(_marked(inspect.getdoc(claims) or ""))
+    else:
+        parts.append("Files called " + ", ".join(f"`{pattern}`" for pattern in claims) + ".")
+    if spec.parameters:
+        first = spec.parameters[0]
+        shown = first.default.spec if first.nested else first.default
+        parts += [
+            "## Options",
+            f"Set on the command line as `--option {first.name}={shown}`, in Python as "
+            f"`options={{{first.name!r}: {shown!r}}}`.",
+            _parameters(extension),
+        ]
+    facts = [fact for fact in _facts(extension) if fact[1]]
+    parts += ["## Source", "\n".join(f"- {name}: {value}" for name, value in facts)]
+    return "\n\n".join([*parts, "[All formats](README.md) · [import](../stages/import.md)"])
+
+
+def _facts(extension: Extension) -> Iterator[tuple[str, str]]:
+    spec, details = extension.spec, extension.spec.details
+    if spec.kind in MEASURE_KINDS:
+        yield "better", {"none": "neither end"}.get(spec.direction, spec.direction)
+        yield "range", _range(*spec.range)
+        yield "no value where", details.get("nan", "")
+    elif spec.range != (None, None):
+        yield "range", _range(*spec.range)
+    yield "severity", details.get("severity", "")
+    yield "measures it reads", ", ".join(f"`{name}`" for name in details.get("measures", ()))
+    yield "scales", ", ".join(details.get("scales", ()))
+    yield "encodes", " and ".join(details.get("encodes", ()))
+    yield "sees", details.get("sees", "")
+    yield "skill", _prose(details.get("skill", ""))
+    yield "suffix", f"`{details['suffix']}`" if details.get("suffix") else ""
+    if spec.kind == "annotation_mode":
+        yield from _mode(extension.target())
+    if spec.weights is not None:
+        yield "weights", f"sha256 `{spec.weights.sha256}`"
+    yield "needs", f"`{spec.how_to_install()}`" if spec.extra or spec.packages else ""
+    yield "source", _prose(spec.source)
+    yield "licence", _prose(spec.licence)
+    yield "version", str(spec.version)
+
+
+def _mode(mode: Any) -> Iterator[tuple[str, str]]:
+    yield "layout", f"{mode.layout}, {mode.images} image{'s' if mode.images != 1 else ''} a page"
+    for question in mode.questions:
+        labels = "; ".join(f"{value} {_prose(label)}" for value, label in question.labels.items())
+        ends = f", {question.low:g} to {question.high:g}" if question.low is not None else ""
+        yield (
+            f"asks `{question.name}`",
+            f"{_prose(question.wording)} ({question.scale}{ends})" + (f": {labels}" if labels else ""),
+        )
+
+
+def _parameters(extension: Extension) -> str:
+    rows = [
+        (f"`{each.name}`", f"`{_default(each)}`", _of_parameter(extension, each))
+        for each in extension.spec.parameters
+    ]
+    return _table(("parameter", "default", "meaning"), rows)
+
+
+def _of_parameter(extension: Extension, parameter: Parameter) -> str:
+    said = _said(extension, parameter)
+    if not parameter.nested:
+        return said
+    wanted = parameter.default.kind
+    page = next(page for page, (kinds, _) in PAGES.items() if wanted in kinds)
+    return f"{said}; any of the [{TITLES[wanted].lower()}]({page}.md)"
+
+
+def _default(parameter: Parameter) -> str:
+    return parameter.default.spec if parameter.nested else repr(parameter.default)
+
+
+def _range(low: float | None, high: float | None) -> str:
+    if low is None and high is None:
+        return "any number"
+    if high is None:
+        return f"{low:g} and above"
+    return f"up to {high:g}" if low is None else f"{low:g} to {high:g}"
+
+
+def _commands() -> str:
+    from sightline.commands._app import COMMANDS
+
+    parts = [
+        "# Commands",
+        "Every command with its arguments and options, as `sightline COMMAND --help` has them.",
+        "\n".join(f"- [{name}](#{name}): {_prose(about)}" for name, about in COMMANDS.items()),
+    ]
+    for name, command in commands().items():
+        parts += _command(name, command)
+    return "\n\n".join(parts)
+
+
+def commands() -> dict[str, Any]:
+    """Every command by name, as its parser."""
+    from sightline.commands._app import COMMANDS, build
+
+    program = build()
+    return {name: program.get_command(None, name) for name in COMMANDS}
+
+
+def _command(name: str, command: Any) -> Iterator[str]:
+    yield f"## {name}"
+    words = [_word(each) for each in command.params if not is_option(each)]
+    yield f"```text\nsightline {' '.join([name, *words, '[OPTIONS]'])}\n```"
+    for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
+        # A paragraph that starts with \b keeps its lines on the help page: here they are examples.
+        kept = paragraph.startswith("\b")
+        yield _fenced(paragraph.lstrip("\b\n"), "sh") if kept else _marked(paragraph)
+    rows = [(f"`{_spelt(each)}`", _of_option(each)) for each in command.params]
+    yield _table(("argument or option", "meaning"), rows)
+    stage = DOCS / "stages" / f"{name}.md"
+    if stage.is_file():
+        yield f"More: [{name}](../stages/{name}.md)"
+
+
+def is_option(parameter: Any) -> bool:
+    """Whether a parameter of a command is given by its name."""
+    return str(parameter.opts[0]).startswith("-")
+
+
+def _word(argument: Any) -> str:
+    plain = (argument.metavar or argument.name.upper()).strip("[]")
+    shown = plain if argument.required else f"[{plain}]"
+    return f"{shown}..." if argument.nargs == -1 else shown
+
+
+def _spelt(parameter: Any) -> str:
+    if not is_option(parameter):
+        return _word(parameter)
+    names = ", ".join([*parameter.opts, *parameter.secondary_opts])
+    return names if parameter.is_flag else f"{names} {parameter.metavar or 'N'}"
+
+
+def _of_option(parameter: Any) -> str:
+    said = _prose(parameter.help or "")
+    if isinstance(parameter.show_default, str):
+        return f"{said} Default: {_prose(parameter.show_default)}."
+    if parameter.required and is_option(parameter):
+        return f"{said} Required."
+    default = parameter.default
+    if default is None or default is False or default == "" or not parameter.show_default:
+        return said
+    return f"{said} Default: `{default}`."
+
+
+def _anchor(kind: str, name: str) -> str:
+    """A name that is unique on its page and does not depend on how a site makes anchors of headings."""
+    return f"{kind}-{name}"
+
+
+def _docstring(extension: Extension) -> str:
+    return _marked(inspect.getdoc(extension.target) or "")
+
+
+def _marked(text: str) -> str:
+    """A docstring as Markdown: indented parts are formulas or layouts and stay as they are."""
+    parts = []
+    for paragraph in re.split(r"\n[ \t]*\n", text.strip("\n")):
+        lines = paragraph.split("\n")
+        if all(line.startswith("    ") for line in lines):
+            parts.append(_fenced(inspect.cleandoc(paragraph), "text"))
+        else:
+            parts.append("\n".join(_prose(line.strip()) for line in lines))
+    return "\n\n".join(parts)
+
+
+def _prose(text: str) -> str:
+    """Text in which Markdown finds no markup but that between backticks."""
+    pieces = re.split(r"(`[^`]*`)", text)
+    return "".join(
+        piece if piece.startswith("`") else re.sub(r"([*<\[\]])", r"\\\1", piece) for piece in pieces
+    )
+
+
+def _fenced(text: str, language: str) -> str:
+    body = text.strip("\n")
+    return f"```{language}\n{body}\n```"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).replace("|", "\\|").strip()
+
+
+if __name__ == "__main__":
+    changed_pages = write()
+    sys.stdout.write("".join(f"docs/{name}\n" for name in changed_pages) or "docs/ is up to date.\n")
