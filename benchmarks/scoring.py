@@ -72,7 +72,7 @@ def scored(measure: Configured, home: Path, workers: int) -> tuple[float, float,
         shutil.copytree(home, copy, dirs_exist_ok=True)
         with open_study(copy) as study:
             begin, busy = time.perf_counter(), time.process_time()
-            run(study, measure, workers=workers, listener=listen)
+            run(study, measure, workers=workers, listener=listen, worth=0)
             seconds, busy = time.perf_counter() - begin, time.process_time() - busy
             values = reading.scores(study, measure.identity)["value"].to_list()
     at_work = [(at, done) for at, done in told if done]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -343,3 +344,12 @@ def test_the_time_of_a_row_is_small(tmp_path: Path) -> None:
     total = sum(row.whole("n") for row in source.rows("a.csv") if row.text("prompt") and row.at)
     # A million in 10 s; ten times that is allowed for a busy machine.
     assert total == 50_000 * 49_999 // 2 and time.perf_counter() - begun < 5
+
+
+def test_packed_files_are_told_as_such_even_if_cut_short(tmp_path: Path) -> None:
+    whole = gzip.compress(b"prompt,image,system\na,b.png,c\n")
+    for data in (whole, whole[:12]):
+        (tmp_path / "x.csv.gz").write_bytes(data)
+        with pytest.raises(DataError, match="packed") as caught:
+            Source(tmp_path / "x.csv.gz")
+        assert "gunzip -k x.csv.gz" in caught.value.remedy

@@ -88,6 +88,11 @@ OWN: Mapping[str, str] = {
     "ndcg.k": "how many places count; None for all",
     "ndcg.gains": "linear or exponential",
     "embedding.encoder": "what turns images into vectors",
+    "export.prompts": "what reads the table of prompts",
+    "export.answers": "what reads the table of answers",
+    "export.captions": "what reads the table of captions",
+    "export.judgements": "what reads the table of judgements",
+    "export.truths": "what reads the table of truths",
     "gimbrr.system": "whose images lie outside any folder; if empty, the name of what is imported",
     "w1kp_cdf.squared": "whether the samples are squares of the distance",
     "control_kappa.above": "the limit that kappa must exceed",
@@ -217,8 +222,9 @@ def _extension(extension: Extension, level: str) -> Iterator[str]:
 def _format(extension: Extension) -> str:
     spec = extension.spec
     parts = [f"# {spec.name}", _docstring(extension)]
-    parts += ["## An example", _fenced(spec.details["example"], "text")]
-    parts += [f"```sh\nsightline import my-study PATH --format {spec.name}\n```"]
+    if spec.details["example"]:
+        parts += ["## An example", _fenced(spec.details["example"], "text")]
+    parts += ["## The command", f"```sh\nsightline import my-study PATH --format {spec.name}\n```"]
     parts += ["`--format` is only needed where the layout is not recognised.", "## Recognised by"]
     claims = spec.details["claims"]
     if callable(claims):
@@ -226,14 +232,15 @@ def _format(extension: Extension) -> str:
     else:
         parts.append("Files called " + ", ".join(f"`{pattern}`" for pattern in claims) + ".")
     if spec.parameters:
-        first = spec.parameters[0]
-        shown = first.default.spec if first.nested else first.default
-        parts += [
-            "## Options",
-            f"Set on the command line as `--option {first.name}={shown}`, in Python as "
-            f"`options={{{first.name!r}: {shown!r}}}`.",
-            _parameters(extension),
-        ]
+        parts.append("## Options")
+        plain = [each for each in spec.parameters if not each.nested]
+        if plain:
+            name, default = plain[0].name, plain[0].default
+            parts.append(
+                f"Set on the command line as `--option {name}={default}`, in Python as "
+                f"`options={{{name!r}: {default!r}}}`."
+            )
+        parts.append(_parameters(extension))
     facts = [fact for fact in _facts(extension) if fact[1]]
     parts += ["## Source", "\n".join(f"- {name}: {value}" for name, value in facts)]
     return "\n\n".join([*parts, "[All formats](README.md) · [import](../stages/import.md)"])
@@ -287,9 +294,18 @@ def _of_parameter(extension: Extension, parameter: Parameter) -> str:
     said = _said(extension, parameter)
     if not parameter.nested:
         return said
-    wanted = parameter.default.kind
-    page = next(page for page, (kinds, _) in PAGES.items() if wanted in kinds)
-    return f"{said}; any of the [{TITLES[wanted].lower()}]({page}.md)"
+    where, title = _page_of(parameter.default.kind)
+    # Importers have pages of their own, in the folder beside the reference.
+    here = "formats" if extension.spec.kind == "importer" else "reference"
+    link = where.removeprefix(f"{here}/") if where.startswith(f"{here}/") else f"../{where}"
+    return f"{said}; any of the [{title}]({link})"
+
+
+def _page_of(kind: str) -> tuple[str, str]:
+    if kind == "importer":
+        return "formats/README.md", "formats"
+    page = next(page for page, (kinds, _) in PAGES.items() if kind in kinds)
+    return f"reference/{page}.md", TITLES[kind].lower()
 
 
 def _default(parameter: Parameter) -> str:

@@ -20,7 +20,10 @@ def export(
     form: Annotated[
         str,
         typer.Option(
-            "--as", metavar="FORM", help="csv, jsonl or parquet: one file a table; study: a copy of it all."
+            "--as",
+            metavar="FORM",
+            help="csv, jsonl or parquet: one file a table; trec: rankings and relevance; "
+            "study: a copy of it all.",
         ),
     ] = "csv",
     table: Annotated[
@@ -28,7 +31,8 @@ def export(
         typer.Option(
             "--table",
             metavar="TABLE",
-            help="prompts, tags, links, answers, images, captions, judgements, truths or scores; repeatable.",
+            help="prompts, tags, links, systems, answers, images, captions, scenes, references, questions, "
+            "judgements, truths, scores or predictions; repeatable.",
             show_default="every table",
         ),
     ] = None,
@@ -37,8 +41,8 @@ def export(
 ) -> None:
     """Write tables of a study to files, or copy it whole.
 
-    Exported prompts, answers, captions, judgements and truths can be imported again. A copy is safe to make
-    while others work on the study.
+    What was exported comes back in one step: sightline import STUDY TO. Scores and predictions do not, since
+    they can be computed anew. A copy is safe to make while others work on the study.
     """
     from sightline.reporting.tables import Column, Table
     from sightline.stages.export import STUDY
@@ -54,8 +58,11 @@ def export(
         form=done.form,
         folder=done.folder,
         files=list(done.files),
+        notes=list(done.notes),
     )
     if done.form == STUDY:
         output.next(f"sightline status {quoted(to)}")
     else:
+        for note in done.notes:
+            output.say(note)
         output.say(f"{len(done.files)} files in {done.folder}.")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import islice
 
 from sightline.errors import UsageError
 from sightline.execution.calls import Task
@@ -16,8 +18,8 @@ from sightline.store import scores
 from sightline.store.study import Study
 
 BATCH = {"of_prompt": 512, "of_image": 16, "of_answer": 16, "of_image_set": 4}
-FEW = 3
-"""Up to this many batches are computed here: starting processes would take longer."""
+WORTH = 5.0
+"""Seconds of work that make starting processes worth while; less is done sooner here."""
 
 
 @dataclass
@@ -38,9 +40,10 @@ def run(
     workers: int = 1,
     batch: int | None = None,
     listener: Listener | None = None,
+    worth: float = WORTH,
 ) -> Ran:
     """Bring the scores of one measure up to date."""
-    return run_together(study, [measure], workers=workers, batch=batch, listener=listener)[0]
+    return run_together(study, [measure], workers=workers, batch=batch, listener=listener, worth=worth)[0]
 
 
 def run_together(
@@ -50,8 +53,12 @@ def run_together(
     workers: int = 1,
     batch: int | None = None,
     listener: Listener | None = None,
+    worth: float = WORTH,
 ) -> list[Ran]:
     """Bring several measures of one kind up to date; a picture is decoded once for all of them.
+
+    The first batch is computed here and timed; worker processes are started if what is left would take
+    longer than `worth` seconds.
 
     Whatever is killed, at most the batches under way are lost: each batch is committed when it is done,
     and a second run asks the study what is known before it computes anything.
@@ -63,12 +70,14 @@ def run_together(
         measure.require()
     size = batch or BATCH[kind]
     plan = _Plan(study, kind, size, measures, listener)
-    several = workers > 1 and all(m.spec.parallel for m in measures) and plan.items > FEW * size
-    done = (
-        run_in_processes(measures, study.images, plan.batches(), workers)
-        if several
-        else run_here(measures, study.images, plan.batches())
-    )
+    batches = plan.batches()
+    done = run_here(measures, study.images, batches)
+    if workers > 1 and all(measure.spec.parallel for measure in measures):
+        started = time.monotonic()
+        for tasks, outcomes in islice(done, 1):
+            plan.keep(tasks, outcomes)
+        if (time.monotonic() - started) * plan.items / size > worth:
+            done = run_in_processes(measures, study.images, batches, workers)
     # Closed on the way out, whatever the way: no worker outlives the run.
     with closing(done):
         for tasks, outcomes in done:

@@ -38,6 +38,8 @@ class Source:
                 "there is no such file or folder", where=str(path), remedy="Look at the path again."
             )
         self.is_file = self.path.is_file()
+        if self.is_file:
+            _refuse_packed(self.path)
         self.root = self.path.parent if self.is_file else self.path
         self.columns = dict(columns)
         self.skipped: dict[str, list[str]] = {}
@@ -327,6 +329,21 @@ class Source:
             where=at,
             remedy="Put the file into the folder and name it relative to the folder.",
         )
+
+
+def _refuse_packed(path: Path) -> None:
+    """A packed file, whole or cut short, is told as what it is instead of as damaged text."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        raise _unreadable(error, str(path)) from None
+    if start[:2] == b"\x1f\x8b":
+        raise DataError(
+            "it is packed (gzip)", where=str(path), remedy=f"Unpack it first: gunzip -k {path.name}"
+        )
+    if start == b"PK\x03\x04" and path.suffix.lower() == ".zip":
+        raise DataError("it is packed (zip)", where=str(path), remedy=f"Unpack it: unzip {path.name}")
 
 
 class Once:

@@ -58,19 +58,17 @@ def export_note(source: Source) -> dict[str, dict[str, Any]]:
     told = note.json(EXPORT_NOTE)
     version = told.get("sightline_export") if isinstance(told, dict) else None
     files = told.get("files") if isinstance(told, dict) else None
-    if version != EXPORT_VERSION or not _are_files(files):
+    if version != EXPORT_VERSION or not isinstance(files, dict) or not all(map(_is_file, files.values())):
         raise DataError(
             f"not the note of an export that this version reads ({version!r} instead of {EXPORT_VERSION})",
             where=EXPORT_NOTE,
             remedy="Export again, or take the note away if the tables are not an export.",
         )
-    return dict(files)
+    return files
 
 
-def _are_files(told: Any) -> bool:
-    if not isinstance(told, dict):
-        return False
-    return all(isinstance(each, dict) and type(each.get("rows")) is int for each in told.values())
+def _is_file(told: Any) -> bool:
+    return isinstance(told, dict) and type(told.get("rows")) is int
 
 
 def unguarded(cell: Any) -> Any:
@@ -79,7 +77,7 @@ def unguarded(cell: Any) -> Any:
 
 
 def setting_of(told: str) -> Any:
-    """A setting as what it means, since a table holds text: a number, true, false, null, JSON, or the text."""
+    """A setting as what it means, since a table holds text: a number, true, false, null, JSON, or text."""
     if told in ("true", "false"):
         return told == "true"
     if told == "null":

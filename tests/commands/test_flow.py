@@ -161,7 +161,11 @@ def test_export_comes_back(run: Run, study: Path, tmp_path: Path) -> None:
     )
     assert done.code == 0
     assert {row["table"]: row["rows"] for row in done.json["rows"]} == {"answers": 48, "prompts": 12}
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["answers.jsonl", "prompts.jsonl"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "answers.jsonl",
+        "prompts.jsonl",
+        "sightline-export.json",
+    ]
     assert run("import", tmp_path / "again", tmp_path / "out" / "prompts.jsonl").code == 0
     copied = run("export", study, tmp_path / "copy", "--as", "study")
     assert copied.code == 0

@@ -314,7 +314,7 @@ def test_a_broken_promise_stops_the_run_and_keeps_what_was_done(
     levels = [100 + n for n in range(15)] + [4]
     study = filled(tmp_path / "s", {f"{n:02}.png": grey_png(level) for n, level in enumerate(levels)})
     with pytest.raises(ExtensionError, match=f"{name}: result 0 is 2.0, outside its range"):
-        run(study, find_measure(name), workers=workers, batch=1)
+        run(study, find_measure(name), workers=workers, batch=1, worth=0)
     assert reading.scores(study, find_measure(name).identity)["value"].to_list() == [0.5] * 15
 
 
@@ -336,7 +336,7 @@ def test_a_worker_that_dies_is_told_and_what_was_done_is_kept(
     levels = [100 + n for n in range(20)] + [4, 130]
     study = filled(tmp_path / "s", {f"{n:02}.png": grey_png(level) for n, level in enumerate(levels)})
     with pytest.raises(SightlineError, match=r"a worker process ended unexpectedly \(exit code 7\)") as told:
-        run(study, find_measure("deadly"), workers=2, batch=1)
+        run(study, find_measure("deadly"), workers=2, batch=1, worth=0)
     assert "What was computed is kept" in told.value.remedy
     found = reading.scores(study, find_measure("deadly").identity)
     # All before the deadly one, and perhaps the one after it that the other worker had in hand.
@@ -350,7 +350,7 @@ def test_results_do_not_depend_on_workers_or_batches(tmp_path: Path, filled: Fil
     tables = []
     for n, (workers, batch) in enumerate([(1, 1), (1, 7), (1, None), (2, 3), (3, 1)]):
         study = filled(tmp_path / f"s{n}", files)
-        ran = run(study, find_measure("sharpness"), workers=workers, batch=batch)
+        ran = run(study, find_measure("sharpness"), workers=workers, batch=batch, worth=0)
         assert ran.computed == 41 and sum(ran.reasons.values()) == 1
         tables.append((rows(study, "score"), rows(study, "evidence"), ran.reasons))
     assert len(tables[0][0]) == 41
@@ -393,7 +393,7 @@ def test_the_same_on_postgresql(
     late = tmp_path / "late.png"
     late.write_bytes(grey_png(41))
     for study, workers in zip(studies, (1, 2), strict=True):
-        ran = run(study, measure, workers=workers, batch=2)
+        ran = run(study, measure, workers=workers, batch=2, worth=0)
         assert (ran.computed, ran.reasons) == (13, {"not a readable image (unknown format)": 1})
         load(study, [Image(ImageKey("pictures", "late"), str(late))], importer="test", path="2", digest="2")
         assert run(study, measure).computed == 0

@@ -64,6 +64,16 @@ MADE: dict[str, tuple[str, dict[str, str]]] = {
         "captions.csv",
         {"captions.csv": "image,caption\na.png,a dog\nb.png,a cat\nb.png,two cats\n"},
     ),
+    "export": (
+        "left",
+        {
+            "left/prompts.csv": "suite,prompt_id,prompt\nmine,1,a dog\nmine,2,'=a cat\n",
+            "left/judgements.csv": "suite,prompt_id,annotator,panel,question,value\n"
+            "mine,1,ann,people,q,4\nmine,2,ann,people,q,3\nmine,2,ben,people,q,1\n",
+            "left/sightline-export.json": '{"sightline_export": 1, "files": {"prompts.csv": {"rows": 2, '
+            '"guard": true}, "judgements.csv": {"rows": 3, "guard": true}}}',
+        },
+    ),
     "folder": (
         "runs",
         {"runs/sd/a dog.png": "red", "runs/sd/a cat/0.png": "blue", "runs/dalle/a dog.png": "green"},

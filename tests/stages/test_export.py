@@ -106,10 +106,15 @@ def test_what_is_written_is_told(study: Study, tmp_path: Path) -> None:
     sightline.score(study, ["words", "blank"])
     told = sightline.export(study, tmp_path / "out")
     assert told.rows == {
-        "prompts": 2, "tags": 3, "links": 2, "answers": 5, "images": 3, "captions": 2, "judgements": 5,
-        "truths": 3, "scores": 3,
+        "prompts": 2, "tags": 3, "links": 2, "systems": 2, "answers": 5, "images": 3, "captions": 2,
+        "scenes": 0, "references": 0, "questions": 2, "judgements": 5, "truths": 3, "scores": 3,
+        "predictions": 0,
     }  # fmt: skip
-    assert {Path(file).name for file in told.files} == {*(f"{name}.csv" for name in TABLES), "study.toml"}
+    assert {Path(file).name for file in told.files} == {
+        *(f"{name}.csv" for name in TABLES),
+        "study.toml",
+        "sightline-export.json",
+    }
     scores = pl.read_csv(tmp_path / "out" / "scores.csv")
     # 'a "red" ball, round' has four words.
     assert scores.filter(measure="words", prompt_id="a")["value"].to_list() == [4.0]
@@ -117,10 +122,32 @@ def test_what_is_written_is_told(study: Study, tmp_path: Path) -> None:
     assert images.filter(image="one/1.png").select("width", "height").row(0) == (8, 8)
 
 
+def test_predictions_go_out_by_names(tmp_path: Path) -> None:
+    keys = [PromptKey("s", str(n)) for n in range(48)]
+    texts = [f"{n} red balls and {'a' if n % 2 else 'no'} cup" for n in range(48)]
+    told: list[Record] = [Prompt(key, text) for key, text in zip(keys, texts, strict=True)]
+    told += [Truth("ease", Subject(key), n % 2) for n, key in enumerate(keys)]
+    with create_study(tmp_path / "s") as study:
+        load(study, told, importer="test", path="test", digest="test")
+        sightline.predict(study, "ease", predictor="mean")
+        sightline.export(study, tmp_path / "out", form="parquet", tables=["predictions"])
+    found = pl.read_parquet(tmp_path / "out" / "predictions.parquet")
+    assert set(found["prompt_id"]) == {key.ref for key in keys}
+    assert set(found.select("question", "rule", "predictor", "suite").iter_rows()) == {
+        ("ease", "published", "mean", "s")
+    }
+    # The mean of other folds: near the mean of all, a half.
+    assert all(0.3 < value < 0.7 for value in found["value"])
+
+
 def test_some_tables_in_another_form(study: Study, tmp_path: Path) -> None:
     told = sightline.export(study, tmp_path / "out", form="jsonl", tables=["captions", "tags"])
     assert list(told.rows) == ["captions", "tags"]
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["captions.jsonl", "tags.jsonl"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "captions.jsonl",
+        "sightline-export.json",
+        "tags.jsonl",
+    ]
     first = json.loads((tmp_path / "out" / "captions.jsonl").read_text().splitlines()[0])
     assert first == {"collection": "pictures", "image": "photo 3", "caption": "a photo"}
 

@@ -1,0 +1,271 @@
+"""Documentation: generated pages are up to date, nothing is undocumented, links and commands exist.
+
+The examples of the stages' pages are run as they stand, on a small sample study.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from sightline.commands import main
+from sightline.extension import KINDS, Extension, importer
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<body>.*?)^ *```$", re.MULTILINE | re.DOTALL)
+HERE_DOCUMENT = re.compile(r"^cat > (?P<file>\S+) <<'END'\n(?P<text>.*?)^END\n", re.MULTILINE | re.DOTALL)
+# Drawn from a run of the demo, and put there when a version is made.
+MADE_LATER = {"docs/report.png"}
+
+
+@cache
+def reference() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("sightline_reference", ROOT / "tools" / "reference.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_plugins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SIGHTLINE_PLUGINS", str(tmp_path_factory.mktemp("no-plugins")))
+        yield
+
+
+def documents() -> list[Path]:
+    return [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Fenced blocks with their language, without the indent of the list they may stand in."""
+    for found in BLOCK.finditer(text):
+        yield found["language"], textwrap.dedent(found["body"])
+
+
+def calls(block: str) -> Iterator[list[str]]:
+    """The words of each call of sightline in a block of shell lines."""
+    for line in re.sub(r"\\\n", " ", HERE_DOCUMENT.sub("", block)).splitlines():
+        split = shlex.shlex(line, posix=True, punctuation_chars=";|&<>")
+        split.whitespace_split = True
+        words: list[str] = []
+        for word in [*split, ";"]:
+            if word and set(word) <= set(";|&<>"):
+                while words and (words[0] in ("do", "then", "!") or re.match(r"[A-Z_]+=", words[0])):
+                    words.pop(0)
+                if words and words[0] == "sightline":
+                    yield words[1:]
+                words = []
+            else:
+                words.append(word)
+
+
+def fault(words: list[str]) -> str:
+    """What the program itself would say against a command line; empty if nothing."""
+    commands = reference().commands()
+    if not words or words[0] in ("--help", "-h", "--version"):
+        return ""
+    name, *arguments = words
+    if name not in commands:
+        return f"there is no command {name!r}"
+    try:
+        with commands[name].make_context(f"sightline {name}", arguments):
+            return ""
+    except Exception as error:  # the parser's own errors; which module they are of depends on typer's version
+        return f"{type(error).__name__}: {error}"
+
+
+def inline_fault(words: list[str]) -> str:
+    """The same for code within a sentence, which may leave arguments out."""
+    commands = reference().commands()
+    if not words or words[0].startswith("-") or words[0].isupper():
+        return ""
+    if words[0] not in commands:
+        return f"there is no command {words[0]!r}"
+    known = {name for each in commands[words[0]].params for name in (*each.opts, *each.secondary_opts)}
+    unknown = [word for word in words[1:] if word.startswith("--") and word.partition("=")[0] not in known]
+    return f"{words[0]} has no option {', '.join(unknown)}" if set(unknown) - {"--help"} else ""
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    wanted = reference().pages()
+    there = {name: DOCS / name for name in wanted}
+    stale = [
+        name
+        for name, path in there.items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != wanted[name]
+    ]
+    stale += reference().left_over(wanted)
+    assert not stale, f"run make docs: {', '.join(stale)} differ from what the source says"
+
+
+def test_the_generator_writes_what_changed_and_nothing_else(tmp_path: Path) -> None:
+    first = reference().write(tmp_path)
+    assert set(first) == set(reference().pages())
+    (tmp_path / "formats" / "gone.md").write_text("an importer that is no more")
+    (tmp_path / "formats" / "folder.md").write_text("changed by hand")
+    assert sorted(reference().write(tmp_path)) == ["formats/folder.md", "formats/gone.md"]
+    assert reference().write(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_extension_is_documented(kind: str) -> None:
+    found: list[Extension] = reference().extensions(kind)
+    assert found
+    missing = {each.spec.name: reference().undocumented(each) for each in found}
+    assert not {name: what for name, what in missing.items() if what}
+    pages = reference().pages()
+    for each in found:
+        name = each.spec.name
+        if kind == "importer":
+            assert f"formats/{name}.md" in pages
+        else:
+            assert any(f'<a id="{kind}-{name}"></a>' in text for text in pages.values())
+
+
+def test_an_undocumented_parameter_is_noticed() -> None:
+    @importer(claims=("*.csv",), source="me", example="a,b")
+    def half_told(source: Any, *, told: int = 1, silent: int = 2) -> None:
+        """Reads it. The parameter `told` is explained."""
+
+    assert reference().undocumented(half_told) == ["licence", "parameter silent"]
+
+
+def test_no_explanation_is_left_over() -> None:
+    found = [each.spec for kind in KINDS for each in reference().extensions(kind)]
+    there = {f"{spec.name}.{each.name}" for spec in found for each in spec.parameters}
+    assert set(reference().OWN) <= there
+    assert set(reference().SHARED) <= {(spec.kind, each.name) for spec in found for each in spec.parameters}
+
+
+def test_every_command_and_option_is_documented() -> None:
+    text = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
+    for name, command in reference().commands().items():
+        assert f"\n## {name}\n" in text
+        assert command.help
+        section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        for parameter in command.params:
+            assert parameter.help, f"{name}: {parameter.opts} has no help"
+            if reference().is_option(parameter):
+                for option in parameter.opts:
+                    assert f"`{option}" in section
+
+
+def test_every_stage_has_a_page_and_a_place_in_the_index() -> None:
+    index = (DOCS / "README.md").read_text(encoding="utf-8")
+    without = {"demo", "init", "list"}
+    for name in set(reference().commands()) - without:
+        assert (DOCS / "stages" / f"{name}.md").is_file(), f"docs/stages/{name}.md is missing"
+        assert f"stages/{name}.md" in index
+    for path in DOCS.glob("*.md"):
+        assert path.name == "README.md" or f"({path.name})" in index
+
+
+@pytest.mark.parametrize("path", documents(), ids=named)
+def test_links_lead_somewhere(path: Path) -> None:
+    text = BLOCK.sub("", path.read_text(encoding="utf-8"))
+    for target in re.findall(r"(?<!\\)\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", text)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        there = (path.parent / file).resolve() if file else path
+        if ROOT in there.parents and named(there) in MADE_LATER:
+            continue
+        assert there.exists(), f"{named(path)} links to {target}"
+        if anchor and there.suffix == ".md":
+            assert anchor in _anchors(there), f"{named(path)} links to {target}"
+
+
+@cache
+def _anchors(path: Path) -> set[str]:
+    text = path.read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", text), re.MULTILINE)
+    made = {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+    return made | set(re.findall(r'<a id="([^"]+)">', text))
+
+
+@pytest.mark.parametrize("path", documents(), ids=named)
+def test_commands_and_options_exist(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for language, block in blocks(text):
+        if language in ("sh", ""):
+            for words in calls(block):
+                assert not fault(words), f"{named(path)}: sightline {shlex.join(words)}: {fault(words)}"
+    for span in re.findall(r"`sightline ([^`\n]+)`", BLOCK.sub("", text)):
+        words = span.split()
+        assert not inline_fault(words), f"{named(path)}: sightline {span}: {inline_fault(words)}"
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("sightline check my-study --strict", False),
+        ("for name in a b; do sightline import my-study $name.csv; done", False),
+        ("sightline score my-study  # a comment with --no-such-option", False),
+        ("sightline chekc my-study", True),
+        ("sightline check my-study --strickt", True),
+        ("sightline check", True),
+        ("make demo && sightline select my-study many", True),
+    ],
+)
+def test_a_wrong_command_line_is_noticed(line: str, wrong: bool) -> None:
+    found = list(calls(line))
+    assert len(found) == 1
+    assert bool(fault(found[0])) is wrong
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from sightline.samples.study import run_demo
+
+    folder = tmp_path_factory.mktemp("sample") / "demo"
+    run_demo(folder, prompts=10, samples=2)
+    return folder
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "stages").glob("*.md")), ids=lambda page: page.stem)
+def test_examples_of_the_stages_run(
+    page: Path,
+    sample: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # The page of generate starts `python draw.py`: let that be the Python that runs this.
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    text = page.read_text(encoding="utf-8")
+    if "demo/" in text:
+        shutil.copytree(sample, "demo")
+    if "DATA/" in text:
+        Path("DATA").symlink_to(request.getfixturevalue("data"))
+    ran = 0
+    for language, block in blocks(text):
+        for written in HERE_DOCUMENT.finditer(block):
+            Path(written["file"]).write_text(written["text"], encoding="utf-8")
+        if language == "sh":
+            for words in calls(block):
+                assert main(words) == 0, f"sightline {shlex.join(words)}"
+                ran += 1
+        elif language == "python":
+            exec(compile(block, str(page), "exec"), {"__name__": page.stem})
+            ran += 1
+    assert ran >= 2
