@@ -134,9 +134,7 @@ def _file_names(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _run(
-    table: polars.DataFrame, system: str, queries: dict[str, None], notes: list[str]
-) -> Iterator[str]:
+def _run(table: polars.DataFrame, system: str, queries: dict[str, None], notes: list[str]) -> Iterator[str]:
     import polars as pl
 
     ranked = table.sort("prompt_id", "position").with_columns(

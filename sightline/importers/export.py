@@ -29,7 +29,12 @@ def claims(source: Source) -> float:
     return 0.0 if source.is_file else float((source.root / EXPORT_NOTE).is_file())
 
 
-@importer(claims=claims, source="Sightline's export", licence="Apache-2.0")
+@importer(
+    claims=claims,
+    source="Sightline's export",
+    licence="Apache-2.0",
+    example="sightline-export.json\nprompts.csv\nanswers.csv\njudgements.csv\n",
+)
 def export(
     source: Source,
     *,
@@ -152,9 +157,7 @@ def _images(table: Source) -> Iterator[Record]:
         table, ("collection", "image"), ("collection", "image", "sha256", "width", "height", "defect")
     ):
         if row.text("sha256", None) is not None:
-            table.skip(
-                row.text("image"), "pictures: an export has their names (a copy has them: --as study)"
-            )
+            table.skip(row.text("image"), "pictures: an export has their names (a copy has them: --as study)")
         yield Image(_image(row), at=row.at)
 
 
