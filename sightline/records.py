@@ -273,7 +273,8 @@ class Rankings:
 class Votes:
     """Judgements of one question as columns; `annotator` is -1 where votes are anonymous.
 
-    `superseded` counts single anonymous verdicts that were given again later and do not count any more.
+    `superseded` counts single anonymous verdicts that were given again later and do not count any more;
+    `up_to` is the newest judgement that was there when they were read.
     """
 
     item: np.ndarray
@@ -286,6 +287,7 @@ class Votes:
     annotators: Sequence[AnnotatorKey]
     question: Question
     superseded: int = 0
+    up_to: int = 0
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def run_together(
         started = time.monotonic()
         for tasks, outcomes in islice(done, 1):
             plan.keep(tasks, outcomes)
-        if (time.monotonic() - started) * plan.items / size > worth:
+        if (time.monotonic() - started) / size * plan.left > worth:
             done = run_in_processes(measures, study.images, batches, workers)
     # Closed on the way out, whatever the way: no worker outlives the run.
     with closing(done):
@@ -100,6 +100,11 @@ class _Plan:
         what = ", ".join(measure.short for measure in measures)
         self.meter = Meter(what, self.items * len(measures), listener)
         self.twins: dict[tuple[int, int], list[scores.Item]] = {}
+
+    @property
+    def left(self) -> int:
+        """Items that may still have to be computed, for the measure that knows the fewest."""
+        return self.items - min(ran.known + ran.computed for ran in self.ran)
 
     def batches(self) -> Iterator[Batch]:
         """The tasks that are left, in batches, a page of the study at a time."""

@@ -44,6 +44,8 @@ QUESTIONS = (
 )
 GENERATED = {"sdxl": (4, 5), "glide": (7, 8)}
 PHOTO = 6
+ENOUGH_ROWS = 30
+"""Rows after which it can be told whether the relevance belongs to the table; 1 in 57 lacks its photo."""
 
 
 def claims(source: Source) -> float:
@@ -78,6 +80,7 @@ def pqpp(
         yield System(name, at=under + TABLE)
     for name in ("clip", "blip2"):
         yield System(name, "retriever", collection, under + TABLE)
+    lacking = 0
     for number, row in enumerate(source.rows(under + TABLE, required=COLUMNS)):
         key = PromptKey(suite, row.text("id"))
         own = row.text("image_id")
@@ -90,6 +93,8 @@ def pqpp(
                 tags["relevant_repeated"] = str(len(images) - len(distinct))
             if own not in distinct:
                 tags["own_image_missing"] = "1"
+                lacking += 1
+                _refuse_strangers(under + RELEVANT, lacking, number + 1)
         yield Prompt(key, row.text("best_caption"), tags, at=row.at)
         photo = source.picture(f"images/{own}/image_{PHOTO}.png", row.at)
         yield Image(ImageKey(collection, own), photo, (row.text("best_caption"),), row.at)
@@ -97,6 +102,16 @@ def pqpp(
         yield from _truths(row, key)
         for name in dict.fromkeys(images):
             yield Truth("relevance", Subject(key, image=ImageKey(collection, name)), 1.0, at=row.at)
+
+
+def _refuse_strangers(file: str, lacking: int, rows: int) -> None:
+    """The relevance is keyed by row number: if most rows lack their own photo, it belongs to other rows."""
+    if rows >= ENOUGH_ROWS and lacking > rows / 3:
+        raise DataError(
+            f"{lacking} of the first {rows} prompts lack their own photo: it belongs to another {TABLE}",
+            where=file,
+            remedy="Put back the whole table it was published with, or take this file out of the folder.",
+        )
 
 
 def _splits(source: Source, under: str) -> dict[str, str]:

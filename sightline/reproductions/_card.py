@@ -166,8 +166,9 @@ def _below(folder: Path, name: str) -> list[Path]:
 
 def _judged(part: Part, source: Source, folder: Path | None) -> Iterator[Figure]:
     absent = [file for file in part.files if folder is None or not source.has(file)]
-    if absent:
-        reason = NoValue(f"not here: {', '.join(absent)}")
+    if absent or folder is None:
+        # A worked example needs no file, but a paper whose data is not here has nothing to show for itself.
+        reason = NoValue(f"not here: {', '.join(absent) or 'the data of this paper'}")
         obtained: Obtained = {printed.id: reason for printed in part.figures}
     else:
         obtained = part.obtain(source)

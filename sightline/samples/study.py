@@ -96,7 +96,7 @@ def _write(path: Path, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Pa
 
 SETTINGS = """# Settings of the sample study. `sightline init` writes a commented one for your own.
 [study]
-name = "{name}"
+name = {name}
 about = "Scenes drawn by three systems of known skill, judged by eight simulated people of known bias."
 
 [question.alignment]
@@ -149,7 +149,9 @@ def run_demo(
     tell(
         "draw", f"{len(sample.truth)} pictures of {prompts} prompts by {len(SYSTEMS)} systems of known skill"
     )
-    with create_study(folder / "study", settings=SETTINGS.format(name=folder.name)) as study:
+    with create_study(
+        folder / "study", settings=SETTINGS.format(name=json.dumps(folder.name, ensure_ascii=True))
+    ) as study:
         import_(study, sample.prompts)
         told = import_(study, sample.answers)
         tell("import", f"{told.counts.get('answers', 0)} answers, recognised as {told.importer}")

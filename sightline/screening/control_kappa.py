@@ -11,7 +11,7 @@ from sightline.records import Controls, Exclusion, Votes
 from sightline.statistics.agreement import cohen_kappa
 
 
-@screening(source="Poesina et al. 2024 (PQPP)", licence="Apache-2.0")
+@screening(needs_controls=True, source="Poesina et al. 2024 (PQPP)", licence="Apache-2.0")
 def control_kappa(
     votes: Votes, controls: Controls | None, *, above: float = 0.4, least: int = 5
 ) -> Sequence[Exclusion]:

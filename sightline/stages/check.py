@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sightline import registry
 from sightline.errors import ExtensionError, SightlineError, StudyError, UsageError, near
 from sightline.execution.progress import Listener
-from sightline.execution.run import run
+from sightline.execution.run import run_together
 from sightline.extension import Configured, Extension
 from sightline.records import Finding, Question
 from sightline.store import listing, reading
@@ -62,8 +62,11 @@ def check(study: Study, *, workers: int = 1, listener: Listener | None = None) -
         )
     active = [rule for rule in rules if rule.name not in switched]
     measures = {name: registry.find_measure(name) for rule in active for name in _measures(rule)}
+    together: dict[str, list[Configured]] = {}
     for measure in measures.values():
-        run(study, measure, workers=workers, listener=listener)
+        together.setdefault(measure.spec.kind, []).append(measure)
+    for alike in together.values():
+        run_together(study, alike, workers=workers, listener=listener)
     material = _Material(study, measures)
     findings = [found for rule in active for found in _apply(rule, material)]
     findings.sort(key=lambda found: SEVERITIES.index(found.finding.severity))

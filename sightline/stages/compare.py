@@ -10,6 +10,7 @@ import polars as pl
 
 from sightline import registry
 from sightline.errors import DataError, UsageError, near
+from sightline.extension import Configured
 from sightline.judging import rollup
 from sightline.statistics import comparison
 from sightline.statistics.intervals import Interval, mean_interval, within
@@ -54,18 +55,19 @@ class Compared:
     where: str = ""
     low: float | None = None
     high: float | None = None
+    permutations: int = 10_000
 
     @property
     def least_p(self) -> float:
-        """The smallest adjusted p that sign flips can reach: 2 / 2^n, times the number of pairs (Holm)."""
+        """The smallest adjusted p that sign flips can reach: 2 / 2^n or one draw, times the pairs (Holm)."""
         most = max((pair.difference.n for pair in self.pairs), default=0)
-        return float(min(1.0, 2.0 ** (1 - most) * len(self.pairs)))
+        return float(min(1.0, max(2.0 ** (1 - most), 1 / (self.permutations + 1)) * len(self.pairs)))
 
     @property
     def sentence(self) -> str:
         """The outcome in a sentence or two."""
         best = self.systems[0]
-        over = f"over {self.prompts:,} prompt{'' if self.prompts == 1 else 's'}"
+        over = f"over {best.mean.n:,} prompt{'' if best.mean.n == 1 else 's'}"
         if best.mean.value is None:
             return f"No system has a value on {self.by} yet."
         figure = f"{best.mean.value:.2f}{self._scale()}"
@@ -79,6 +81,8 @@ class Compared:
                 f"the smallest p they allow is {self.least_p:.2g}. So far {best.system} is ahead: {figure}."
             )
         tied = [placed.system for placed in self.systems if placed.best_rank == 1]
+        if self.direction == "none":
+            return f"{best.system} has the highest {self.by}: {figure} {over}. Neither end of it is better."
         if len(tied) == len(self.systems):
             return f"{_listed(tied)} cannot be told apart on {self.by} {over}; {best.system} has {figure}."
         if len(tied) > 1:
@@ -87,13 +91,15 @@ class Compared:
                 f"{best.system} has {figure}."
             )
         first = f"{best.system} is the best of {len(self.systems)} systems on {self.by}: {figure} {over}."
+        if len({placed.mean.n for placed in self.systems}) > 1:
+            first += " Not all systems answered the same prompts: their order comes from those they share."
         if all(pair.significant for pair in self.pairs):
             return first + " All systems differ by more than chance would."
         unsure = [f"{pair.first} and {pair.second}" for pair in self.pairs if not pair.significant]
         return first + (f" {'; '.join(unsure)} cannot be told apart." if len(unsure) <= 3 else "")
 
     def _scale(self) -> str:
-        if self.high is None:
+        if self.high is None or self.low is None:
             return ""
         return f" of {self.high:g}" if self.low == 0 else f" on a scale from {self.low:g} to {self.high:g}"
 
@@ -144,7 +150,9 @@ def compare(study: Study, by: str | None = None, *, where: str = "", seed: int =
         )
         for pair in found.pairs
     ]
-    return Compared(name, direction, len(prompts), placed, pairs, where, basis.low, basis.high)
+    return Compared(
+        name, direction, len(prompts), placed, pairs, where, basis.low, basis.high, found.permutations
+    )
 
 
 def values_by(study: Study, by: str | None) -> Basis:
@@ -164,14 +172,27 @@ def values_by(study: Study, by: str | None) -> Basis:
             raise DataError(f"{by} has no truth about systems yet", remedy="sightline truth STUDY")
         asked = questions[by]
         return Basis(rollup.by_system(study, by), by, asked.direction, asked.low, asked.high)
-    names = {str(row["measure"]).partition("(")[0] for row in reading.measures(study).iter_rows(named=True)}
-    if by.partition("(")[0].partition("@")[0] not in names:
+    chosen = _scored(study, by, settled)
+    spec = chosen.spec
+    return Basis(scores_by_system(study, str(chosen)), chosen.short, spec.direction, *spec.range)
+
+
+def _scored(study: Study, by: str, settled: Sequence[str]) -> Configured:
+    """The measure a user means: as written if it is scored, else the one scored form of that name."""
+    forms = [str(row["measure"]) for row in reading.measures(study).iter_rows(named=True) if row["values"]]
+    name = by.partition("(")[0].partition("@")[0]
+    alike = [form for form in forms if form.partition("(")[0] == name]
+    if not alike:
         raise UsageError(
             f"there is neither a question nor a scored measure called {by!r}",
-            remedy=near(by, [*settled, *names]),
+            remedy=near(by, [*settled, *(form.partition("(")[0] for form in forms)]),
         )
-    spec = registry.find_measure(by).spec
-    return Basis(scores_by_system(study, by), by, spec.direction, *spec.range)
+    asked = registry.find_measure(by)
+    if str(asked) in alike:
+        return asked
+    if by == name and len(alike) == 1:
+        return registry.find_measure(alike[0])
+    raise UsageError(f"{asked.short} is not scored in this study", remedy=f"Scored are: {'; '.join(alike)}.")
 
 
 def scores_by_system(study: Study, measure: str) -> pl.DataFrame:

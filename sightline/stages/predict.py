@@ -66,6 +66,8 @@ def predict(
     Every prompt with truth is predicted by a model that never saw it. The interval of a new prediction is
     the 90th percentile of those absolute errors (split conformal).
     """
+    if folds < 2:
+        raise UsageError(f"{folds} folds hold nothing out", remedy="At least 2, usually 5 or 10.")
     name = question or first_settled(study)
     truths = rollup.by_prompt(study, name)
     if len(truths) < max(LEAST, folds):

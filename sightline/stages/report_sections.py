@@ -108,6 +108,8 @@ def _verdict(first: str, second: str, difference: Interval, significant: bool, d
         return "no prompt in common"
     if not significant:
         return "cannot be told apart"
+    if direction == "none":
+        return "they differ"
     first_wins = (difference.value > 0) == (direction != "lower")
     return f"{first if first_wins else second} is better"
 

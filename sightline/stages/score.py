@@ -122,7 +122,8 @@ def score_rankings(study: Study, measure: Configured, question: str = "relevance
         ideal.setdefault(prompt, []).append(value)
     keys, gains, offsets, best, best_offsets, hashes = [], [], [0], [], [0], []
     for (system, prompt), rows in answers.group_by(["system_id", "prompt_id"], maintain_order=True):
-        ranked = [int(image) for image in rows["image_id"]]
+        # An image that stands twice counts at its first place; `check` names such rankings.
+        ranked = list(dict.fromkeys(int(image) for image in rows["image_id"]))
         keys.append((int(str(prompt)), int(str(system))))
         gains += [gain.get((prompt, image), float("nan")) for image in ranked]
         offsets.append(len(gains))

@@ -52,7 +52,11 @@ def trust(study: Study, question: str | None = None) -> list[Agrees]:
             kept = list(dict.fromkeys([*on, "prompt_id"]))
             asked = truth.select([*kept, pl.col("value").alias("truth")])
             both = asked.join(scores.select([*on, "value"]), on=on)
-            both = both.unique(on, keep="first", maintain_order=True)
+            # An image that answered several prompts counts once, with the mean of what people said of it.
+            means = both.group_by(on, maintain_order=True).agg(
+                pl.col("truth").mean(), pl.col("value").first()
+            )
+            both = means.join(both.unique(on, keep="first").select(kept), on=on)
             if both.is_empty():
                 continue
             correlation = clustered_spearman(both["value"], both["truth"], both["prompt_id"])

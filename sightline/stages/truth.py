@@ -114,7 +114,7 @@ def _settle(
         "annotators": _tally(counted, votes),
     }
     printed = "; ".join(str(screen) for screen in screens)
-    settlement_id = settling.settle(study, key, str(consensus), printed, rows, notes)
+    settlement_id = settling.settle(study, key, str(consensus), printed, rows, votes.up_to, notes)
     values = sum(row[1] is not None for row in rows)
     heads = len({int(number) for number in counted.annotator if number >= 0})
     total = int(counted.n.sum())
@@ -169,12 +169,18 @@ def _rule(study: Study, name: str, rule: str | None, votes: Votes) -> Configured
 
 def _screen(votes: Votes, screens: Sequence[Configured]) -> tuple[list[LeftOut], set[int]]:
     left_out, numbers = [], set()
+    labels = _labels(votes)
     place = {annotator: number for number, annotator in enumerate(votes.annotators)}
     for screen in screens:
+        if screen.spec.details["needs_controls"]:
+            raise UsageError(
+                f"{screen.name} needs control items with known answers, and the study has none",
+                remedy="Leave the rule out; `sightline list screening` shows the others.",
+            )
         for exclusion in screen.load()(votes, None):
             number = place[exclusion.annotator]
             if number not in numbers:
-                left_out.append(LeftOut(exclusion.annotator.name, screen.short, exclusion.reason))
+                left_out.append(LeftOut(labels[number], screen.short, exclusion.reason))
             numbers.add(number)
     if numbers and not set(votes.annotator.tolist()) - numbers:
         raise DataError(
@@ -182,6 +188,15 @@ def _screen(votes: Votes, screens: Sequence[Configured]) -> tuple[list[LeftOut],
             remedy="Loosen [screening] rules in study.toml.",
         )
     return left_out, numbers
+
+
+def _labels(votes: Votes) -> list[str]:
+    """Annotators' names, with the panel where two panels have the same name."""
+    names = [annotator.name for annotator in votes.annotators]
+    return [
+        annotator.name if names.count(annotator.name) == 1 else f"{annotator.panel}/{annotator.name}"
+        for annotator in votes.annotators
+    ]
 
 
 def _without(votes: Votes, numbers: set[int]) -> Votes:
@@ -207,7 +222,7 @@ def _tally(counted: Votes, votes: Votes) -> list[list[object]]:
     total = sum_by(counted.item, counted.value * counted.n, votes.items)
     count = sum_by(counted.item, counted.n.astype(np.float64), votes.items)
     told: list[list[object]] = []
-    for number, annotator in enumerate(votes.annotators):
+    for number, label in enumerate(_labels(votes)):
         own = votes.annotator == number
         if not own.any():
             continue
@@ -218,7 +233,7 @@ def _tally(counted: Votes, votes: Votes) -> list[list[object]]:
         shared = (own_count > 0) & (others > 0)
         rest = (total - inside * own_total)[shared] / others[shared]
         r = pearson(own_total[shared] / own_count[shared], rest)
-        told.append([annotator.name, int(own.sum()), r.value, r.low, r.high, r.n])
+        told.append([label, int(own.sum()), r.value, r.low, r.high, r.n])
     return told
 
 

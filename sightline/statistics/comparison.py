@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike
 from sightline.statistics.intervals import Interval, mean_interval
 from sightline.statistics.significance import holm, sign_flip_columns
 
+MOST_DRAWN = 200_000
+"""Sign patterns drawn at the most: enough for the 10,000 pairs of some 140 systems."""
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -36,14 +39,16 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Standings from the highest mean down, and all pairs in order of column."""
+    """Standings from the best rank down, equal ones by mean, and all pairs in order of column."""
+
+    permutations: int
 
     standings: tuple[Standing, ...]
     pairs: tuple[Pair, ...]
 
 
 def compare(
-    matrix: ArrayLike, *, confidence: float = 0.95, permutations: int = 10_000, seed: int = 0
+    matrix: ArrayLike, *, confidence: float = 0.95, permutations: int | None = None, seed: int = 0
 ) -> Comparison:
     """Compare the columns (systems) of a prompts x systems matrix in which NaN means missing.
 
@@ -55,6 +60,9 @@ def compare(
     if values.ndim != 2:
         raise ValueError(f"a prompts x systems matrix is needed, not shape {values.shape}")
     systems = values.shape[1]
+    if permutations is None:
+        # The smallest p that can be drawn must survive Holm's factor with room to spare.
+        permutations = min(MOST_DRAWN, max(10_000, 20 * systems * (systems - 1) // 2 * 20))
     pairs = _pairs(values, confidence, permutations, seed)
     above = np.zeros(systems, dtype=np.int64)
     below = np.zeros(systems, dtype=np.int64)
@@ -68,7 +76,7 @@ def compare(
         Standing(s, mean_interval(column, confidence=confidence), int(1 + above[s]), int(systems - below[s]))
         for s, column in enumerate(values.T)
     ]
-    return Comparison(tuple(sorted(standings, key=_from_the_top)), tuple(pairs))
+    return Comparison(permutations, tuple(sorted(standings, key=_from_the_top)), tuple(pairs))
 
 
 def _pairs(values: np.ndarray, confidence: float, permutations: int, seed: int) -> list[Pair]:
@@ -96,6 +104,8 @@ def _or_none(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _from_the_top(standing: Standing) -> tuple[bool, float, int]:
+def _from_the_top(standing: Standing) -> tuple[bool, int, int, float, int]:
+    # What the paired tests leave open goes first: means over different prompts may order systems wrongly.
     mean = standing.mean.value
-    return mean is None, 0.0 if mean is None else -mean, standing.system
+    order = 0.0 if mean is None else -mean
+    return mean is None, standing.best_rank, standing.worst_rank, order, standing.system

@@ -95,10 +95,12 @@ def k_expected_minimum(matrix: ArrayLike, *, permutations: int = 1000, seed: int
         return ExpectedMinimum(k, np.zeros(0), np.zeros(0))
     rng = np.random.default_rng(seed)
     earlier = np.tri(n, n, -1, dtype=bool)
-    running = np.concatenate([
-        _running_minimum(distances, rng.permuted(np.tile(np.arange(n), (rows, 1)), axis=1), earlier)
-        for rows in block_rows(permutations, n * n)
-    ])
+    running = np.concatenate(
+        [
+            _running_minimum(distances, rng.permuted(np.tile(np.arange(n), (rows, 1)), axis=1), earlier)
+            for rows in block_rows(permutations, n * n)
+        ]
+    )
     return ExpectedMinimum(k, running.mean(axis=0), running.std(axis=0, ddof=1) / np.sqrt(permutations))
 
 

@@ -136,6 +136,7 @@ def benjamini_hochberg(p: ArrayLike) -> Array:
     NaN stays NaN and is not counted among the m.
     Source: Benjamini and Hochberg, Journal of the Royal Statistical Society B 57 (1995).
     """
+
     def scaled(ordered: Array) -> Array:
         ratio = ordered * ordered.size / np.arange(1, ordered.size + 1)
         return np.asarray(np.minimum.accumulate(ratio[::-1])[::-1], dtype=np.float64)

@@ -81,6 +81,9 @@ def _copy_sqlite(source: Path, target: Path) -> None:
 def _copy_rows(study: Study, copied: Study) -> None:
     with database.reading(study.engine) as before, database.writing(copied.engine) as after:
         # Keys go over as they are; a self-reference between rows of one table does not occur.
+        taken = select(tables.setting).where(tables.setting.c.name == "last_import")
+        numbers = [tuple(row) for row in before.execute(taken)]
+        database.upsert(after, tables.setting, ["name", "value"], numbers, replace=True)
         for table in tables.metadata.sorted_tables:
             if table.name == "setting":
                 continue

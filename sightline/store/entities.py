@@ -300,11 +300,12 @@ class Entities:
         rows = self.connection.exec_driver_sql(
             "SELECT p.id, p.suite, p.text FROM wanted w JOIN prompt p ON p.text_sha = w.text_sha"
         ).fetchall()
+        by_text: dict[str, list[tuple[int, str]]] = {}
+        for key, suite, text in rows:
+            by_text.setdefault(text, []).append((int(key), suite))
         found = {}
         for wanted, at in texts.items():
-            fits = [
-                int(key) for key, suite, text in rows if text == wanted.text and wanted.suite in (None, suite)
-            ]
+            fits = [key for key, suite in by_text.get(wanted.text, ()) if wanted.suite in (None, suite)]
             if len(fits) != 1:
                 raise DataError(
                     f"{len(fits) or 'no'} prompts read {_short(wanted.text)!r}",

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from sightline.errors import DataError
 from sightline.records import Answer, Image, Judgement, Prompt, Question, Record, Reference, System, Truth
@@ -68,10 +68,12 @@ def load(
             # The newest first: it may repeat what the older ones tell.
             source = tables.source.c
             earlier = connection.execute(
-                select(source.id).where(source.path == path).order_by(source.id.desc())
-            ).scalars()
-            for source_id in list(earlier):
-                undo_within(connection, source_id)
+                select(source.id, source.importer).where(source.path == path).order_by(source.id.desc())
+            ).fetchall()
+            for source_id, by in earlier:
+                # Another layout read from the same file is another import.
+                if by.partition("(")[0] == importer.partition("(")[0]:
+                    undo_within(connection, source_id)
         source_id = _fresh_number(connection)
         columns = ["id", "importer", "path", "sha256", "at"]
         database.insert(connection, tables.source, columns, [(source_id, importer, path, digest, now())])
@@ -180,13 +182,6 @@ def sources(study: Study) -> list[dict[str, Any]]:
     with database.reading(study.engine) as connection:
         rows = connection.execute(select(tables.source).order_by(tables.source.c.id)).mappings()
         return [dict(row) for row in rows]
-
-
-def last_judgement(connection: Connection, question_id: int) -> int:
-    """The newest judgement on a question: what a settlement has seen up to."""
-    judgement = tables.judgement
-    newest = select(func.coalesce(func.max(judgement.c.id), 0)).where(judgement.c.question_id == question_id)
-    return int(connection.execute(newest).scalar_one())
 
 
 def now() -> str:

@@ -193,6 +193,8 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
             {"question": key},
         ).fetchall()
         people = connection.execute(text("SELECT id, panel, name FROM annotator ORDER BY id")).fetchall()
+        newest = text("SELECT coalesce(max(id), 0) FROM judgement WHERE question_id = :question")
+        up_to = int(connection.execute(newest, {"question": key}).scalar_one())
     rows = [row for row in rows if row[1] not in gone]
     everything = len(rows)
     rows = _latest_verdicts(rows)
@@ -211,6 +213,7 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
         annotators=[AnnotatorKey(panel, told) for _, panel, told in people],
         question=asked,
         superseded=everything - len(rows),
+        up_to=up_to,
     )
     return table, subjects(study, subject_ids), [int(row[0]) for row in people]
 
@@ -245,24 +248,37 @@ def subjects(study: Study, ids: Sequence[int]) -> pl.DataFrame:
 TRUTH_COLUMNS = ("settlement_id", "subject_id", "prompt_id", "system_id", "image_id", "image_b", "image_c")
 
 
-def newest_settlement(study: Study, name: str, rule: str | None = None) -> int | None:
-    """The settlement that counts for a question: settled here if there is one, else as published."""
+def counting_settlements(study: Study, name: str, rule: str | None = None) -> list[int]:
+    """The settlements of a question that count, the strongest first.
+
+    The newest one settled here comes first; then all that was published, the newest first: published truth
+    arrives in parts, each about prompts and images of its own, and none of it may vanish behind another.
+    """
     key, _ = question(study, name)
     with database.reading(study.engine) as connection:
-        found = connection.execute(
+        rows = connection.execute(
             text(
-                "SELECT id FROM settlement WHERE question_id = :question AND (:rule = '' OR rule = :rule) "
-                "ORDER BY id DESC LIMIT 1"
+                "SELECT id, up_to FROM settlement WHERE question_id = :question "
+                "AND (:rule = '' OR rule = :rule) ORDER BY id DESC"
             ),
             {"question": key, "rule": rule or ""},
-        ).scalar()
-    return None if found is None else int(found)
+        ).fetchall()
+    here = [int(row[0]) for row in rows if row[1] > 0]
+    return here[:1] + [int(row[0]) for row in rows if row[1] == 0]
+
+
+def newest_settlement(study: Study, name: str) -> int | None:
+    """The strongest settlement of a question, if it has any."""
+    return next(iter(counting_settlements(study, name)), None)
 
 
 def about_systems(study: Study) -> list[str]:
     """The questions whose truth tells systems apart: of a system's answers, or of images that it gave."""
-    found = []
-    for _, asked in questions(study):
+    return [asked.name for _, asked in questions(study) if _tells_systems(study, asked.name)]
+
+
+def _tells_systems(study: Study, name: str) -> bool:
+    for settlement in counting_settlements(study, name):
         with database.reading(study.engine) as connection:
             told = connection.execute(
                 text(
@@ -272,15 +288,15 @@ def about_systems(study: Study) -> list[str]:
                     "SELECT 1 FROM answer a WHERE a.image_id = s.image_id AND s.image_id > 0 "
                     "AND (s.prompt_id = 0 OR a.prompt_id = s.prompt_id))) LIMIT 1"
                 ),
-                {"settlement": newest_settlement(study, asked.name) or 0},
+                {"settlement": settlement},
             ).scalar()
         if told is not None:
-            found.append(asked.name)
-    return found
+            return True
+    return False
 
 
 def truths(study: Study, name: str, rule: str | None = None) -> pl.DataFrame:
-    """The truths of a question from the settlement that counts."""
+    """The truths of a question, one a subject: from the strongest settlement that speaks of it."""
     import polars as pl
 
     schema = {
@@ -291,14 +307,20 @@ def truths(study: Study, name: str, rule: str | None = None) -> pl.DataFrame:
         "n": pl.Int64,
         "reason": pl.String,
     }
-    return frame(
-        study,
-        "SELECT t.settlement_id, t.subject_id, s.prompt_id, s.system_id, s.image_id, s.image_b, s.image_c, "
-        "t.value, t.low, t.high, t.n, t.reason FROM truth t JOIN subject s ON s.id = t.subject_id "
-        "WHERE t.settlement_id = :settlement ORDER BY t.subject_id",
-        schema,
-        settlement=newest_settlement(study, name, rule) or 0,
-    )
+    parts = [
+        frame(
+            study,
+            "SELECT t.settlement_id, t.subject_id, s.prompt_id, s.system_id, s.image_id, s.image_b, "
+            "s.image_c, t.value, t.low, t.high, t.n, t.reason FROM truth t "
+            "JOIN subject s ON s.id = t.subject_id WHERE t.settlement_id = :settlement ORDER BY t.subject_id",
+            schema,
+            settlement=settlement,
+        )
+        for settlement in counting_settlements(study, name, rule)
+    ]
+    if not parts:
+        return pl.DataFrame(schema=schema)
+    return pl.concat(parts).unique("subject_id", keep="first", maintain_order=True).sort("subject_id")
 
 
 def settlements(study: Study) -> pl.DataFrame:
@@ -337,7 +359,7 @@ def settlement_notes(study: Study, settlement_id: int) -> dict[str, Any]:
 
 
 def predictions(study: Study, settlement_id: int) -> pl.DataFrame:
-    """What fits to a settlement foretold: predictor, prompt_id, fold, value, low, high."""
+    """What the newest fit of each predictor to a settlement foretold."""
     import polars as pl
 
     schema = {
@@ -351,7 +373,8 @@ def predictions(study: Study, settlement_id: int) -> pl.DataFrame:
     return frame(
         study,
         "SELECT f.spec, p.prompt_id, p.fold, p.value, p.low, p.high FROM prediction p "
-        "JOIN fit f ON f.id = p.fit_id WHERE f.settlement_id = :settlement AND p.value IS NOT NULL "
+        "JOIN fit f ON f.id = p.fit_id WHERE p.value IS NOT NULL AND f.id IN "
+        "(SELECT max(g.id) FROM fit g WHERE g.settlement_id = :settlement GROUP BY g.spec) "
         "ORDER BY f.id, p.prompt_id",
         schema,
         settlement=settlement_id,

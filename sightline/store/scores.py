@@ -113,20 +113,22 @@ def _image_pages(study: Study, size: int) -> Iterator[list[Item]]:
 
 
 def _answer_pages(study: Study, size: int) -> Iterator[list[Item]]:
-    prompt, image = 0, 0
-    query = (
+    last = 0
+    query = "SELECT id FROM prompt WHERE id > :last ORDER BY id LIMIT :size"
+    inner = (
         "SELECT DISTINCT a.prompt_id, a.image_id, i.sha256 FROM answer a JOIN image i ON i.id = a.image_id "
-        "WHERE i.sha256 IS NOT NULL "
-        "AND (a.prompt_id > :prompt OR (a.prompt_id = :prompt AND a.image_id > :image)) "
-        "ORDER BY a.prompt_id, a.image_id LIMIT :size"
+        "WHERE i.sha256 IS NOT NULL AND a.prompt_id BETWEEN :first AND :last ORDER BY a.prompt_id, a.image_id"
     )
-    while rows := _ask(study, query, prompt=prompt, image=image, size=size):
-        prompt, image = int(rows[-1][0]), int(rows[-1][1])
-        found = reading.prompt_records(study, sorted({int(row[0]) for row in rows}))
-        yield [
+    while rows := _ask(study, query, last=last, size=max(1, size // 16)):
+        first, last = int(rows[0][0]), int(rows[-1][0])
+        answers = _ask(study, inner, first=first, last=last)
+        found = reading.prompt_records(study, sorted({int(row[0]) for row in answers}))
+        page = [
             Item(int(p), 0, int(i), hashed(_prompt_hash(found[int(p)]), sha), found[int(p)], (sha,))
-            for p, i, sha in rows
+            for p, i, sha in answers
         ]
+        if page:
+            yield page
 
 
 def _set_pages(study: Study, size: int) -> Iterator[list[Item]]:

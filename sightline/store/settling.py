@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from sightline.store import database, tables
-from sightline.store.loading import last_judgement, now
+from sightline.store.loading import now
 from sightline.store.study import Study
 
 TruthRow = tuple[int, float | None, float | None, float | None, int | None, str | None]
@@ -22,14 +22,15 @@ def settle(
     rule: str,
     screening: str,
     rows: Sequence[TruthRow],
+    up_to: int,
     notes: Mapping[str, Any] | None = None,
 ) -> int:
     """Keep a settlement of (subject, value, low, high, n, reason); the same votes and rule settle once.
 
-    `notes` says who was left out and how far the others agree.
+    `up_to` is the newest judgement these truths have seen; `notes` says who was left out and how far the
+    others agree.
     """
     with database.writing(study.engine) as connection:
-        up_to = last_judgement(connection, question_id)
         identity = _identity("settled", question_id, rule, screening, up_to, list(rows))
         table = tables.settlement
         known = connection.execute(select(table.c.id).where(table.c.identity == identity)).scalar()

@@ -135,6 +135,7 @@ def _delete_computed(connection: Connection, told: Mapping[str, int]) -> None:
         f"SELECT id FROM fit WHERE settlement_id IN ({settled} UNION "
         "SELECT settlement_id FROM truth WHERE source_id = :source)"
     )
+    _delete_scores_of_sets(connection, told)
     _run(connection, f"DELETE FROM prediction WHERE fit_id IN ({fits})", told)
     _run(connection, f"DELETE FROM fit WHERE id IN ({fits})", told)
     _run(connection, f"DELETE FROM truth WHERE settlement_id IN ({settled})", told)
@@ -142,6 +143,26 @@ def _delete_computed(connection: Connection, told: Mapping[str, int]) -> None:
     # SQLite gives the keys of deleted judgements out again: what comes next must still count as newer.
     left = "(SELECT coalesce(max(id), 0) FROM judgement WHERE source_id IS NULL OR source_id <> :source)"
     _run(connection, f"UPDATE settlement SET up_to = {left} WHERE up_to > {left}", told)
+
+
+def _delete_scores_of_sets(connection: Connection, told: Mapping[str, int]) -> None:
+    """Scores of a prompt's images, of rankings and of answers that lose a part do not hold any more."""
+    answered = "SELECT 1 FROM answer a WHERE a.source_id = :source AND a.prompt_id = {table}.prompt_id"
+    judged = (
+        "SELECT 1 FROM truth t JOIN subject s ON s.id = t.subject_id "
+        "WHERE t.source_id = :source AND s.prompt_id = {table}.prompt_id"
+    )
+    rests_on = (
+        ("of_image_set", f"EXISTS ({answered} AND a.system_id = {{table}}.system_id)"),
+        ("of_ranking", f"EXISTS ({answered} AND a.system_id = {{table}}.system_id)"),
+        ("of_ranking", f"EXISTS ({judged})"),
+        ("of_answer", f"EXISTS ({answered} AND a.image_id = {{table}}.image_id)"),
+        ("of_image", "image_id IN (SELECT id FROM image WHERE bytes_source_id = :source)"),
+    )
+    for table in ("evidence", "score"):
+        for kind, condition in rests_on:
+            of_kind = f"measure_id IN (SELECT id FROM measure WHERE kind = '{kind}')"
+            _run(connection, f"DELETE FROM {table} WHERE {of_kind} AND {condition.format(table=table)}", told)
 
 
 def _delete_unused(connection: Connection, table: str, mine: str, told: Mapping[str, int]) -> int:

@@ -87,3 +87,9 @@ def test_the_help_names_every_paper() -> None:
     command = build().get_command(None, "reproduce")
     said = next(parameter.help for parameter in command.params if parameter.name == "paper")
     assert all(paper in said for paper in papers())
+
+
+def test_without_data_nothing_passes(run: Run, tmp_path: Path) -> None:
+    for paper in ("conqa", "w1kp", "pqpp"):
+        figures = run("reproduce", paper, "--data", tmp_path, "--json").json["figures"]
+        assert figures and all(figure["ok"] is None for figure in figures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import pickle
 import shutil
 from collections import Counter
@@ -10,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from sightline import registry
 from sightline.errors import DataError
 from sightline.records import Answer, Image, Judgement, Prompt, PromptKey, Question, Record, System, Truth
+from sightline.sources import Source
 
 Run = Callable[..., list[Record]]
 
@@ -145,3 +148,18 @@ def test_pqpp_with_a_hostile_pickle(data: Path, tmp_path: Path, run: Run) -> Non
     (tmp_path / "dataset" / "retrieval_groundtruth.pickle").write_bytes(pickle.dumps(shutil.rmtree))
     with pytest.raises(DataError, match=r"shutil\.rmtree"):
         run("pqpp", tmp_path)
+
+
+def test_pqpp_cut_from_its_middle_is_refused(data: Path, tmp_path: Path) -> None:
+    # The relevance is keyed by row number: without the rows before, it would go to the wrong prompts.
+    for file in (data / "pqpp" / "dataset").iterdir():
+        if file.is_file() and file.name != "dataset.csv":
+            target = tmp_path / "dataset" / file.name
+            target.parent.mkdir(exist_ok=True)
+            target.write_bytes(file.read_bytes())
+    with (data / "pqpp" / "dataset" / "dataset.csv").open(encoding="utf-8", newline="") as whole:
+        rows = list(csv.reader(whole))
+    with (tmp_path / "dataset" / "dataset.csv").open("w", encoding="utf-8", newline="") as part:
+        csv.writer(part).writerows([rows[0], *rows[1500:2000]])
+    with pytest.raises(DataError, match="lack their own photo"):
+        list(registry.configure("importer", "pqpp").load()(Source(tmp_path)))

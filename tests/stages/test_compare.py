@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image as Pillow
 
 from sightline.errors import DataError, UsageError
 from sightline.records import (
@@ -27,6 +29,7 @@ from sightline.samples.systems import SYSTEMS, answer
 from sightline.stages.compare import Compared, Versus, breakdown, compare
 from sightline.stages.score import score
 from sightline.stages.truth import truth
+from sightline.stages.variability import variability
 from sightline.store.loading import load
 from sightline.store.study import Study, create_study
 
@@ -198,3 +201,28 @@ def test_scores_and_their_reasons(blank: Callable[[list[Record]], Study], tmp_pa
     score(study, "words")
     with pytest.raises(UsageError, match="does not tell systems apart"):
         compare(study, "words")
+
+
+def test_a_measure_without_direction_has_no_best(tmp_path: Path) -> None:
+    records: list[Record] = []
+    for n in range(8):
+        records.append(Prompt(PromptKey("s", str(n)), f"prompt {n}"))
+        for system in ("one", "two"):
+            for sample in range(2):
+                key = ImageKey(system, f"{n}-{sample}.png")
+                file = tmp_path / f"{system}-{key.name}"
+                shade = np.linspace(0, 20 * n + (100 if system == "one" else 10), 64) + 5 * sample
+                Pillow.fromarray(np.tile(shade, (16, 1)).astype(np.uint8)).save(file)
+                records += [Image(key, str(file)), Answer(PromptKey("s", str(n)), system, sample, key)]
+    with create_study(tmp_path / "study") as study:
+        load(study, records, importer="test", path="test", digest="1")
+        score(study, "contrast")
+        found = compare(study, "contrast")
+        assert found.sentence.startswith("one has the highest contrast") and "best" not in found.sentence
+        variability(study)
+        # The one scored form is meant, whatever its parameters; its range has one end only.
+        alike = compare(study, "pairwise_mean")
+        assert alike.by == "pairwise_mean(distance=colour_histogram)" and "highest" in alike.sentence
+        with pytest.raises(UsageError, match="is not scored") as caught:
+            compare(study, "pairwise_mean(distance=pixel_l2)")
+        assert "colour_histogram" in caught.value.remedy

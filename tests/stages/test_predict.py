@@ -98,3 +98,15 @@ def test_too_little_truth_and_empty_prompts_are_refused(tmp_path: Path) -> None:
             predict(study, "ease", predictor="ridgy")
         with pytest.raises(UsageError, match="no question"):
             predict(study, "eese")
+
+
+def test_only_the_newest_fit_is_read(tmp_path: Path) -> None:
+    with study_with(tmp_path / "s", learnable()) as study:
+        for seed in (0, 1, 2):
+            last = predict(study, "ease", seed=seed)
+        settlement = reading.newest_settlement(study, "ease")
+        assert settlement is not None
+        kept = reading.predictions(study, settlement)
+        assert kept["value"].to_list() == [guess for guess, _ in last.points]
+        with pytest.raises(UsageError, match="hold nothing out"):
+            predict(study, "ease", folds=1)

@@ -25,7 +25,7 @@ from sightline.records import (
 from sightline.registry import find_measure
 from sightline.stages.score import score, score_files, score_rankings
 from sightline.store import reading
-from sightline.store.loading import load
+from sightline.store.loading import load, undo
 from sightline.store.study import Study, create_study, open_study
 
 Fill = Callable[[list[Record]], Study]
@@ -173,3 +173,37 @@ def test_reasons_reach_the_end(fill: Fill, tmp_path: Path) -> None:
     assert found.select("value", "reason").rows() == [(None, reason), (0.0, None)]
     told = reading.measures(study).filter(pl.col("kind") == "of_image")
     assert told.select("values", "without").rows() == [(1, 1)]
+
+
+def test_an_image_that_stands_twice_counts_at_its_first_place(fill: Fill) -> None:
+    # d1, d1, d2 with both relevant is d1, d2: precision at 2 is 1, NDCG 1 and not 1.63 cut off.
+    records: list[Record] = [
+        Prompt(query(1), "query 1"),
+        System("engine", "retriever", "c"),
+        Question("relevance", "ordinal", 0, 1, 1),
+        *(Answer(query(1), "engine", n, image(i)) for n, i in enumerate([1, 1, 3, 2])),
+        Truth("relevance", Subject(query(1), image=image(1)), 1.0),
+        Truth("relevance", Subject(query(1), image=image(2)), 1.0),
+    ]
+    with fill(records) as study:
+        for told, expected in (("precision@3", 2 / 3), ("ndcg", (1 + 0.5) / (1 + 1 / 1.5849625))):
+            score(study, told)
+            (value,) = reading.scores(study, find_measure(told).identity)["value"]
+            assert value == pytest.approx(expected)
+
+
+def test_scores_of_a_set_go_when_one_of_its_answers_is_undone(tmp_path: Path) -> None:
+    key = PromptKey("q", "1")
+    with create_study(tmp_path / "s") as study:
+        for part in range(2):
+            file = tmp_path / f"{part}.png"
+            Pillow.new("RGB", (16, 16), (200 * part, 30, 30)).save(file)
+            told: list[Record] = [Prompt(key, "a ball"), Image(image(part), str(file))]
+            told.append(Answer(key, "one", part, image(part)))
+            last = load(study, told, importer="test", path=str(part), digest=str(part)).source_id
+        measures = ["pairwise_mean(distance=colour_histogram)", "brightness"]
+        score(study, measures)
+        undo(study, last)
+        kept = {name: reading.scores(study, find_measure(name).identity)["image_id"] for name in measures}
+        assert len(kept["brightness"]) == 1
+        assert len(kept[measures[0]]) == 0, "the set of two is no more"

@@ -20,12 +20,13 @@ from sightline.records import (
     Question,
     Record,
     Subject,
+    Truth,
 )
 from sightline.samples.annotators import judge, panel
 from sightline.samples.scenes import scenes
 from sightline.samples.systems import answer
 from sightline.stages.truth import truth
-from sightline.store import reading
+from sightline.store import reading, settling
 from sightline.store.loading import load
 from sightline.store.study import Study, create_study
 
@@ -295,3 +296,43 @@ def test_the_latest_of_single_anonymous_verdicts_counts_and_is_told(tmp_path: Pa
     with study_with(tmp_path / "t", small(*named)) as study:
         (found,) = truth(study, rule="mean")
         assert found.superseded == 0 and truths(study)[0][0] == 0.5
+
+
+def test_published_truth_in_parts_does_not_vanish(tmp_path: Path) -> None:
+    keys = [PromptKey("s", ref) for ref in "123"]
+    first = [ALIGNMENT, *(Prompt(key, f"prompt {key.ref}") for key in keys)]
+    first += [Truth("alignment", Subject(keys[0]), 1.0), Truth("alignment", Subject(keys[1]), 2.0)]
+    with study_with(tmp_path / "s", first) as study:
+        # Another publication, under a rule of its own, speaks of other things; what both speak of, the newer.
+        more(study, "b", [Truth("alignment", Subject(keys[1]), 5.0, rule="theirs")])
+        more(study, "c", [Truth("alignment", Subject(keys[2]), 3.0, rule="theirs")])
+        assert [value for value, _, _ in truths(study)] == [1.0, 5.0, 3.0]
+        # What is settled here goes before what was published, and leaves the rest alone.
+        more(study, "d", [vote("a", "1", 9.0)])
+        truth(study)
+        assert [value for value, _, _ in truths(study)] == [9.0, 5.0, 3.0]
+
+
+def test_votes_that_come_in_while_settling_count_as_newer(tmp_path: Path) -> None:
+    with study_with(tmp_path / "s", small(vote("a", "1", 1.0))) as study:
+        votes, _, _ = reading.votes(study, "alignment")
+        more(study, "late", [vote("b", "1", 2.0)])
+        key, _ = reading.question(study, "alignment")
+        settling.settle(study, key, "mean", "", [(1, 1.0, None, None, 1, None)], votes.up_to)
+        assert reading.settlements(study)["newer_votes"].to_list() == [1]
+
+
+def test_a_rule_that_needs_controls_is_refused_without_them(tmp_path: Path) -> None:
+    refused = pytest.raises(UsageError, match="needs control items")
+    with study_with(tmp_path / "s", small(vote("a", "1", 1.0))) as study, refused:
+        truth(study, screening=["control_kappa"])
+
+
+def test_people_of_the_same_name_in_two_panels_stay_two(tmp_path: Path) -> None:
+    records = small(vote("1", "1", 1.0), vote("1", "2", 5.0))
+    for judged in [vote("1", "1", 5.0), vote("1", "2", 1.0)]:
+        records.append(judged._replace(annotator=AnnotatorKey("crowd", "1")))
+    with study_with(tmp_path / "s", records) as study:
+        (found,) = truth(study, rule="mean")
+        notes = reading.settlement_notes(study, found.settlement_id)
+        assert [(name, n) for name, n, *_ in notes["annotators"]] == [("crowd/1", 2), ("panel/1", 2)]

@@ -84,3 +84,21 @@ def test_equal_systems_are_rarely_told_apart():
         for s in range(300)
     )
     assert alarms / 300 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+
+
+def test_the_order_comes_from_shared_prompts_where_systems_answered_different_ones():
+    # The first system answered the 20 easy prompts only and is worse on each of them.
+    rng = np.random.default_rng(1)
+    easy, hard = 0.8 + 0.01 * rng.normal(size=20), 0.2 + 0.01 * rng.normal(size=20)
+    first = np.concatenate([easy, np.full(20, np.nan)])
+    second = np.concatenate([easy + 0.05, hard])
+    found = compare(np.column_stack([first, second]))
+    assert found.standings[0].system == 1 and found.standings[0].best_rank == 1
+    assert found.standings[0].mean.value < found.standings[1].mean.value
+
+
+def test_many_systems_can_still_be_told_apart():
+    rng = np.random.default_rng(2)
+    found = compare(np.arange(34.0) + 0.1 * rng.normal(size=(40, 34)))
+    assert found.permutations > 10_000
+    assert all(pair.significant for pair in found.pairs)

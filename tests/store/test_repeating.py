@@ -256,3 +256,13 @@ def test_sources_tell_what_came_in(study: Study, put: Put, everything: list[Reco
         "captions": 1, "answers": 2, "annotators": 1, "judgements": 3, "truths": 1,
     }  # fmt: skip
     assert json.dumps(source["at"]).count("T") == 1
+
+
+def test_replace_leaves_what_another_layout_read_from_the_same_file(study: Study, put: Put) -> None:
+    mixed = {"path": "mixed.csv"}
+    put(study, [Prompt(P1, "one")], "a", importer="prompts", **mixed)
+    put(study, [Prompt(P1, "one"), Answer(P1, "sd", 0, A)], "b", importer="answers", **mixed)
+    put(study, [Prompt(P1, "one"), Prompt(P2, "two")], "c", importer="prompts", replace=True, **mixed)
+    assert reading.counts(study)["answer"] == 1
+    assert [source["importer"] for source in sources(study)] == ["answers", "prompts"]
+    assert sorted(reading.prompts(study)["text"].to_list()) == ["one", "two"]

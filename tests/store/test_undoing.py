@@ -262,10 +262,12 @@ def test_undo_takes_along_what_was_computed(study: Study, put: Put) -> None:
     put(study, [Judgement("q", Subject(PROMPTS[1]), 2)], "b")
     question = reading.question(study, "q")[0]
     subjects = reading.votes(study, "q")[1]["subject_id"].to_list()
-    settled = settling.settle(study, question, "mean", "", [(s, 1.0, None, None, 1, None) for s in subjects])
+    rows = [(s, 1.0, None, None, 1, None) for s in subjects]
+    settled = settling.settle(study, question, "mean", "", rows, reading.votes(study, "q")[0].up_to)
     row = (1, 0, 0, 0.5, None, None, None)
     settling.keep_predictions(study, "ridge", settled, "split", "sha", 1, [row])
-    kept = settling.settle(study, reading.question(study, "other")[0], "mean", "", [])
+    seen = reading.votes(study, "other")[0].up_to
+    kept = settling.settle(study, reading.question(study, "other")[0], "mean", "", [], seen)
     undo(study, 2)
     assert reading.settlements(study)["settlement_id"].to_list() == [kept]
     assert reading.counts(study)["prediction"] == 0

@@ -31,5 +31,5 @@ def ndcg(
     if k is not None and k < 1:
         raise UsageError(f"ndcg: k={k} counts no place", remedy="At least 1, for example ndcg@10.")
     found = rankings.ndcg_graded(run.gains, run.offsets, run.ideal, run.ideal_offsets, k=k, gains=gains)
-    # Summing in another order can put a perfect ranking a hair above 1.
-    return np.minimum(found, 1.0)
+    # Summing in another order can put a perfect ranking a hair above 1; more than that would be wrong.
+    return np.where((found > 1) & (found < 1 + 1e-9), 1.0, found)
