@@ -25,9 +25,8 @@ def trust(
     """Tell how well each measure agrees with people.
 
     Spearman's rank correlation of scores with truth. A measure of which lower is better agrees with people if
-    it is negative.
+    it is negative. Where a prompt has several images, the interval comes from whole prompts drawn again.
     """
-    from sightline.reporting.quantities import Missing
     from sightline.reporting.tables import Column, Table
     from sightline.stages.trust import trust as correlate
     from sightline.store.study import open_study
@@ -41,7 +40,6 @@ def trust(
         Column("kind", "of what"),
         Column("direction", "which is better"),
         Column("spearman", "Spearman, 95 % interval", estimate=True),
-        Column("p", format="p"),
     ]
     rows = [
         (
@@ -50,9 +48,6 @@ def trust(
             each.kind.replace("_", " "),
             each.direction,
             figure(each.correlation),
-            Missing(each.correlation.reason or "no value")
-            if each.correlation.p is None
-            else each.correlation.p,
         )
         for each in found
     ]

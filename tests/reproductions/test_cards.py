@@ -282,7 +282,8 @@ def test_a_permuted_column_turns_its_figures_false(
         ("agiqa3k", "data.csv", "mapping.plcc", None),
         ("gimbrr", "annotations_df_230311.csv", "regression.related.slope", None),
         ("gimbrr", "Prompt_dir_230228_extraVars.csv", "multiple.common.2", "counting.2"),
-        ("w1kp", "cdf_xy.npz", "cdf.step", "k_expected.2"),
+        # A worked example needs no file, but a paper whose data is not here shows nothing.
+        ("w1kp", "cdf_xy.npz", "cdf.step", None),
     ],
 )
 def test_what_is_absent_has_no_verdict(
@@ -384,7 +385,8 @@ def test_verdicts_of_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         }
 
     figures = [Printed(each, "1.00") for each in ("fits", "fails", "none", "nan", "why", "gone")]
-    made = Paper("made up", {}, [Part([*figures, Printed("drawn", None)], obtain)])
+    made = Paper("made up", {"mark.txt": ()}, [Part([*figures, Printed("drawn", None)], obtain)])
+    (tmp_path / "mark.txt").write_text("here")
     monkeypatch.setattr("sightline.reproductions._card.paper_of", lambda name: made)
     card = reproduce("made-up", tmp_path)
     assert states(card) == {
