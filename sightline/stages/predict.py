@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from sightline.execution.gate import gate
 from sightline.execution.run import run_together
 from sightline.extension import Configured
 from sightline.judging import rollup
-from sightline.records import Examples, Prompt, PromptKey
+from sightline.records import Examples, Prompt, PromptKey, Question
 from sightline.statistics.correlation import Correlation, kendall, pearson
 from sightline.statistics.folds import k_fold
 from sightline.store import reading, settling
@@ -95,7 +95,11 @@ def predict(
     errors = np.abs(held_out - truth[:, 0])
     width = conformal_width(errors, COVERAGE)
     _keep(study, name, chosen, ids, fold, held_out, width, truths["value"].to_list(), seed)
-    foretold = _foretell(chosen, known, truth, prompts, width)
+    _, asked = reading.question(study, name)
+    foretold = [
+        replace(each, **{part: _on_scale(getattr(each, part), asked) for part in ("value", "low", "high")})
+        for each in _foretell(chosen, known, truth, prompts, width)
+    ]
     spread = np.abs(truth[:, 0] - truth.mean())
     return Predicted(
         name,
@@ -163,6 +167,12 @@ def _foretell(
         Foretold(text, float(value), float(value - width), float(value + width), _because(told))
         for text, value, told in zip(prompts, values, model.explain(new), strict=True)
     ]
+
+
+def _on_scale(value: float, asked: Question) -> float:
+    """What can occur: a linear predictor knows no ends, the question does."""
+    above = value if asked.low is None else max(value, asked.low)
+    return above if asked.high is None else min(above, asked.high)
 
 
 def _because(told: dict[str, float]) -> list[tuple[str, float]]:

@@ -185,8 +185,10 @@ def prompts(study: Study, head: Compared, questions: dict[str, Question]) -> doc
         [shown(row) for row in hard],
         [shown(row) for row in easy],
         spread["value"].to_list(),
-        "A prompt's value is the mean over systems, each weighing the same; the interval comes from how far "
-        "a system's own images of the prompt differ.",
+        "A prompt's value is the mean over systems, each weighing the same"
+        + (
+            "; the interval comes from how far a system's own images of the prompt differ." if judged else "."
+        ),
     )
 
 
