@@ -97,7 +97,12 @@ def predict(
     _keep(study, name, chosen, ids, fold, held_out, width, truths["value"].to_list(), seed)
     _, asked = reading.question(study, name)
     foretold = [
-        replace(each, **{part: _on_scale(getattr(each, part), asked) for part in ("value", "low", "high")})
+        replace(
+            each,
+            value=_on_scale(each.value, asked),
+            low=_on_scale(each.low, asked),
+            high=_on_scale(each.high, asked),
+        )
         for each in _foretell(chosen, known, truth, prompts, width)
     ]
     spread = np.abs(truth[:, 0] - truth.mean())
