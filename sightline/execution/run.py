@@ -17,7 +17,7 @@ from sightline.extension import Configured
 from sightline.store import scores
 from sightline.store.study import Study
 
-BATCH = {"of_prompt": 512, "of_image": 16, "of_answer": 16, "of_image_set": 4}
+BATCH = {"of_prompt": 512, "of_image": 32, "of_answer": 32, "of_image_set": 4}
 WORTH = 5.0
 """Seconds of work that make starting processes worth while; less is done sooner here."""
 
