@@ -7,7 +7,7 @@ Records are named tuples: a million of them are made in a second, and none can b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -273,8 +273,10 @@ class Rankings:
 class Votes:
     """Judgements of one question as columns; `annotator` is -1 where votes are anonymous.
 
-    `superseded` counts single anonymous verdicts that were given again later and do not count any more;
-    `up_to` is the newest judgement that was there when they were read.
+    `control` marks votes on control items: screening looks at them, truth does not. `occasion` numbers the
+    times an annotator was asked about the same item on purpose, from 0. `superseded` counts single anonymous
+    verdicts that were given again later and do not count any more; `up_to` is the newest judgement that was
+    there when they were read.
     """
 
     item: np.ndarray
@@ -283,11 +285,18 @@ class Votes:
     n: np.ndarray
     session: np.ndarray
     took_ms: np.ndarray
+    control: np.ndarray
+    occasion: np.ndarray
     items: int
     annotators: Sequence[AnnotatorKey]
     question: Question
     superseded: int = 0
     up_to: int = 0
+
+    def where(self, keep: np.ndarray) -> Votes:
+        """The votes at which `keep` is true; items and annotators keep their numbers."""
+        columns = ("item", "annotator", "value", "n", "session", "took_ms", "control", "occasion")
+        return replace(self, **{name: getattr(self, name)[keep] for name in columns})
 
 
 @dataclass(frozen=True)
@@ -303,11 +312,19 @@ class Settled:
 
 @dataclass(frozen=True)
 class Controls:
-    """Items whose right answer is known beforehand, as columns."""
+    """Items whose right answer is known beforehand, as columns: one row an item and voucher.
+
+    `kind` says where the answer comes from: "known" (told by the study's owner), "attention" (made so that
+    it is plain: an image beside itself), "reference" (the photo the prompt was written for, hidden among the
+    others) or "annotator" (a trusted person judged it beforehand). `by` names the voucher: the trusted
+    person's name, or the kind again.
+    """
 
     item: np.ndarray
     expected: np.ndarray
     tolerance: np.ndarray
+    kind: Sequence[str]
+    by: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -335,15 +352,38 @@ class Examples:
         )
 
 
+class Example(NamedTuple):
+    """A worked example shown with the instructions: what there is to see, the right answer, and why."""
+
+    shown: str
+    answer: str
+    why: str = ""
+
+
 @dataclass(frozen=True)
 class Mode:
-    """How a page of judging looks: data only, rendered by one generic page."""
+    """How a page of judging looks: data only, rendered by one generic page.
+
+    `layout` is grid (several images of one prompt), single, pair or triplet (a reference above two images);
+    `images` counts the things that are judged on a page. `keys` are shortcuts of its own besides the generic
+    ones (numbers choose labels, arrows move, u takes back, z enlarges, s skips, Enter goes on): a key and the
+    value it stands for. `shows_prompt` is false where the text would only lead astray. `reference` hides the
+    photo that the prompt was written for among the images. `linked` lets the images of the prompts that this
+    one builds on be opened beside it. With `swaps` A and B change places at random, and the answer with
+    them. `attention` is the answer to a page on which A (or the whole pair) is the reference itself.
+    """
 
     layout: str
     images: int
     questions: Sequence[Question]
     keys: Mapping[str, str]
     instructions: str
+    examples: Sequence[Example] = ()
+    shows_prompt: bool = True
+    reference: bool = False
+    linked: bool = False
+    swaps: bool = False
+    attention: float | None = None
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,8 @@ def cast(seed: int | None = None, rows: slice = slice(None)) -> Votes:
     item, who, value, count = (np.array([row[column] for row in chosen]) for column in range(4))
     return Votes(
         item.astype(np.int64), who.astype(np.int64), value.astype(np.float64), count.astype(np.int64),
-        np.array([""] * len(chosen)), np.full(len(chosen), -1), 13,
+        np.zeros(len(chosen), np.int64), np.full(len(chosen), np.nan), np.zeros(len(chosen), np.bool_),
+        np.zeros(len(chosen), np.int64), 13,
         [AnnotatorKey("panel", f"a{number}") for number in range(6)],
         Question("relevance", "ordinal", -1, 2, 1),
     )  # fmt: skip
@@ -400,7 +401,9 @@ def consensus(ready: Configured) -> Any:
 
 def screening(ready: Configured) -> Any:
     function = ready.load()
-    controls = Controls(np.arange(8), np.array([1.0, 0, 2, -1, 1, 0, 2, -1]), np.zeros(8))
+    controls = Controls(
+        np.arange(8), np.array([1.0, 0, 2, -1, 1, 0, 2, -1]), np.zeros(8), ["known"] * 8, ["known"] * 8
+    )
     results = []
     for known in (None, controls):
         excluded = list(function(cast(), known))

@@ -200,18 +200,7 @@ def _labels(votes: Votes) -> list[str]:
 
 
 def _without(votes: Votes, numbers: set[int]) -> Votes:
-    keep = ~np.isin(votes.annotator, sorted(numbers))
-    return Votes(
-        item=votes.item[keep],
-        annotator=votes.annotator[keep],
-        value=votes.value[keep],
-        n=votes.n[keep],
-        session=votes.session[keep],
-        took_ms=votes.took_ms[keep],
-        items=votes.items,
-        annotators=votes.annotators,
-        question=votes.question,
-    )
+    return votes.where(~np.isin(votes.annotator, sorted(numbers)))
 
 
 def _tally(counted: Votes, votes: Votes) -> list[list[object]]:

@@ -182,7 +182,8 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
     with database.reading(study.engine) as connection:
         rows = connection.execute(
             text(
-                "SELECT j.subject_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.occasion "
+                "SELECT j.subject_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.occasion, "
+                "j.control "
                 "FROM judgement j "
                 "WHERE j.question_id = :question AND j.value IS NOT NULL AND (j.annotator_id IS NULL "
                 "OR NOT EXISTS (SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id "
@@ -209,6 +210,8 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
         n=np.array([row[3] for row in rows], dtype=np.int64),
         session=np.array([sessions[row[4]] for row in rows], dtype=np.int64),
         took_ms=np.array([np.nan if row[5] is None else row[5] for row in rows], dtype=np.float64),
+        control=np.array([bool(row[7]) for row in rows], dtype=np.bool_),
+        occasion=np.array([row[6] for row in rows], dtype=np.int64),
         items=len(subject_ids),
         annotators=[AnnotatorKey(panel, told) for _, panel, told in people],
         question=asked,
@@ -222,7 +225,7 @@ def _latest_verdicts(rows: Sequence[Any]) -> list[Any]:
     """The last occasion of each item, if all votes are single anonymous verdicts; else all rows."""
     last: dict[int, int] = {}
     met: set[tuple[int, int]] = set()
-    for subject, annotator, _, n, _, _, occasion in rows:
+    for subject, annotator, _, n, _, _, occasion, _ in rows:
         if annotator is not None or n != 1 or (subject, occasion) in met:
             return list(rows)
         met.add((subject, occasion))

@@ -26,7 +26,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 2
+VERSION = 3
 """The schema version this program writes; `migrations/` leads older studies here."""
 
 metadata = MetaData()
@@ -122,6 +122,17 @@ prompt_link = Table(
     _source(),
     sqlite_with_rowid=False,
 )
+
+translation = Table(
+    "translation",
+    metadata,
+    _ref("prompt_id", "prompt", primary_key=True),
+    Column("language", String(16), primary_key=True),
+    Column("text", Text, nullable=False),
+    _source(),
+    sqlite_with_rowid=False,
+)
+"""A prompt in other languages, for annotators who read those better."""
 
 collection = Table(
     "collection", metadata, _id(), Column("name", Text, nullable=False, unique=True), _source()
@@ -259,29 +270,37 @@ annotator = Table(
     Column("name", Text, nullable=False),
     Column("role", String(16), nullable=False),
     _source(),
+    Column("language", String(16)),
+    Column("left_out", Text),
     UniqueConstraint("panel", "name"),
 )
+"""`role` is annotator, control (judges control items beforehand) or adjudicator; `left_out` is the owner's reason
+to count none of the votes, empty where they count."""
+
+round = Table(
+    "round",
+    metadata,
+    _id(),
+    Column("name", Text, nullable=False, unique=True),
+    Column("mode", Text, nullable=False),
+    Column("questions", JSON, nullable=False),
+    Column("settings", JSON, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("at", String(32), nullable=False),
+)
+"""One task that is given to people: a mode, its questions, and the items below it. `state` is open or paused."""
 
 token = Table(
     "token",
     metadata,
     Column("hash", String(64), primary_key=True),
-    _ref("annotator_id", "annotator", nullable=False),
+    _ref("annotator_id", "annotator", nullable=True),
+    _ref("round_id", "round", nullable=True),
+    Column("role", String(16), nullable=False),
+    Column("made", String(32), nullable=False),
     Column("expires", String(32), nullable=False),
     Column("revoked", String(32)),
-)
-
-page = Table(
-    "page",
-    metadata,
-    _id(),
-    _ref("annotator_id", "annotator", nullable=False),
-    Column("session", Integer, nullable=False),
-    Column("ordinal", Integer, nullable=False),
-    Column("mode", Text, nullable=False),
-    Column("seed", BigInteger, nullable=False),
-    Column("state", String(16), nullable=False),
-    UniqueConstraint("annotator_id", "session", "ordinal"),
 )
 
 control = Table(
@@ -290,10 +309,57 @@ control = Table(
     _id(),
     _ref("subject_id", "subject", nullable=False),
     _ref("question_id", "question", nullable=False),
+    Column("kind", String(16), nullable=False),
     Column("expected", Double, nullable=False),
     Column("tolerance", Double, nullable=False),
-    UniqueConstraint("subject_id", "question_id"),
+    UniqueConstraint("subject_id", "question_id", "kind"),
 )
+
+item = Table(
+    "item",
+    metadata,
+    _id(),
+    _ref("round_id", "round", nullable=False),
+    Column("ordinal", Integer, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("again_of", Key, nullable=True),
+    Column("wanted", Integer, nullable=False),
+    Column("given", Integer, nullable=False),
+    Column("done", Integer, nullable=False),
+    UniqueConstraint("round_id", "ordinal"),
+    Index("item_by_need", "round_id", "kind", "given"),
+)
+"""What one page shows. `kind` is work, control, again (somebody else judges it again) or repeat (the same
+person does). `given` counts the pages that were handed out and may still come back, `done` those that did."""
+
+item_slot = Table(
+    "item_slot",
+    metadata,
+    _ref("item_id", "item", primary_key=True),
+    Column("slot", SmallInteger, primary_key=True, autoincrement=False),
+    _ref("subject_id", "subject", nullable=False, index=True),
+    Column("control", SmallInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+page = Table(
+    "page",
+    metadata,
+    _id(),
+    Column("key", String(32), nullable=False, unique=True),
+    _ref("round_id", "round", nullable=False),
+    _ref("annotator_id", "annotator", nullable=False),
+    _ref("item_id", "item", nullable=False, index=True),
+    Column("session", Integer, nullable=False),
+    Column("ordinal", Integer, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("handed", String(32), nullable=False),
+    Column("finished", String(32)),
+    UniqueConstraint("annotator_id", "round_id", "ordinal"),
+    Index("page_by_state", "round_id", "state", "handed"),
+)
+"""An item as one annotator gets it. `state` is open, done, skipped, or lapsed: open for too long, so that the item
+went to somebody else."""
 
 page_slot = Table(
     "page_slot",
@@ -301,7 +367,9 @@ page_slot = Table(
     _ref("page_id", "page", primary_key=True),
     Column("slot", SmallInteger, primary_key=True, autoincrement=False),
     _ref("subject_id", "subject", nullable=False, index=True),
-    _ref("control_id", "control", nullable=True),
+    Column("control", SmallInteger, nullable=False),
+    Column("swapped", SmallInteger, nullable=False),
+    Column("occasion", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -313,7 +381,7 @@ judgement = Table(
     _ref("question_id", "question", nullable=False),
     _ref("subject_id", "subject", nullable=False, index=True),
     _ref("annotator_id", "annotator", nullable=True, index=True),
-    _ref("page_id", "page", nullable=True),
+    _ref("page_id", "page", nullable=True, index=True),
     Column("slot", SmallInteger),
     Column("occasion", Integer, nullable=False),
     Column("revision", Integer, nullable=False),

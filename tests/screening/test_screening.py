@@ -17,8 +17,10 @@ def panel(*columns: list[float]) -> Votes:
         who,
         table[who, item],
         np.ones(len(who), dtype=np.int64),
-        np.array([""] * len(who)),
-        np.full(len(who), -1),
+        np.zeros(len(who), dtype=np.int64),
+        np.full(len(who), np.nan),
+        np.zeros(len(who), dtype=np.bool_),
+        np.zeros(len(who), dtype=np.int64),
         table.shape[1],
         [AnnotatorKey("panel", f"a{number}") for number in range(len(columns))],
         Question("q"),
@@ -56,7 +58,9 @@ def test_no_spread_is_left_to_the_rule_for_it() -> None:
     assert excluded("one_value(least=11)", votes) == {}
 
 
-CONTROLS = Controls(np.array([0, 1, 2, 3]), np.array([1.0, 0.0, 1.0, 0.0]), np.zeros(4))
+CONTROLS = Controls(
+    np.array([0, 1, 2, 3]), np.array([1.0, 0.0, 1.0, 0.0]), np.zeros(4), ["known"] * 4, ["known"] * 4
+)
 
 
 def test_who_fails_the_controls_is_excluded() -> None:
@@ -68,12 +72,12 @@ def test_who_fails_the_controls_is_excluded() -> None:
 
 
 def test_controls_without_variety_are_right_if_all_are_right() -> None:
-    controls = Controls(np.array([0, 1]), np.array([1.0, 1.0]), np.zeros(2))
+    controls = Controls(np.array([0, 1]), np.array([1.0, 1.0]), np.zeros(2), ["known"] * 2, ["known"] * 2)
     assert excluded("control_kappa(least=2)", panel([1, 1], [1, 0]), controls).keys() == {"a1"}
 
 
 def test_tolerance_counts_as_right() -> None:
-    controls = Controls(CONTROLS.item, CONTROLS.expected, np.full(4, 0.5))
+    controls = Controls(CONTROLS.item, CONTROLS.expected, np.full(4, 0.5), CONTROLS.kind, CONTROLS.by)
     votes = panel([0.6, 0.4, 1.4, -0.5])
     assert excluded("control_kappa(least=4)", votes, controls) == {}
     assert "a0" in excluded("control_kappa(least=4)", votes, CONTROLS)
