@@ -1,0 +1,1 @@
+"""Pages in a browser: people judge images, and an owner watches over them."""

@@ -1,0 +1,180 @@
+"""What the annotation pages send and receive: the contract between browser and server."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+ROUTES = "/api"
+MOST_ANSWERS = 200
+"""Answers in one request; a browser that was long without network sends its queue in several."""
+
+
+class Strict(BaseModel):
+    """Unknown fields are refused: a slip would otherwise be silence."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Label(Strict):
+    """One choice of a question; `key` is the number on the keyboard that takes it."""
+
+    value: float
+    text: str
+    key: str
+
+
+class Asked(Strict):
+    """A question as the page shows it: buttons where there are labels and steps, a slider on an interval scale."""
+
+    name: str
+    wording: str
+    scale: str
+    low: float | None
+    high: float | None
+    step: float | None
+    labels: list[Label]
+    slider: bool
+
+
+class ExampleShown(Strict):
+    """A worked example among the instructions; `image` is an address where the study gives a picture."""
+
+    shown: str
+    answer: str
+    why: str
+    image: str | None = None
+
+
+class Task(Strict):
+    """What an annotator is asked to do; the same for everybody of a round."""
+
+    round: str
+    title: str
+    layout: str
+    images: int
+    questions: list[Asked]
+    keys: dict[str, str]
+    instructions: str
+    examples: list[ExampleShown]
+    skip_reasons: list[str]
+    shows_prompt: bool
+    linked: bool
+    languages: list[str]
+
+
+class Progress(Strict):
+    """How far an annotator is: pages of this session and of all, and whether a rest is due."""
+
+    annotator: str
+    language: str | None
+    pages_done: int
+    pages_left: int
+    session: int
+    session_done: int
+    session_pages: int
+    rest_until: str | None
+    state: str
+    seconds: int
+
+
+class Given(Strict):
+    """An answer given before, as the page shows it when somebody goes back."""
+
+    question: str
+    value: float | None
+    skipped: str | None
+
+
+class Slot(Strict):
+    """One thing to judge: its images in the order they are shown (one; A and B; or reference, A and B)."""
+
+    slot: int
+    images: list[str]
+    given: list[Given]
+
+
+class Page(Strict):
+    """One page; `number` counts the annotator's pages from 1."""
+
+    page: str
+    number: int
+    session: int
+    state: str
+    prompt: str | None
+    original: str | None
+    linked: bool
+    slots: list[Slot]
+
+
+class Work(Strict):
+    """The pages at hand, the next ones included so that their images can be fetched ahead, and how far one is.
+
+    `pages` is empty when there is no more to do, while paused, and during a rest.
+    """
+
+    progress: Progress
+    pages: list[Page]
+
+
+class Answer(Strict):
+    """One answer: a value, or a reason for skipping. `key` is made by the browser, new for each answer.
+
+    `took_ms` is the time the page was in view until this answer.
+    """
+
+    key: Annotated[str, Field(min_length=16, max_length=64, pattern=r"^[0-9A-Za-z-]+$")]
+    page: Annotated[str, Field(min_length=32, max_length=32, pattern=r"^[0-9a-f]+$")]
+    slot: Annotated[int, Field(ge=0, le=1000)]
+    question: Annotated[str, Field(min_length=1, max_length=200)]
+    value: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    skipped: Annotated[str, Field(min_length=1, max_length=500)] | None = None
+    took_ms: Annotated[int, Field(ge=0, le=2_000_000_000)] | None = None
+
+
+class Answers(Strict):
+    """Answers in the order they were given."""
+
+    answers: Annotated[list[Answer], Field(min_length=1, max_length=MOST_ANSWERS)]
+
+
+class Receipt(Strict):
+    """What became of an answer: stored, known (it had arrived before) or refused, with the reason."""
+
+    key: str
+    status: str
+    reason: str | None = None
+
+
+class Receipts(Strict):
+    """One receipt an answer, in the order sent. Whatever is stored or known is on disk."""
+
+    receipts: list[Receipt]
+    progress: Progress
+
+
+class LinkedPrompt(Strict):
+    """A prompt that this one builds on, with the same system's images of it."""
+
+    prompt: str
+    images: list[str]
+
+
+class Linked(Strict):
+    """All of them."""
+
+    prompts: list[LinkedPrompt]
+
+
+class Language(Strict):
+    """The language an annotator wants prompts in; none for the original."""
+
+    language: Annotated[str, Field(max_length=16, pattern=r"^[A-Za-z0-9-]*$")] | None = None
+
+
+class Fault(Strict):
+    """What went wrong and what to do."""
+
+    error: str
+    remedy: str = ""
