@@ -25,6 +25,7 @@ _WHERE = {
     "generate": "sightline.stages.generate:generate",
     "retrieve": "sightline.stages.retrieve:retrieve",
     "annotate": "sightline.stages.annotate:annotate",
+    "sheets": "sightline.stages.sheets:sheets",
     "truth": "sightline.stages.truth:truth",
     "score": "sightline.stages.score:score",
     "score_files": "sightline.stages.score:score_files",

@@ -48,7 +48,7 @@ class AnnotatorKey(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """A text that systems answer with images."""
+    """A text that systems answer with images; `translations` has it in other languages, by BCP 47 code."""
 
     key: PromptKey
     text: str
@@ -56,6 +56,7 @@ class Prompt(NamedTuple):
     links: Sequence[tuple[str, PromptKey]] = ()
     expects: Mapping[str, Any] | None = None
     at: str = ""
+    translations: Mapping[str, str] = NOTHING
 
 
 class Image(NamedTuple):
@@ -276,7 +277,7 @@ class Votes:
     `control` marks votes on control items: screening looks at them, truth does not. `occasion` numbers the
     times an annotator was asked about the same item on purpose, from 0. `superseded` counts single anonymous
     verdicts that were given again later and do not count any more; `up_to` is the newest judgement that was
-    there when they were read.
+    there when they were read. `pairs` has a row an item of a question about pairs: opaque ids of A and B.
     """
 
     item: np.ndarray
@@ -292,6 +293,7 @@ class Votes:
     question: Question
     superseded: int = 0
     up_to: int = 0
+    pairs: np.ndarray | None = None
 
     def where(self, keep: np.ndarray) -> Votes:
         """The votes at which `keep` is true; items and annotators keep their numbers."""
@@ -371,6 +373,7 @@ class Mode:
     photo that the prompt was written for among the images. `linked` lets the images of the prompts that this
     one builds on be opened beside it. With `swaps` A and B change places at random, and the answer with
     them. `attention` is the answer to a page on which A (or the whole pair) is the reference itself.
+    `compares` says what a pair, or A and B of a triplet, are taken from: "images" of one system, or "systems".
     """
 
     layout: str
@@ -384,6 +387,7 @@ class Mode:
     linked: bool = False
     swaps: bool = False
     attention: float | None = None
+    compares: str = "images"
 
 
 @dataclass(frozen=True)

@@ -34,18 +34,20 @@ ALLOWED: dict[str, set[str]] = {
     "language": {"errors"},
     # Rows of files that know their file and line: what importers are handed.
     "sources": {"errors", "records"},
+    # What an image file tells besides its pixels is taken out of it.
+    "blinding": {"errors", "pictures"},
     "weights": {"errors", "records"},
     "extension": {"errors", "records", "pictures", "weights"},
     "registry": {"extension", "records", "errors"},
     "store": {"records", "errors", "pictures"},
     "execution": {"extension", "registry", "store"} | GROUND,
-    # Judging reads votes and answers; it stands beside execution, above the store.
-    "judging": {"extension", "store"} | GROUND,
+    # Judging reads votes, answers and files of known answers; it stands beside execution, above the store.
+    "judging": {"extension", "registry", "store", "sources"} | GROUND,
     "reporting": {"extension"} | GROUND,
     "stages": MIDDLE,
     "samples": {"stages"} | MIDDLE,
     "reproductions": {"stages"} | MIDDLE,
-    "web": {"stages"} | MIDDLE,
+    "web": {"stages", "blinding"} | MIDDLE,
     "commands": {"web", "reproductions", "samples", "stages"} | MIDDLE,
     "__main__": {"commands"},
     "__init__": set(),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from sightline.errors import UsageError
 from sightline.extension import annotation_mode
-from sightline.records import Mode, Question
+from sightline.records import Example, Mode, Question
 
 
-@annotation_mode(source="Poesina et al. 2024 (PQPP)", licence="Apache-2.0")
-def relevance4() -> Mode:
-    """Five images of one prompt in random order, each of high, low or no relevance, or unrealistic."""
+@annotation_mode(source="Poesina et al. 2024 (PQPP)", licence="Apache-2.0", version=2)
+def relevance4(*, images: int = 5) -> Mode:
+    """Images of one prompt, a photo hidden among them, each of high, low or no relevance, or unrealistic."""
+    if images < 1:
+        raise UsageError(f"relevance4: images={images}", remedy="At least 1; PQPP shows 5.")
     return Mode(
         layout="grid",
-        images=5,
+        images=images,
         questions=[
             Question(
                 "relevance",
@@ -23,9 +26,34 @@ def relevance4() -> Mode:
                 "How relevant is this image to the text?",
             )
         ],
-        keys={"1": "2", "2": "1", "3": "0", "4": "-1", "Enter": "next page", "s": "skip"},
+        keys={},
         instructions=(
+            "Read the text, then judge each image by itself. "
             "High relevance: the image shows everything the text asks for. Low relevance: it shows a part of "
-            "it. No relevance: it shows something else. Unrealistic: it is too distorted to be judged."
+            "it. No relevance: it shows something else. Unrealistic: it is too distorted to be judged. "
+            "Whether an image is beautiful does not matter, nor how it was made."
         ),
+        examples=[
+            Example(
+                "Text: two dogs run on a beach. Image: two dogs running over sand, the sea behind them.",
+                "high relevance",
+                "Both dogs, what they do and where they do it are there.",
+            ),
+            Example(
+                "The same text. Image: one dog lying on a beach.",
+                "low relevance",
+                "Dog and beach are there; the second dog and the running are not.",
+            ),
+            Example(
+                "The same text. Image: a kitchen with a table.",
+                "no relevance",
+                "Nothing of the text can be seen, however good the picture is.",
+            ),
+            Example(
+                "The same text. Image: shapes of fur with five legs melting into each other.",
+                "unrealistic",
+                "One cannot say what it shows. A small flaw, such as an odd paw, is not enough for this.",
+            ),
+        ],
+        reference=True,
     )

@@ -8,7 +8,7 @@ from sightline.errors import DataError
 from sightline.extension import importer
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, PromptText, Record, System
 from sightline.sources import Once, Row, Source, prompt_ref
-from sightline.sources.plain import HOMES, Pictures, fits, rows_of, setting_of
+from sightline.sources.plain import HOMES, TRANSLATION, Pictures, fits, rows_of, setting_of, translated
 
 FACTS = ("position", "score", "seed", "failure", "kind")
 KNOWN = ("prompt", "prompt_id", "image", "system", *HOMES, *FACTS, "tags.", "settings.")
@@ -36,12 +36,14 @@ def answers(
 ) -> Iterator[Record]:
     """A table of answers: prompt, image, system; optionally position, score, seed, tags, settings, failure.
 
+    A column such as prompt.de has the prompt in another language, for annotators.
     With `known_prompts` a prompt without id is looked up in the study by its wording instead of being made.
     """
     pictures = Pictures(source, names_only)
     once = Once()
     counted: dict[tuple[str, PromptKey | PromptText], int] = {}
-    for row in rows_of(source, (("prompt", "prompt_id"), ("image", "failure"), "system"), KNOWN):
+    known = (*KNOWN, *translated(source))
+    for row in rows_of(source, (("prompt", "prompt_id"), ("image", "failure"), "system"), known):
         at = row.at
         system = row.text("system")
         within, home = row.text("suite", suite), row.text("collection", collection)
@@ -55,9 +57,9 @@ def answers(
         ref = row.text("prompt_id", None)
         if text is not None and not (known_prompts and ref is None):
             prompt = PromptKey(within, ref or prompt_ref(text))
-            tags = row.group("tags.")
-            if once.new((prompt, text, *tags.items())):
-                yield Prompt(prompt, text, tags, at=at)
+            tags, told = row.group("tags."), row.group(TRANSLATION)
+            if once.new((prompt, text, *tags.items(), *told.items())):
+                yield Prompt(prompt, text, tags, at=at, translations=told)
         elif text is not None:
             prompt = PromptText(text)
         else:

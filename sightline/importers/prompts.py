@@ -9,7 +9,7 @@ from typing import Any
 from sightline.extension import importer
 from sightline.records import Prompt, PromptKey, Record
 from sightline.sources import SLIP, Row, Source, prompt_ref
-from sightline.sources.plain import fits, rows_of
+from sightline.sources.plain import TRANSLATION, fits, rows_of, translated
 
 KNOWN = ("suite", "prompt_id", "prompt", "expects", "builds_on", "rephrases", "tags.")
 OTHERS = ("image", "system", "question", "value", "annotator")
@@ -35,16 +35,20 @@ def claims(source: Source) -> float:
     example="prompt_id,prompt,tags.category\n1,a red ball,colour\n",
 )
 def prompts(source: Source, *, suite: str = "prompts") -> Iterator[Record]:
-    """A table of prompts: prompt, and optionally prompt_id, tags.<name>, expects, builds_on, rephrases."""
+    """A table of prompts: prompt, and optionally prompt_id, tags.<name>, expects, builds_on, rephrases.
+
+    A column such as prompt.de or prompt.zh-Hant has the prompt in another language, for annotators.
+    """
     file = source.the_file()
     if file.lower().endswith(".txt"):
         yield from _lines(source, file, suite)
         return
-    for row in rows_of(source, ("prompt",), KNOWN):
+    for row in rows_of(source, ("prompt",), (*KNOWN, *translated(source))):
         text = row.text("prompt")
         home = row.text("suite", suite)
         key = PromptKey(home, row.text("prompt_id", "") or prompt_ref(text))
-        yield Prompt(key, text, row.group("tags."), _links(row, home), _expects(row), row.at)
+        told = row.group(TRANSLATION)
+        yield Prompt(key, text, row.group("tags."), _links(row, home), _expects(row), row.at, told)
 
 
 def _lines(source: Source, file: str, suite: str) -> Iterator[Record]:

@@ -61,7 +61,8 @@ def w1kp_crowd(
     SYSTEM-PROMPT-true.jpg for a pair. A pair's seeds are nowhere told, so its picture itself (in the
     collection `shown`) is what was judged. Grades are labels that begin with a digit from 1 (nothing alike)
     to 5 (the same); `labels` names others in that order, with commas. Attention checks, where the reference
-    is A or B or a pair is one image twice, are controls. Rejected work is left out unless `rejected` is set.
+    is A or B or a pair is one image twice, are controls; the picture of such a pair is named twice. Rejected
+    work is left out unless `rejected` is set.
     """
     grades = {
         label.strip().lower(): float(n) for n, label in enumerate(labels.split(","), 1) if label.strip()
@@ -109,8 +110,10 @@ def _shown(row: Row, collection: str, shown: str) -> Shown:
         return Shown(CLOSER, system, triplet(reference, a, b, system), reference in (a, b))
     pair = PAIR.fullmatch(address)
     if pair:
-        subject = Subject(None, pair["system"], ImageKey(shown, pair["name"]))
-        return Shown(ALIKE, pair["system"], subject, pair["how"] == "fake")
+        picture = ImageKey(shown, pair["name"])
+        twice = pair["how"] == "fake"
+        subject = Subject(None, pair["system"], picture, picture if twice else None)
+        return Shown(ALIKE, pair["system"], subject, twice)
     raise row.wrong(
         "Input.image_url",
         "an address that says what was shown",

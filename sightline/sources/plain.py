@@ -23,6 +23,8 @@ SCALE_COLUMNS = ("scale", "scale_low", "scale_high", "scale_step", "direction")
 QUESTION_COLUMNS = ("question", *SCALE_COLUMNS)
 SCALES = ("nominal", "ordinal", "interval")
 DIRECTIONS = ("higher", "lower", "none")
+TRANSLATION = "prompt."
+"""What the columns of a prompt's translations begin with: `prompt.de`, `prompt.pt-BR`."""
 EXPORT_NOTE = "sightline-export.json"
 """What an export leaves beside its tables: which they are, how many rows each has, which are guarded."""
 EXPORT_VERSION = 1
@@ -47,6 +49,12 @@ def rows_of(source: Source, required: Required, known: tuple[str, ...]) -> Itera
     if export_note(source).get(file, {}).get("guard") is not True:
         return rows
     return (row.mapped(unguarded) for row in rows)
+
+
+def translated(source: Source) -> tuple[str, ...]:
+    """The columns of the source's one table that hold translations of its prompts."""
+    header = source.header(source.the_file())
+    return tuple(name for name in header if name.startswith(TRANSLATION) and name != TRANSLATION)
 
 
 def export_note(source: Source) -> dict[str, dict[str, Any]]:

@@ -13,12 +13,13 @@ from sightline.errors import DataError, SightlineError, StudyError, UsageError, 
 from sightline.extension import Configured, Extension
 from sightline.records import NewPrompt
 from sightline.sources import Source
-from sightline.sources.plain import EXPORT_NOTE, EXPORT_VERSION, export_note, setting_cell
+from sightline.sources.plain import EXPORT_NOTE, EXPORT_VERSION, TRANSLATION, export_note, setting_cell
 from sightline.store import listing, reading
 from sightline.store.copying import portable_settings
 from sightline.store.references import references
 from sightline.store.scenes import scenes
 from sightline.store.study import SETTINGS_FILE, Study
+from sightline.store.translations import translations
 
 if TYPE_CHECKING:
     import polars as pl
@@ -194,12 +195,16 @@ def _written(write: Callable[[], Sequence[Path]], where: Path) -> Sequence[Path]
 def _prompts(study: Study) -> dict[str, pl.DataFrame]:
     import polars as pl
 
-    found = reading.prompt_records(study)
+    found, translations_of = reading.prompt_records(study), translations(study)
     made = [NewPrompt(prompt.text, prompt.tags, prompt.expects) for prompt in found.values()]
     table = prompt_table([prompt.key.ref for prompt in found.values()], made)
     suites = pl.Series("suite", [prompt.key.suite for prompt in found.values()], dtype=pl.String)
     links = listing.named_links(study)
     table = table.insert_column(0, suites)
+    told = [translations_of.get(key, {}) for key in found]
+    for language in sorted({language for texts in told for language in texts}):
+        cells = pl.Series(TRANSLATION + language, [texts.get(language) for texts in told], dtype=pl.String)
+        table = table.with_columns(cells)
     for kind in ("builds_on", "rephrases"):
         # The plain form names linked prompts by id within the suite; the table `links` holds all of them.
         near_by = links.filter((pl.col("kind") == kind) & (pl.col("suite") == pl.col("to_suite")))

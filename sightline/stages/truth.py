@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sightline import registry
-from sightline.errors import DataError, UsageError
+from sightline.errors import DataError, UsageError, near
 from sightline.extension import Configured
-from sightline.records import Votes
+from sightline.judging.controls import controls_of
+from sightline.records import Controls, Votes
 from sightline.statistics.agreement import Agreement, krippendorff_alpha
 from sightline.store import reading, settling
-from sightline.store.study import Study
+from sightline.store.study import SETTINGS_FILE, Study
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,11 @@ class Settlement:
     left_out: Sequence[LeftOut]
     agreement: Agreement
     superseded: int = 0
+    controls: int = 0
+    adjudicated: int = 0
+
+
+REPEATS = ("all", "first", "last")
 
 
 def truth(
@@ -53,12 +63,12 @@ def truth(
     names = [question] if question else [asked.name for _, asked in reading.questions(study)]
     found = []
     for name in names:
-        votes, subjects, people = reading.votes(study, name)
+        votes, subjects, _ = reading.votes(study, name)
         if len(votes.value) == 0:
             if question:
                 raise DataError(f"nobody has judged {name!r} yet", remedy="Import judgements first.")
             continue
-        found.append(_settle(study, name, rule, screening, votes, subjects["subject_id"].to_list(), people))
+        found.append(_settle(study, name, rule, screening, votes, subjects))
     if not found:
         raise DataError(
             "there are no judgements to settle",
@@ -73,18 +83,22 @@ def _settle(
     name: str,
     rule: str | None,
     screening: Sequence[str] | None,
-    votes: Votes,
-    subjects: Sequence[int],
-    people: Sequence[int],
+    everything: Votes,
+    parts: pl.DataFrame,
 ) -> Settlement:
-    _refuse_off_scale(study, votes)
-    consensus = _rule(study, name, rule, votes)
+    subjects = parts["subject_id"].to_list()
+    _refuse_off_scale(study, everything)
+    consensus = _rule(study, name, rule, everything)
     rules = (
         list(study.settings.get("screening", {}).get("rules", [])) if screening is None else list(screening)
     )
     screens = [registry.configure("screening", told) for told in rules]
-    left_out, numbers = _screen(votes, screens)
-    counted = _without(votes, numbers)
+    votes, decided, left_out, gone = _by_role(study, everything, subjects)
+    screened, numbers = _screen(votes, screens, controls_of(study, votes, subjects))
+    left_out += screened
+    counted = _once(study, _without(votes, numbers | gone))
+    controls = int(counted.control.sum())
+    counted = replace(_of_people(study, counted.where(~counted.control)), pairs=_pairs(parts))
     settled = consensus.load()(counted)
     agreement = krippendorff_alpha(
         counted.item,
@@ -92,6 +106,8 @@ def _settle(
         n=counted.n,
         scale=counted.question.scale,  # type: ignore[arg-type]
     )
+    # Control items, the reference photos among them, are no part of what is being judged.
+    judged = {subjects[int(number)] for number in np.unique(votes.item[~votes.control])}
     rows = [
         (
             subject,
@@ -104,13 +120,17 @@ def _settle(
         for subject, value, low, high, n, why in zip(
             subjects, settled.value, settled.low, settled.high, settled.n, settled.reason, strict=True
         )
+        if subject in judged or subject in decided
     ]
+    rows = [(row[0], decided[row[0]], None, None, row[4], None) if row[0] in decided else row for row in rows]
     key, _ = reading.question(study, name)
     notes = {
         "left_out": [[out.annotator, out.rule, out.reason] for out in left_out],
         "agreement": agreement.value,
         "agreement_n": agreement.n,
         "superseded": votes.superseded,
+        "controls": controls,
+        "adjudicated": sorted(decided),
         "annotators": _tally(counted, votes),
     }
     printed = "; ".join(str(screen) for screen in screens)
@@ -129,6 +149,8 @@ def _settle(
         left_out,
         agreement,
         votes.superseded,
+        controls,
+        len(decided),
     )
 
 
@@ -167,17 +189,72 @@ def _rule(study: Study, name: str, rule: str | None, votes: Votes) -> Configured
     return consensus
 
 
-def _screen(votes: Votes, screens: Sequence[Configured]) -> tuple[list[LeftOut], set[int]]:
+def _by_role(
+    study: Study, votes: Votes, subjects: Sequence[int]
+) -> tuple[Votes, dict[int, float], list[LeftOut], set[int]]:
+    """Votes without the adjudicator's, what was decided, and whom the owner left out."""
+    people = reading.annotators(study)
+    labels = _labels(votes)
+    roles, reasons = people["role"].to_list(), people["left_out"].to_list()
+    judges = {number for number, role in enumerate(roles) if role == "adjudicator"}
+    own = np.isin(votes.annotator, sorted(judges))
+    decided = {
+        subjects[item]: float(value) for item, value in zip(votes.item[own], votes.value[own], strict=True)
+    }
+    cast = set(np.unique(votes.annotator).tolist())
+    gone = {number for number, reason in enumerate(reasons) if reason is not None and number in cast}
+    left_out = [LeftOut(labels[number], "owner", str(reasons[number])) for number in sorted(gone)]
+    return votes.where(~own), decided, left_out, gone
+
+
+def _of_people(study: Study, votes: Votes) -> Votes:
+    """Without the votes of those who only judge controls beforehand."""
+    roles = reading.annotators(study)["role"].to_list()
+    trusted = [number for number, role in enumerate(roles) if role == "control"]
+    return votes.where(~np.isin(votes.annotator, trusted))
+
+
+def _once(study: Study, votes: Votes) -> Votes:
+    """Of an annotator's votes on the same item, asked again on purpose: all, or the first or last."""
+    told = str(study.settings.get("truth", {}).get("repeats", "all"))
+    if told not in REPEATS:
+        raise UsageError(
+            f"[truth] repeats = {told!r} is not known",
+            where=str(study.home / SETTINGS_FILE),
+            remedy=near(told, REPEATS),
+        )
+    if told == "all" or not votes.occasion.any():
+        return votes
+    order = votes.occasion if told == "first" else -votes.occasion
+    best: dict[tuple[int, int], int] = {}
+    for row in np.lexsort((order,)):
+        best.setdefault((int(votes.item[row]), int(votes.annotator[row])), int(row))
+    keep = votes.annotator < 0
+    keep[sorted(best.values())] = True
+    return votes.where(keep)
+
+
+def _pairs(parts: pl.DataFrame) -> np.ndarray | None:
+    """The two images of each item, where all are pairs."""
+    if parts.is_empty() or not ((parts["image_b"] > 0) & (parts["image_c"] == 0)).all():
+        return None
+    return parts.select("image_id", "image_b").to_numpy()
+
+
+def _screen(
+    votes: Votes, screens: Sequence[Configured], controls: Controls | None
+) -> tuple[list[LeftOut], set[int]]:
     left_out, numbers = [], set()
     labels = _labels(votes)
     place = {annotator: number for number, annotator in enumerate(votes.annotators)}
     for screen in screens:
-        if screen.spec.details["needs_controls"]:
+        if screen.spec.details["needs_controls"] and controls is None:
             raise UsageError(
-                f"{screen.name} needs control items with known answers, and the study has none",
-                remedy="Leave the rule out; `sightline list screening` shows the others.",
+                f"{screen.name} needs control items with known answers, and nobody has judged any",
+                remedy="Declare [annotate.NAME.controls] in study.toml, or leave the rule out; "
+                "`sightline list screening` shows the others.",
             )
-        for exclusion in screen.load()(votes, None):
+        for exclusion in screen.load()(votes, controls):
             number = place[exclusion.annotator]
             if number not in numbers:
                 left_out.append(LeftOut(labels[number], screen.short, exclusion.reason))

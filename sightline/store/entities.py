@@ -19,6 +19,7 @@ from sightline.store.naming import CONTENT, find_contents
 from sightline.store.scenes import keep_scenes
 from sightline.store.soundness import refuse_bad_text, refuse_long_text, sound_question
 from sightline.store.study import Study
+from sightline.store.translations import keep_translations
 
 REMEMBERED = 200_000
 """Keys kept between batches; beyond that the database is asked again, so that memory stays bounded."""
@@ -27,7 +28,9 @@ REMEMBERED = 200_000
 class Entities:
     """The natural keys of one import, turned into ids."""
 
-    def __init__(self, study: Study, connection: Connection, source_id: int, keep_broken: bool) -> None:
+    def __init__(
+        self, study: Study, connection: Connection, source_id: int | None, keep_broken: bool = False
+    ) -> None:
         self.study = study
         self.connection = connection
         self.source_id = source_id
@@ -195,6 +198,8 @@ class Entities:
         self._mention("prompt", list(owners), owners)
         self._tags(records)
         self._links(records)
+        told = [(self._prompts[p.key], p.translations, p.at) for p in records if p.translations]
+        self.counts["translations"] += keep_translations(self.connection, self.source_id, told, self.lean_on)
 
     def _find_prompts(
         self, keys: Iterable[PromptKey]

@@ -21,8 +21,7 @@ from sightline.store.soundness import (
     refuse_long_text,
     whole,
 )
-
-Ids = tuple[int, int, int, int, int]
+from sightline.store.subjects import Ids, subject_ids
 
 
 class Facts:
@@ -119,21 +118,7 @@ class Facts:
         pictures = [(key, at) for s, at in told for key in (s.image, s.image_b, s.image_c) if key is not None]
         entities.find_images(pictures)
         wanted = [self._ids(subject, at) for subject, at in told]
-        distinct = list(dict.fromkeys(wanted))
-        names = ("prompt_id", "system_id", "image_id", "image_b", "image_c")
-        database.matching(self.connection, [(name, "BIGINT") for name in names], distinct)
-        same = " AND ".join(f"s.{name} = w.{name}" for name in names)
-        rows = database.fetch(
-            self.connection,
-            f"SELECT s.id, {', '.join(f's.{name}' for name in names)} FROM wanted w JOIN subject s ON {same}",
-        )
-        found: dict[Ids, int] = {row[1:]: row[0] for row in rows}
-        fresh = [ids for ids in distinct if ids not in found]
-        keys = database.fresh_ids(self.connection, tables.subject, len(fresh))
-        made = [(key, *ids) for key, ids in zip(keys, fresh, strict=True)]
-        database.insert(self.connection, tables.subject, ["id", *names], made)
-        found.update(zip(fresh, keys, strict=True))
-        return [found[ids] for ids in wanted]
+        return subject_ids(self.connection, wanted)
 
     def _ids(self, subject: Subject, at: str) -> Ids:
         entities = self.entities

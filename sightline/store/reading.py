@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from sightline.errors import DataError, UsageError, near
 from sightline.records import AnnotatorKey, Prompt, PromptKey, Question, Votes
@@ -145,9 +146,9 @@ def answers(study: Study, kind: str | None = None) -> pl.DataFrame:
     )
 
 
-def questions(study: Study) -> list[tuple[int, Question]]:
-    """Every question, the newest version of each, with its id."""
-    with database.reading(study.engine) as connection:
+def questions(study: Study, within: Connection | None = None) -> list[tuple[int, Question]]:
+    """Every question, the newest version of each, with its id; `within` is a transaction under way."""
+    with nullcontext(within) if within is not None else database.reading(study.engine) as connection:
         rows = connection.execute(
             text(
                 "SELECT id, name, scale, low, high, step, labels, wording, direction "
@@ -219,6 +220,33 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
         up_to=up_to,
     )
     return table, subjects(study, subject_ids), [int(row[0]) for row in people]
+
+
+def annotators(study: Study) -> pl.DataFrame:
+    """Everybody who judged or was invited to."""
+    import polars as pl
+
+    schema = {
+        "annotator_id": pl.Int64,
+        "panel": pl.String,
+        "name": pl.String,
+        "role": pl.String,
+        "language": pl.String,
+        "left_out": pl.String,
+    }
+    return frame(study, "SELECT id, panel, name, role, language, left_out FROM annotator ORDER BY id", schema)
+
+
+def known_answers(study: Study, question_id: int) -> list[tuple[int, str, float, float]]:
+    """The answers to control items that are known beforehand: subject, kind, expected, tolerance."""
+    with database.reading(study.engine) as connection:
+        rows = connection.execute(
+            text(
+                "SELECT subject_id, kind, expected, tolerance FROM control WHERE question_id = :q ORDER BY id"
+            ),
+            {"q": question_id},
+        ).fetchall()
+    return [(int(row[0]), row[1], row[2], row[3]) for row in rows]
 
 
 def _latest_verdicts(rows: Sequence[Any]) -> list[Any]:

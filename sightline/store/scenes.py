@@ -16,7 +16,7 @@ from sightline.store.study import Study
 
 def keep_scenes(
     connection: Connection,
-    source_id: int,
+    source_id: int | None,
     told: Sequence[tuple[int, Mapping[str, Any], str]],
     lean_on: Callable[[int | None], None],
 ) -> int:

@@ -274,8 +274,8 @@ annotator = Table(
     Column("left_out", Text),
     UniqueConstraint("panel", "name"),
 )
-"""`role` is annotator, control (judges control items beforehand) or adjudicator; `left_out` is the owner's reason
-to count none of the votes, empty where they count."""
+"""`role` is annotator, control (judges control items beforehand) or adjudicator; `left_out` is the owner's
+reason to count none of the votes, empty where they count."""
 
 round = Table(
     "round",
@@ -289,7 +289,7 @@ round = Table(
     Column("state", String(16), nullable=False),
     Column("at", String(32), nullable=False),
 )
-"""One task that is given to people: a mode, its questions, and the items below it. `state` is open or paused."""
+"""One task that is given to people: a mode, its questions, and the items below it; open or paused."""
 
 token = Table(
     "token",
@@ -358,8 +358,8 @@ page = Table(
     UniqueConstraint("annotator_id", "round_id", "ordinal"),
     Index("page_by_state", "round_id", "state", "handed"),
 )
-"""An item as one annotator gets it. `state` is open, done, skipped, or lapsed: open for too long, so that the item
-went to somebody else."""
+"""An item as one annotator gets it. `state` is open, done, skipped, or lapsed: open for too long, so that the
+item went to somebody else."""
 
 page_slot = Table(
     "page_slot",

@@ -9,7 +9,10 @@ from sqlalchemy import Connection, text
 from sightline.errors import ConflictError, UsageError
 from sightline.store import database
 
-FACTS = ("truth", "judgement", "answer", "caption", "scene", "prompt_tag", "prompt_link", "reference")
+FACTS = (
+    *("truth", "judgement", "answer", "caption", "scene", "prompt_tag", "prompt_link", "translation"),
+    "reference",
+)
 
 # What keeps a thing in the study besides the source that brought it, in the order things can go.
 USES: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -18,6 +21,7 @@ USES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("truth", "subject_id"),
         ("judgement", "subject_id"),
         ("control", "subject_id"),
+        ("item_slot", "subject_id"),
         ("page_slot", "subject_id"),
     ),
     "question": (("judgement", "question_id"), ("settlement", "question_id"), ("control", "question_id")),
@@ -28,6 +32,7 @@ USES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("prompt_tag", "prompt_id"),
         ("prompt_link", "prompt_id"),
         ("prompt_link", "to_prompt_id"),
+        ("translation", "prompt_id"),
     ),
     "image": (
         ("answer", "image_id"),
@@ -59,6 +64,7 @@ HEIRS: Mapping[str, tuple[str, ...]] = {
         "SELECT prompt_id AS id, source_id FROM prompt_tag",
         "SELECT prompt_id AS id, source_id FROM prompt_link",
         "SELECT to_prompt_id AS id, source_id FROM prompt_link",
+        "SELECT prompt_id AS id, source_id FROM translation",
         *(query.format(part="prompt_id") for query in _JUDGED),
     ),
     "image": (

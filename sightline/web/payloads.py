@@ -26,7 +26,7 @@ class Label(Strict):
 
 
 class Asked(Strict):
-    """A question as the page shows it: buttons where there are labels and steps, a slider on an interval scale."""
+    """A question as the page shows it: buttons for labels and steps, a slider on an interval scale."""
 
     name: str
     wording: str
@@ -109,7 +109,7 @@ class Page(Strict):
 
 
 class Work(Strict):
-    """The pages at hand, the next ones included so that their images can be fetched ahead, and how far one is.
+    """Pages at hand, the next ones included so that images can be fetched ahead, and how far one is.
 
     `pages` is empty when there is no more to do, while paused, and during a rest.
     """

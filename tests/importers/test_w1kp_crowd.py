@@ -67,7 +67,7 @@ def test_grades_of_pairs(tmp_path: Path, run: Run) -> None:
     found = run("w1kp_crowd", tmp_path / "b.csv")
     assert [(v.question, v.subject, v.value, v.control) for v in judgements(found)] == [
         ("alike", Subject(None, "dalle3", ImageKey("w1kp_crowd", "dalle3-42-true.jpg")), 2.0, False),
-        ("alike", Subject(None, "dalle3", ImageKey("w1kp_crowd", "dalle3-42-fake.jpg")), 5.0, True),
+        ("alike", Subject(None, "dalle3", *[ImageKey("w1kp_crowd", "dalle3-42-fake.jpg")] * 2), 5.0, True),
     ]
     (question,) = [record for record in found if isinstance(record, Question)]
     assert (question.low, question.high, question.step) == (1.0, 5.0, 1.0)

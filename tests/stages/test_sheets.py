@@ -17,7 +17,7 @@ from PIL import Image as Pillow
 import sightline
 from sightline.errors import DataError, SightlineError, StudyError, UsageError
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Question, Record
-from sightline.stages.annotate import deal
+from sightline.stages.sheets import deal
 from sightline.store import listing, reading
 from sightline.store.loading import load
 from sightline.store.naming import content_name
@@ -68,7 +68,7 @@ def fill(folder: Path, name: str, values: dict[int, str]) -> Path:
 
 
 def test_every_image_goes_to_as_many_as_asked(study: Study, tmp_path: Path) -> None:
-    handed = sightline.annotate(study, tmp_path / "out", question="match", annotators=PEOPLE)
+    handed = sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
     assert (handed.items, handed.seed) == (10, 0)
     # 10 images x 3 judgements over 4 people: 30 = 8 + 8 + 7 + 7.
     assert sorted(sheet.items for sheet in handed.sheets) == [7, 7, 8, 8]
@@ -79,7 +79,7 @@ def test_every_image_goes_to_as_many_as_asked(study: Study, tmp_path: Path) -> N
 def test_the_order_is_random_and_comes_from_the_seed(study: Study, tmp_path: Path) -> None:
     told = {}
     for n, seed in enumerate((1, 1, 2)):
-        sightline.annotate(
+        sightline.sheets(
             study, tmp_path / str(n), question="match", annotators=["ann"], per_item=1, seed=seed
         )
         told[n] = [row["image"] for row in rows(tmp_path / str(n), "ann")]
@@ -88,7 +88,7 @@ def test_the_order_is_random_and_comes_from_the_seed(study: Study, tmp_path: Pat
 
 
 def test_sheets_do_not_give_the_system_away(study: Study, tmp_path: Path) -> None:
-    sightline.annotate(study, tmp_path / "out", question="match", annotators=PEOPLE)
+    sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
     for path in (tmp_path / "out").rglob("*"):
         said = str(path.relative_to(tmp_path)) + (
             path.read_text("utf-8") if path.suffix in (".csv", ".txt") else ""
@@ -97,7 +97,7 @@ def test_sheets_do_not_give_the_system_away(study: Study, tmp_path: Path) -> Non
 
 
 def test_the_named_file_is_the_image(study: Study, tmp_path: Path) -> None:
-    sightline.annotate(study, tmp_path / "out", question="match", annotators=PEOPLE)
+    sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
     for name in PEOPLE:
         told = rows(tmp_path / "out", name)
         files = [tmp_path / "out" / name / row["file"] for row in told]
@@ -109,7 +109,7 @@ def test_the_named_file_is_the_image(study: Study, tmp_path: Path) -> None:
 
 
 def test_filled_in_sheets_land_on_what_was_judged(study: Study, tmp_path: Path) -> None:
-    handed = sightline.annotate(study, tmp_path / "out", question="match", annotators=PEOPLE)
+    handed = sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
     # "a ball" stands twice and one prompt is a formula: their ids are needed, and ids belong to a suite.
     assert handed.how_back == "sightline import study SHEET.csv --option suite=drawn"
     images = reading.images(study)
@@ -147,7 +147,7 @@ def test_unique_texts_need_no_suite(study: Study, tmp_path: Path) -> None:
         path="plain",
         digest="plain",
     )
-    handed = sightline.annotate(
+    handed = sightline.sheets(
         study, tmp_path / "out", question="match", annotators=["ann"], per_item=1, suite="plain"
     )
     assert handed.how_back.endswith("SHEET.csv")
@@ -165,14 +165,14 @@ def _is(column: str, value: int) -> object:
 
 
 def test_a_row_left_empty_is_told_with_its_place(study: Study, tmp_path: Path) -> None:
-    sightline.annotate(study, tmp_path / "out", question="match", annotators=["ann"], per_item=1)
+    sightline.sheets(study, tmp_path / "out", question="match", annotators=["ann"], per_item=1)
     with pytest.raises(SightlineError, match=r"sheet\.csv:2: value is empty"):
         sightline.import_(study, tmp_path / "out" / "ann" / "sheet.csv", options={"suite": "drawn"})
     assert reading.counts(study)["judgement"] == 0
 
 
 def test_a_sheet_of_another_study_is_refused(study: Study, tmp_path: Path) -> None:
-    sightline.annotate(study, tmp_path / "out", question="match", annotators=["ann"], per_item=1)
+    sightline.sheets(study, tmp_path / "out", question="match", annotators=["ann"], per_item=1)
     back = fill(tmp_path / "out", "ann", dict.fromkeys(range(10), "1"))
     with create_study(tmp_path / "other") as other:
         prompts = [Prompt(PromptKey("drawn", ref), text) for ref, text in TEXTS.items()]
@@ -196,7 +196,7 @@ def test_a_hash_alone_names_an_image_where_only_one_has_it(study: Study, tmp_pat
 
 
 def test_the_seed_is_in_the_log(study: Study, tmp_path: Path) -> None:
-    sightline.annotate(study, tmp_path / "out", question="match", annotators=PEOPLE, seed=11)
+    sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE, seed=11)
     ((what, told),) = listing.events(study, "annotate")
     assert what == "sheets"
     assert (told["seed"], told["annotators"], told["per_item"]) == (11, PEOPLE, 3)
@@ -223,7 +223,7 @@ def test_wrong_calls_are_told(
     call = {"folder": "out", "question": "match", "annotators": PEOPLE, **told}
     call["folder"] = tmp_path / str(call["folder"])
     with pytest.raises(error, match=said):
-        sightline.annotate(study, **call)  # type: ignore[arg-type]
+        sightline.sheets(study, **call)  # type: ignore[arg-type]
     assert not (tmp_path / "out").exists()
 
 
@@ -231,7 +231,7 @@ def test_a_lost_image_leaves_nothing_half_written(study: Study, tmp_path: Path) 
     sha = reading.images(study)["sha256"][3]
     (Path(study.images.root) / "images" / sha[:2] / sha).unlink()
     with pytest.raises(DataError, match="is missing from the study"):
-        sightline.annotate(study, tmp_path / "out", question="match", annotators=PEOPLE)
+        sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.glob(".sheets-*"))
 

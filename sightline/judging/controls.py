@@ -1,0 +1,86 @@
+"""Control items: what the right answers are, and who vouches for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sightline.records import Controls, Votes
+from sightline.store import reading
+from sightline.store.study import Study
+
+
+class _Vouched(NamedTuple):
+    item: int
+    expected: float
+    tolerance: float
+    kind: str
+    by: str
+
+
+def controls_of(study: Study, votes: Votes, subjects: Sequence[int]) -> Controls | None:
+    """The controls of a question; None where nobody judged any.
+
+    `subjects` are the subject ids of the votes' items. Answers are known beforehand, or plain (an image
+    beside itself), or those of trusted people: annotators whose role is control, on what others were shown
+    as a control.
+    """
+    rows = _known(study, votes, subjects)
+    told = {row.item for row in rows}
+    rows += [row for row in _plain(study, votes, subjects) if row.item not in told]
+    rows += _trusted(study, votes)
+    if not rows:
+        return None
+    return Controls(
+        np.array([row.item for row in rows], dtype=np.int64),
+        np.array([row.expected for row in rows], dtype=np.float64),
+        np.array([row.tolerance for row in rows], dtype=np.float64),
+        [row.kind for row in rows],
+        [row.by for row in rows],
+    )
+
+
+def _known(study: Study, votes: Votes, subjects: Sequence[int]) -> list[_Vouched]:
+    question_id, _ = reading.question(study, votes.question.name)
+    place = {subject: number for number, subject in enumerate(subjects)}
+    return [
+        _Vouched(place[subject], expected, tolerance, kind, kind)
+        for subject, kind, expected, tolerance in reading.known_answers(study, question_id)
+        if subject in place
+    ]
+
+
+def _plain(study: Study, votes: Votes, subjects: Sequence[int]) -> list[_Vouched]:
+    """Controls that came in by import: the reference among the two to choose from, an image beside itself."""
+    items = np.unique(votes.item[votes.control]).tolist()
+    low, high = votes.question.low, votes.question.high
+    if not items or low is None or high is None:
+        return []
+    parts = reading.subjects(study, [subjects[item] for item in items])
+    rows = []
+    for item, (reference, a, b) in zip(
+        items, parts.select("image_id", "image_b", "image_c").iter_rows(), strict=True
+    ):
+        if not a or reference not in (a, b):
+            continue
+        expected = low if b and reference == b else high
+        rows.append(_Vouched(item, expected, 0.0, "attention", "attention"))
+    return rows
+
+
+def _trusted(study: Study, votes: Votes) -> list[_Vouched]:
+    people = reading.annotators(study).select("name", "role").iter_rows()
+    names = {number: name for number, (name, role) in enumerate(people) if role == "control"}
+    theirs = np.isin(votes.annotator, list(names))
+    shown = np.isin(votes.item, votes.item[votes.control & ~theirs])
+    return [
+        _Vouched(int(item), float(value), 0.0, "annotator", names[int(who)])
+        for item, value, who in zip(
+            votes.item[theirs & shown],
+            votes.value[theirs & shown],
+            votes.annotator[theirs & shown],
+            strict=True,
+        )
+    ]

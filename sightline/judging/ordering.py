@@ -1,0 +1,150 @@
+"""Everything that a round of judging leaves to chance, each choice recorded by the round's seed.
+
+A choice is a function of the seed and of what it is made for (an annotator, a block of pages, a page), never
+of when it is asked for: two servers, or one that was killed, choose the same.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+from itertools import accumulate
+from math import comb, isqrt
+
+import numpy as np
+
+PRIME = 2_147_483_647
+"""2^31 - 1: a product of two numbers below it fits into the whole numbers of both databases."""
+
+
+class Purpose(IntEnum):
+    """What chance is asked for; part of each choice's key, so that no two choices share their numbers."""
+
+    SAMPLE = 1
+    PAGES = 2
+    DRAWS = 3
+    ITEMS = 4
+    ATTENTION = 5
+    CONTROLS = 6
+    ORDER = 7
+    PAGE = 8
+    REPEAT = 9
+    KNOWN = 10
+
+
+def generator(seed: int, purpose: Purpose, *key: int) -> np.random.Generator:
+    """The random numbers of one choice; other keys give independent ones."""
+    # Every number of the key takes two words of 32 bits, since SeedSequence joins words without marking where
+    # a number ends: (1, 2) must not be the same as one large number.
+    words = [word for number in (int(purpose), *key) for word in divmod(number, 2**32)]
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=words))
+
+
+def control_places(seed: int, annotator_id: int, block: int, pages: int, of: int) -> frozenset[int]:
+    """The control pages of a block: `pages` of the places 0 to `of` - 1, all choices equally likely."""
+    chosen = generator(seed, Purpose.CONTROLS, annotator_id, block).choice(of, pages, replace=False)
+    return frozenset(int(place) for place in chosen)
+
+
+def own_order(seed: int, annotator_id: int) -> tuple[int, int]:
+    """Multiplier and offset of an annotator's own order of the items, for `order_key`."""
+    rng = generator(seed, Purpose.ORDER, annotator_id)
+    return int(rng.integers(1, PRIME)), int(rng.integers(PRIME))
+
+
+def order_key(ordinal: int, multiplier: int, offset: int) -> int:
+    """The place of an item in an annotator's order: (multiplier x ordinal + offset) modulo a prime.
+
+    Different ordinals below the prime have different keys, and a database can compute them. Any two items
+    come in either order equally often; three or more do not come in every order equally often, which is why
+    the items of a round are numbered at random to begin with.
+    """
+    return (multiplier * ordinal + offset) % PRIME
+
+
+def shuffled(
+    seed: int, annotator_id: int, page: int, slots: int, swaps: bool = False
+) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+    """How one page is shown: the item's slots in order of appearance, and whether each has A and B swapped.
+
+    `page` is the number of the annotator's page; all orders and all patterns of swaps are equally likely.
+    """
+    rng = generator(seed, Purpose.PAGE, annotator_id, page)
+    order = tuple(int(slot) for slot in rng.permutation(slots))
+    if not swaps:
+        return order, (False,) * slots
+    return order, tuple(bool(flag) for flag in rng.integers(2, size=slots))
+
+
+def repeats_here(seed: int, annotator_id: int, page: int, share: float) -> bool:
+    """Whether a page shows again what the annotator judged before, so often that `share` of the work does.
+
+    One page of work and `share` repeats of it are 1 + share pages: the chance is share / (1 + share).
+    """
+    return bool(generator(seed, Purpose.REPEAT, annotator_id, page).random() < share / (1 + share))
+
+
+def in_random_order(rng: np.random.Generator, population: int) -> Iterator[int]:
+    """The numbers below `population`, each once, every order equally likely.
+
+    Fisher-Yates over a list that is never written down: the first few of very many cost only those few.
+    """
+    moved: dict[int, int] = {}
+    for last in range(population - 1, -1, -1):
+        place = int(rng.integers(last + 1))
+        yield moved.get(place, place)
+        at_end = moved.pop(last, last)
+        if place != last:
+            moved[place] = at_end
+
+
+def pairs(n: int) -> int:
+    """How many pairs n things make."""
+    return comb(n, 2)
+
+
+def pair(number: int) -> tuple[int, int]:
+    """The pair of this number, counted (0, 1), (0, 2), (1, 2), (0, 3), ...: every pair has one number."""
+    high = (1 + isqrt(1 + 8 * number)) // 2
+    return number - comb(high, 2), high
+
+
+def triplets(n: int) -> int:
+    """How many triplets n things make: one is the reference, the order of the other two does not matter."""
+    return n * comb(n - 1, 2) if n else 0
+
+
+def triplet(number: int, n: int) -> tuple[int, int, int]:
+    """The triplet of this number among n things: the reference, and a pair of the others."""
+    reference, rest = divmod(number, comb(n - 1, 2))
+    low, high = pair(rest)
+    # The pair is counted without the reference: what stands at or behind it moves up by one.
+    return reference, low + (low >= reference), high + (high >= reference)
+
+
+def combinations(
+    rng: np.random.Generator, answered: Mapping[int, frozenset[int]], *, triple: bool, across: bool
+) -> Iterator[tuple[int, int, int]]:
+    """All (reference, A, B), or (0, A, B) unless `triple`: each once, all orders equally likely.
+
+    `answered` are images with the systems that answered with them. Within systems, what two of them both
+    answered with has a number in each; only the first counts, which leaves every combination the same chance.
+    A is the lower id. With `across`, different systems can have answered with A and B.
+    """
+    groups: dict[int, list[int]] = {0: sorted(answered)} if across else {}
+    for image in () if across else sorted(answered):
+        for system in sorted(answered[image]):
+            groups.setdefault(system, []).append(image)
+    names = sorted(groups)
+    ends = list(accumulate((triplets if triple else pairs)(len(groups[name])) for name in names))
+    for number in in_random_order(rng, ends[-1] if ends else 0):
+        at = bisect_right(ends, number)
+        group, inner = groups[names[at]], number - (ends[at - 1] if at else 0)
+        chosen = [group[place] for place in (triplet(inner, len(group)) if triple else pair(inner))]
+        if across:
+            counts = len(answered[chosen[-2]] | answered[chosen[-1]]) > 1
+        else:
+            counts = min(frozenset.intersection(*(answered[image] for image in chosen))) == names[at]
+        if counts:
+            yield (chosen[0] if triple else 0, chosen[-2], chosen[-1])

@@ -1,0 +1,319 @@
+"""The addresses an annotator's page asks: the task, pages to judge, images, and where answers go."""
+
+# Annotations are not postponed here: FastAPI could not find those that name what is made inside `routes`.
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response, Security
+from starlette.concurrency import run_in_threadpool
+
+from sightline.blinding import blind
+from sightline.judging import assignment
+from sightline.judging.assignment import Handed
+from sightline.records import Question
+from sightline.store import answering, database, pages, showing, tokens
+from sightline.store.answering import Kept, Told
+from sightline.store.loading import now
+from sightline.web import payloads as p
+from sightline.web.session import FAULTS, annotator_cookie, annotator_of
+from sightline.web.state import State, Who
+
+KEEP = {"Cache-Control": "private, max-age=86400, immutable"}
+PageKey = Annotated[str, Path(min_length=32, max_length=32, pattern="^[0-9a-f]+$")]
+Small = Annotated[int, Path(ge=0, le=1000)]
+PICTURE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {kind: {} for kind in ("image/png", "image/jpeg", "image/webp", "image/gif")}}
+}
+
+
+def routes(state: State) -> APIRouter:
+    """Every address of the annotator's page."""
+    router = APIRouter(
+        prefix=p.ROUTES, tags=["annotator"], responses=FAULTS, dependencies=[Security(annotator_cookie)]
+    )
+
+    async def who(request: Request) -> Who:
+        return await run_in_threadpool(annotator_of, state, request)
+
+    Annotator = Annotated[Who, Depends(who)]
+
+    @router.get("/task")
+    async def task(annotator: Annotator) -> p.Task:
+        return await run_in_threadpool(_task, state, annotator)
+
+    @router.get("/work")
+    async def work(annotator: Annotator) -> p.Work:
+        at = datetime.now(UTC)
+        job = state.committer.submit(
+            lambda connection: assignment.hand_out(
+                connection, annotator.round, annotator.annotator_id, annotator.role, at
+            )
+        )
+        handed: Handed = await asyncio.wrap_future(job)
+        return await run_in_threadpool(_work, state, annotator, handed, handed.pages)
+
+    @router.get("/pages")
+    async def past(
+        annotator: Annotator,
+        last: Annotated[int, Query(ge=1, le=100)] = 20,
+        before: Annotated[int, Query(ge=1, le=2_000_000_000)] = 2_000_000_000,
+    ) -> p.Work:
+        return await run_in_threadpool(_past, state, annotator, before - 1, last)
+
+    @router.post("/answers")
+    async def answers(annotator: Annotator, told: p.Answers) -> p.Receipts:
+        given = [Told(**each.model_dump()) for each in told.answers]
+        at = now()
+        job = state.committer.submit(
+            lambda connection: answering.record(
+                connection, annotator.round, annotator.annotator_id, given, at
+            )
+        )
+        kept: list[Kept] = await asyncio.wrap_future(job)
+        progress = await run_in_threadpool(_standing, state, annotator)
+        receipts = [p.Receipt(key=each.key, status=each.status, reason=each.reason) for each in kept]
+        return p.Receipts(receipts=receipts, progress=progress)
+
+    @router.post("/language")
+    async def language(annotator: Annotator, told: p.Language) -> p.Progress:
+        chosen = told.language or None
+        job = state.committer.submit(
+            lambda connection: tokens.set_language(connection, annotator.annotator_id, chosen)
+        )
+        await asyncio.wrap_future(job)
+        return (await run_in_threadpool(_standing, state, annotator)).model_copy(update={"language": chosen})
+
+    @router.get("/linked/{page}/{slot}")
+    async def linked(annotator: Annotator, page: PageKey, slot: Small) -> p.Linked:
+        return await run_in_threadpool(_linked, state, annotator, page, slot)
+
+    @router.get("/images/{page}/{slot}/{n}", response_class=Response, responses=PICTURE)
+    async def image(annotator: Annotator, page: PageKey, slot: Small, n: Small) -> Response:
+        found = await run_in_threadpool(_image, state, annotator, page, slot, n)
+        return Response(found[0], media_type=found[1], headers=KEEP)
+
+    @router.get("/linked/{page}/{slot}/{k}/{n}", response_class=Response, responses=PICTURE)
+    async def linked_image(annotator: Annotator, page: PageKey, slot: Small, k: Small, n: Small) -> Response:
+        found = await run_in_threadpool(_linked_image, state, annotator, page, slot, k, n)
+        return Response(found[0], media_type=found[1], headers=KEEP)
+
+    @router.get("/examples/{n}", response_class=Response, responses=PICTURE)
+    async def example(annotator: Annotator, n: Small) -> Response:
+        found = await run_in_threadpool(_example, annotator, n)
+        return Response(found[0], media_type=found[1], headers=KEEP)
+
+    return router
+
+
+# -- the task -----------------------------------------------------------------------------------------------
+
+
+def _task(state: State, who: Who) -> p.Task:
+    settings = who.settings
+    mode = settings.found
+    with database.reading(state.study.engine) as connection:
+        known = showing.languages(connection)
+    wanted = settings.languages or known
+    return p.Task(
+        round=who.round.name,
+        title=settings.title,
+        layout=mode.layout,
+        images=mode.images,
+        questions=[_asked(question) for question in settings.questions],
+        keys=dict(mode.keys),
+        instructions=mode.instructions,
+        examples=[
+            p.ExampleShown(
+                shown=each.shown,
+                answer=each.answer,
+                why=each.why,
+                image=None if each.image is None else f"{p.ROUTES}/examples/{number}",
+            )
+            for number, each in enumerate(settings.examples)
+        ],
+        skip_reasons=list(settings.skip_reasons),
+        shows_prompt=mode.shows_prompt,
+        linked=mode.linked,
+        languages=[each for each in known if each in wanted],
+    )
+
+
+def _asked(question: Question) -> p.Asked:
+    labels = [
+        p.Label(value=float(value), text=label, key=str(number) if number < 10 else "")
+        for number, (value, label) in enumerate(question.labels.items(), 1)
+    ]
+    return p.Asked(
+        name=question.name,
+        wording=question.wording or question.name,
+        scale=question.scale,
+        low=question.low,
+        high=question.high,
+        step=question.step,
+        labels=labels or _steps(question),
+        slider=question.scale == "interval",
+    )
+
+
+def _steps(question: Question) -> list[p.Label]:
+    """The steps of an ordered scale that has no labels."""
+    low, high, step = question.low, question.high, question.step
+    if question.scale == "interval" or low is None or high is None or not step:
+        return []
+    count = round((high - low) / step) + 1
+    values = [low + number * step for number in range(min(count, 50))]
+    return [
+        p.Label(value=value, text=f"{value:g}", key=str(number) if number < 10 else "")
+        for number, value in enumerate(values, 1)
+    ]
+
+
+def _example(who: Who, n: int) -> tuple[bytes, str]:
+    examples = who.settings.examples
+    file = examples[n].image if n < len(examples) else None
+    if file is None:
+        raise HTTPException(404, "there is no such example")
+    return blind(file.read_bytes(), file.name)
+
+
+# -- pages --------------------------------------------------------------------------------------------------
+
+
+def _work(state: State, who: Who, handed: Handed, shown: Sequence[pages.Page]) -> p.Work:
+    with database.reading(state.study.engine) as connection:
+        given = _by_slot(pages.given_answers(connection, shown))
+        prompts = {slot.prompt_id for page in shown for slot in page.slots} - {0}
+        texts = showing.wordings(connection, prompts, who.language)
+        linking = showing.linking(connection, prompts) if who.settings.found.linked else set()
+        left = assignment.left(connection, who.round, who.annotator_id, who.role)
+    made = [_page(who, page, given, texts, linking) for page in shown]
+    return p.Work(progress=_progress(who, handed, left), pages=made)
+
+
+def _past(state: State, who: Who, before: int, most: int) -> p.Work:
+    with database.reading(state.study.engine) as connection:
+        shown = pages.past_pages(connection, who.round.id, who.annotator_id, before, most)
+        handed = assignment.look(connection, who.round, who.annotator_id)
+    return _work(state, who, handed, shown)
+
+
+def _by_slot(given: Sequence[pages.Given]) -> dict[tuple[int, int], list[pages.Given]]:
+    found: dict[tuple[int, int], list[pages.Given]] = {}
+    for each in given:
+        found.setdefault((each.page_id, each.slot), []).append(each)
+    return found
+
+
+def _page(
+    who: Who,
+    page: pages.Page,
+    given: Mapping[tuple[int, int], Sequence[pages.Given]],
+    texts: Mapping[int, showing.Wording],
+    linking: set[int],
+) -> p.Page:
+    prompt = page.slots[0].prompt_id
+    wording = texts.get(prompt) if who.settings.found.shows_prompt else None
+    names = {key: question for key, question in who.round.questions}
+    slots = []
+    for slot in page.slots:
+        shown = [
+            p.Given(
+                question=names[each.question_id].name,
+                value=_as_shown(names[each.question_id], slot, each.value),
+                skipped=each.skipped,
+            )
+            for each in given.get((page.id, slot.slot), ())
+            if each.question_id in names
+        ]
+        images = [f"{p.ROUTES}/images/{page.key}/{slot.slot}/{n}" for n in range(len(slot.parts))]
+        slots.append(p.Slot(slot=slot.slot, images=images, given=shown))
+    return p.Page(
+        page=page.key,
+        number=page.ordinal + 1,
+        session=page.session,
+        state="open" if page.state == "lapsed" else page.state,
+        prompt=None if wording is None else wording.shown,
+        original=None if wording is None else wording.original,
+        linked=prompt in linking,
+        slots=slots,
+    )
+
+
+def _as_shown(asked: Question, slot: pages.Slot, value: float | None) -> float | None:
+    if value is None or not slot.swapped or asked.low is None or asked.high is None:
+        return value
+    return asked.low + asked.high - value
+
+
+def _progress(who: Who, handed: Handed, left: int) -> p.Progress:
+    standing = handed.standing
+    return p.Progress(
+        annotator=who.name,
+        language=who.language,
+        pages_done=standing.finished,
+        pages_left=left,
+        session=max(standing.session, 1),
+        session_done=standing.session_finished,
+        session_pages=int(who.round.settings["session_pages"]),
+        rest_until=handed.rest_until,
+        state=handed.state,
+        seconds=standing.took_ms // 1000,
+    )
+
+
+def _standing(state: State, who: Who) -> p.Progress:
+    with database.reading(state.study.engine) as connection:
+        handed = assignment.look(connection, who.round, who.annotator_id)
+        left = assignment.left(connection, who.round, who.annotator_id, who.role)
+    return _progress(who, handed, left)
+
+
+# -- images -------------------------------------------------------------------------------------------------
+
+
+def _slot(state: State, who: Who, key: str, slot: int) -> pages.Slot:
+    with database.reading(state.study.engine) as connection:
+        page = pages.page_by_key(connection, who.round.id, who.annotator_id, key)
+    found = next((each for each in page.slots if each.slot == slot), None) if page else None
+    if found is None:
+        raise HTTPException(404, "there is no such page")
+    return found
+
+
+def _image(state: State, who: Who, key: str, slot: int, n: int) -> tuple[bytes, str]:
+    shown = _slot(state, who, key, slot).shown
+    if n >= len(shown):
+        raise HTTPException(404, "there is no such image")
+    return state.images.get(shown[n])
+
+
+def _linked_of(state: State, who: Who, key: str, slot: int) -> list[tuple[int, list[int]]]:
+    found = _slot(state, who, key, slot)
+    if not who.settings.found.linked:
+        raise HTTPException(404, "no prompts are linked here")
+    with database.reading(state.study.engine) as connection:
+        return showing.linked(connection, found.prompt_id, found.parts[0])
+
+
+def _linked(state: State, who: Who, key: str, slot: int) -> p.Linked:
+    found = _linked_of(state, who, key, slot)
+    with database.reading(state.study.engine) as connection:
+        texts = showing.wordings(connection, {prompt for prompt, _ in found}, who.language)
+    return p.Linked(
+        prompts=[
+            p.LinkedPrompt(
+                prompt=texts[prompt].shown,
+                images=[f"{p.ROUTES}/linked/{key}/{slot}/{k}/{n}" for n in range(len(images))],
+            )
+            for k, (prompt, images) in enumerate(found)
+        ]
+    )
+
+
+def _linked_image(state: State, who: Who, key: str, slot: int, k: int, n: int) -> tuple[bytes, str]:
+    found = _linked_of(state, who, key, slot)
+    if k >= len(found) or n >= len(found[k][1]):
+        raise HTTPException(404, "there is no such image")
+    return state.images.get(found[k][1][n])

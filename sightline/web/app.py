@@ -1,0 +1,139 @@
+"""The annotation application: one FastAPI app around one study."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+from fastapi.templating import Jinja2Templates
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from sightline import __version__
+from sightline.errors import DataError, SightlineError, StudyError, UsageError
+from sightline.stages.annotate import Opened
+from sightline.store.study import Study
+from sightline.web import annotator, owner
+from sightline.web.guarding import Guard, Rules
+from sightline.web.payloads import Fault
+from sightline.web.session import COOKIES, NoSession
+from sightline.web.state import State, make_state
+
+HERE = Path(__file__).parent
+THREADS = 12
+"""Reading threads; as many as the database has connections to spare."""
+log = logging.getLogger("sightline.web")
+
+
+def create_app(
+    study: Study, opened: Sequence[Opened], *, public: str = "", rules: Rules | None = None
+) -> Guard:
+    """The application for these rounds of a study, behind its guard; `public` is its address from outside."""
+    state = make_state(study, opened, public)
+
+    @asynccontextmanager
+    async def living(_: FastAPI) -> AsyncIterator[None]:
+        import anyio.to_thread
+
+        anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+        yield
+        await run_in_threadpool(state.committer.close)
+
+    app = FastAPI(
+        title="Sightline annotation",
+        version=__version__,
+        lifespan=living,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+    )
+    app.state.sightline = state
+    templates = Jinja2Templates(HERE / "templates")
+    app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
+    app.include_router(annotator.routes(state))
+    app.include_router(owner.routes(state))
+    _pages(app, state, templates)
+    _faults(app, templates)
+    return Guard(app, rules)
+
+
+def _pages(app: FastAPI, state: State, templates: Jinja2Templates) -> None:
+    @app.get("/healthz", include_in_schema=False)
+    async def healthz() -> dict[str, bool]:
+        return {"ok": True}
+
+    @app.get("/j/{token}", include_in_schema=False)
+    async def enter(request: Request, token: str) -> Response:
+        found = await run_in_threadpool(state.holder, token)
+        if isinstance(found, str) or (found.role != "owner" and found.round_id not in state.opened):
+            why = found if isinstance(found, str) else "this round is not being judged at the moment"
+            return refused(request, templates, why)
+        where = "/owner" if found.role == "owner" else "/judge"
+        reply = RedirectResponse(where, 303)
+        reply.set_cookie(
+            COOKIES["owner" if found.role == "owner" else "annotator"],
+            token,
+            httponly=True,
+            samesite="lax",
+            secure=state.secure or request.url.scheme == "https",
+            path="/",
+            max_age=366 * 24 * 3600,
+        )
+        return reply
+
+    @app.get("/", include_in_schema=False)
+    async def front(request: Request) -> Response:
+        return RedirectResponse("/owner" if COOKIES["owner"] in request.cookies else "/judge", 303)
+
+    @app.get("/judge", include_in_schema=False)
+    async def judge(request: Request) -> Response:
+        from sightline.web.session import annotator_of
+
+        who = await run_in_threadpool(annotator_of, state, request)
+        shown = {"title": who.round.settings.get("title") or who.round.name}
+        return templates.TemplateResponse(request, "judge.html.jinja", shown)
+
+
+def refused(request: Request, templates: Jinja2Templates, why: str, status: int = 403) -> HTMLResponse:
+    """A page for people who are not let in, with the reason."""
+    return templates.TemplateResponse(request, "refused.html.jinja", {"why": why}, status_code=status)
+
+
+def _faults(app: FastAPI, templates: Jinja2Templates) -> None:
+    @app.exception_handler(NoSession)
+    async def no_session(request: Request, error: NoSession) -> Response:
+        if request.url.path.startswith("/api"):
+            return fault(401, error.why, "Open the link that you were sent.")
+        return refused(request, templates, error.why, 401)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first.get("loc", ()))
+        return fault(422, f"{where}: {first.get('msg', 'not valid')}", "See /openapi.json.")
+
+    @app.exception_handler(HTTPException)
+    async def plain(_: Request, error: HTTPException) -> Response:
+        return fault(error.status_code, str(error.detail), headers=error.headers)
+
+    @app.exception_handler(SightlineError)
+    async def ours(_: Request, error: SightlineError) -> Response:
+        # A study that cannot be written to is no fault of whoever asks: they keep it and try again.
+        status = 503 if type(error) is StudyError else 409 if isinstance(error, DataError) else 400
+        if status == 503:
+            log.error("%s", error)
+        return fault(status, error.what, error.remedy)
+
+    assert issubclass(UsageError, SightlineError)
+
+
+def fault(status: int, error: str, remedy: str = "", headers: Any = None) -> JSONResponse:
+    """An error as every caller gets it."""
+    return JSONResponse(Fault(error=error, remedy=remedy).model_dump(), status, headers=headers)

@@ -1,0 +1,121 @@
+"""What the pages of one study share: the study, its one writer, its rounds, and images ready to be sent."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sightline.blinding import blind
+from sightline.errors import DataError
+from sightline.judging.rounds import RoundSettings
+from sightline.stages.annotate import Opened
+from sightline.store import database, rounds, showing, tokens
+from sightline.store.committing import Committer
+from sightline.store.rounds import Round
+from sightline.store.study import Study
+from sightline.store.tokens import Holder
+
+FRESH_SECONDS = 2.0
+"""How long another process's revocation of a link, or pause of a round, may go unnoticed."""
+IMAGE_MEMORY = 192 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Who:
+    """An annotator at work: who it is, and in which round."""
+
+    annotator_id: int
+    name: str
+    role: str
+    language: str | None
+    round: Round
+    settings: RoundSettings
+
+
+class Images:
+    """Image bytes without what they tell of their maker, the last used kept in memory."""
+
+    def __init__(self, study: Study, most: int = IMAGE_MEMORY) -> None:
+        self._study = study
+        self._most = most
+        self._held: OrderedDict[str, tuple[bytes, str]] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def get(self, image_id: int) -> tuple[bytes, str]:
+        """The bytes and media type of an image of the study."""
+        with database.reading(self._study.engine) as connection:
+            sha256 = showing.content(connection, image_id)
+        if sha256 is None:
+            raise DataError("the bytes of this image are not here", remedy="Import its file.")
+        with self._lock:
+            if sha256 in self._held:
+                self._held.move_to_end(sha256)
+                return self._held[sha256]
+        made = blind(self._study.images.read(sha256), "image")
+        with self._lock:
+            if sha256 not in self._held:
+                self._held[sha256] = made
+                self._size += len(made[0])
+            while self._size > self._most and len(self._held) > 1:
+                self._size -= len(self._held.popitem(last=False)[1][0])
+        return made
+
+
+@dataclass
+class State:
+    """Everything a request may need; made once when the server starts."""
+
+    study: Study
+    opened: dict[int, Opened]
+    committer: Committer
+    secret: bytes
+    images: Images
+    public: str = ""
+    secure: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _held: dict[Any, tuple[float, Any]] = field(default_factory=dict)
+
+    def holder(self, token: str) -> Holder | str:
+        """Whom a token lets in, or why nobody."""
+        return self._recent(("token", token), lambda: tokens.holder(self.study, self.secret, token))
+
+    def round(self, round_id: int) -> Round:
+        """A round as it is now."""
+        name = self.opened[round_id].round.name
+        return self._recent(("round", round_id), lambda: rounds.get_round(self.study, name))
+
+    def forget(self) -> None:
+        """Something was changed here: ask the study again."""
+        with self._lock:
+            self._held.clear()
+
+    def _recent(self, key: Any, ask: Any) -> Any:
+        now = time.monotonic()
+        with self._lock:
+            known = self._held.get(key)
+        if known is not None and now - known[0] < FRESH_SECONDS:
+            return known[1]
+        found = ask()
+        with self._lock:
+            if len(self._held) > 10_000:
+                self._held.clear()
+            self._held[key] = (now, found)
+        return found
+
+
+def make_state(study: Study, opened: Sequence[Opened], public: str = "") -> State:
+    """The state of a server for these rounds."""
+    return State(
+        study,
+        {each.round.id: each for each in opened},
+        Committer(study.engine),
+        tokens.secret(study),
+        Images(study),
+        public.rstrip("/"),
+        public.startswith("https://"),
+    )

@@ -1,0 +1,223 @@
+"""Chance in a round: recorded by the seed, fair to every place, order, pair and triplet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import combinations as all_of
+from itertools import islice, permutations
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from sightline.judging import ordering
+from sightline.judging.ordering import (
+    PRIME,
+    Purpose,
+    combinations,
+    control_places,
+    generator,
+    in_random_order,
+    order_key,
+    own_order,
+    pair,
+    pairs,
+    repeats_here,
+    shuffled,
+    triplet,
+    triplets,
+)
+
+ALMOST_NEVER = 1e-4
+"""Seeds are fixed, so that a test passes always or never; a fair choice would rarely be this uneven."""
+
+
+def even(found: Iterable[object], possible: int) -> bool:
+    """Whether all possible outcomes came up, about equally often."""
+    counts = Counter(found)
+    assert len(counts) == possible
+    return float(chisquare(list(counts.values())).pvalue) > ALMOST_NEVER
+
+
+def test_an_uneven_choice_would_be_noticed() -> None:
+    rng = np.random.default_rng(0)
+    assert not even((min(int(n), 8) for n in rng.integers(10, size=4000)), 9)
+
+
+# -- keys -------------------------------------------------------------------------------------------------
+
+
+def test_the_same_key_gives_the_same_numbers_and_no_other_does() -> None:
+    keys = [
+        (0, ()),
+        (0, (0,)),
+        (0, (1,)),
+        (0, (0, 0)),
+        (1, ()),
+        (2**32, ()),
+        (0, (1, 2)),
+        (0, (2**32 * 2 + 1,)),
+    ]
+    drawn = [int(generator(seed, Purpose.PAGES, *key).integers(2**62)) for seed, key in keys]
+    assert len(set(drawn)) == len(keys)
+    assert drawn == [int(generator(seed, Purpose.PAGES, *key).integers(2**62)) for seed, key in keys]
+    assert int(generator(0, Purpose.DRAWS).integers(2**62)) not in drawn
+
+
+# -- control pages ----------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(1, 2**40), st.integers(0, 10**6), st.data())
+def test_a_block_has_as_many_controls_as_asked(seed: int, who: int, block: int, data: st.DataObject) -> None:
+    of = data.draw(st.integers(1, 60))
+    pages = data.draw(st.integers(0, of))
+    places = control_places(seed, who, block, pages, of)
+    assert len(places) == pages and places <= set(range(of))
+    assert places == control_places(seed, who, block, pages, of)
+
+
+def test_the_place_of_a_control_cannot_be_told() -> None:
+    assert even((control_places(7, who, 0, 1, 5) for who in range(5000)), 5)
+    assert even((control_places(7, 1, block, 1, 5) for block in range(5000)), 5)
+    # Two of six: all 15 choices alike, so that one control says nothing of where the other is.
+    assert even((control_places(s, 1, 2, 2, 6) for s in range(6000)), comb(6, 2))
+
+
+def test_the_place_in_one_block_tells_nothing_of_the_next() -> None:
+    both = [(control_places(3, who, 0, 1, 5), control_places(3, who, 1, 1, 5)) for who in range(10_000)]
+    assert even(both, 25)
+    assert even(
+        [(control_places(3, who, 0, 1, 5), control_places(3, who + 1, 0, 1, 5)) for who in range(9999)], 25
+    )
+
+
+def test_repeats_come_as_often_as_asked() -> None:
+    # A fifth of the work again: of 6 pages 5 are work and 1 is a repeat. 6 SE of 30,000 draws are 0.0129.
+    drawn = [repeats_here(1, 4, page, 0.2) for page in range(30_000)]
+    assert sum(drawn) / len(drawn) == pytest.approx(1 / 6, abs=0.0129)
+    assert not any(repeats_here(1, 4, page, 0.0) for page in range(1000))
+
+
+# -- orders -----------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(1, 2**40), st.lists(st.integers(0, PRIME - 1), unique=True))
+def test_no_two_items_have_the_same_place(seed: int, who: int, ordinals: list[int]) -> None:
+    order = own_order(seed, who)
+    keys = [order_key(ordinal, *order) for ordinal in ordinals]
+    assert len(set(keys)) == len(keys)
+    # The database computes the same in whole numbers of 64 bits.
+    assert all(ordinal * order[0] + order[1] < 2**63 for ordinal in ordinals)
+
+
+def test_either_of_two_items_comes_first_equally_often() -> None:
+    orders = [own_order(5, who) for who in range(4000)]
+    for first, second in ((0, 1), (0, 999), (3, 4), (500, 1000)):
+        assert even((order_key(first, *o) < order_key(second, *o) for o in orders), 2)
+
+
+def test_annotators_have_orders_of_their_own() -> None:
+    keys = [[order_key(n, *own_order(5, who)) for n in range(200)] for who in range(60)]
+    rho = np.corrcoef(np.argsort(np.argsort(keys)))[np.triu_indices(60, 1)]
+    # Independent orders of n items: rho has mean 0 and SD 1/sqrt(n - 1) = 0.071.
+    assert abs(rho.mean()) < 0.02
+    assert np.abs(rho).max() < 0.9
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(1, 99), st.integers(0, 99), st.integers(0, 40), st.booleans())
+def test_a_page_shows_every_slot_once(seed: int, who: int, page: int, slots: int, swaps: bool) -> None:
+    order, swapped = shuffled(seed, who, page, slots, swaps)
+    assert sorted(order) == list(range(slots)) and len(swapped) == slots
+    assert swaps or not any(swapped)
+    assert (order, swapped) == shuffled(seed, who, page, slots, swaps)
+
+
+def test_all_orders_of_a_page_and_all_swaps_are_alike() -> None:
+    assert even((shuffled(1, who, 0, 4)[0] for who in range(6000)), 24)
+    assert even((shuffled(1, 8, page, 4)[0] for page in range(6000)), 24)
+    assert even((shuffled(1, 8, page, 3, True)[1] for page in range(4000)), 8)
+    assert even((shuffled(1, 8, page, 2, True) for page in range(4000)), 2 * 4)
+
+
+# -- drawing ----------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 300), st.integers(0, 9))
+def test_every_number_comes_once(population: int, seed: int) -> None:
+    assert sorted(in_random_order(np.random.default_rng(seed), population)) == list(range(population))
+
+
+def test_all_orders_are_alike() -> None:
+    rng = np.random.default_rng(1)
+    assert even((tuple(in_random_order(rng, 4)) for _ in range(6000)), 24)
+    assert even((tuple(islice(in_random_order(rng, 6), 2)) for _ in range(6000)), 30)
+
+
+def test_a_few_of_very_many_cost_only_those_few() -> None:
+    few = list(islice(in_random_order(np.random.default_rng(0), 10**15), 1000))
+    assert len(set(few)) == 1000 and np.median(few) == pytest.approx(5e14, rel=0.15)
+
+
+@given(st.integers(0, 60))
+def test_every_pair_has_one_number(n: int) -> None:
+    assert {pair(number) for number in range(pairs(n))} == set(all_of(range(n), 2))
+    assert pairs(n) == len(list(all_of(range(n), 2)))
+
+
+@given(st.integers(0, 9))
+def test_every_triplet_has_one_number(n: int) -> None:
+    found = [triplet(number, n) for number in range(triplets(n))]
+    assert set(found) == {(r, a, b) for r, a, b in permutations(range(n), 3) if a < b}
+    assert len(found) == len(set(found))
+
+
+def test_large_numbers_are_exact() -> None:
+    n = 10**9
+    assert pair(pairs(n) - 1) == (n - 2, n - 1)
+    assert pair(pairs(n)) == (0, n)
+
+
+answered_images = st.dictionaries(
+    st.integers(1, 30), st.frozensets(st.integers(1, 4), min_size=1), max_size=9
+)
+
+
+@given(answered_images, st.booleans(), st.booleans())
+def test_combinations_are_those_that_are_possible(
+    answered: dict[int, frozenset[int]], triple: bool, across: bool
+) -> None:
+    found = list(combinations(np.random.default_rng(0), answered, triple=triple, across=across))
+    assert len(found) == len(set(found))
+    assert set(found) == set(by_hand(answered, triple, across))
+
+
+def by_hand(
+    answered: dict[int, frozenset[int]], triple: bool, across: bool
+) -> Iterable[tuple[int, int, int]]:
+    """All of them the slow way, from what the words say."""
+    for a, b in all_of(sorted(answered), 2):
+        for reference in [r for r in answered if r not in (a, b)] if triple else [0]:
+            images = [a, b, *([reference] if triple else [])]
+            if across and any(s != t for s in answered[a] for t in answered[b]):
+                yield reference, a, b
+            if not across and any(all(s in answered[i] for i in images) for s in range(1, 5)):
+                yield reference, a, b
+
+
+@pytest.mark.parametrize("triple", [False, True])
+@pytest.mark.parametrize("across", [False, True])
+def test_what_several_systems_answered_with_is_not_drawn_more_often(triple: bool, across: bool) -> None:
+    # Images 1 to 3 were given by all three systems, 4 and 5 by one: pairs of the first have three numbers.
+    answered = {n: frozenset((1, 2, 3) if n < 4 else (2,)) for n in range(1, 6)}
+    possible = len(set(by_hand(answered, triple, across)))
+    rng = np.random.default_rng(2)
+    first = [next(combinations(rng, answered, triple=triple, across=across)) for _ in range(300 * possible)]
+    assert even(first, possible)
+
+
+def test_purposes_differ() -> None:
+    assert len({int(purpose) for purpose in ordering.Purpose}) == len(ordering.Purpose)

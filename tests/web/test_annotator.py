@@ -1,0 +1,246 @@
+"""The addresses of the annotator's page, over a real server."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sightline.store import rounds
+
+GRID = '[annotate.r]\nmode = "relevance4"\nreference = "photos"\nper_item = 2\nsession_pages = 4\n'
+SINGLE = '[annotate.r]\nmode = "yes_no"\nper_item = 1\n'
+
+
+def test_a_page_is_answered_and_counted(live: Any, client: Callable[[str], Any]) -> None:
+    server = live(GRID)
+    ann = client(server.invite("ann"))
+    task = ann.get("/api/task")
+    assert task["layout"] == "grid" and [label["key"] for label in task["questions"][0]["labels"]] == list(
+        "1234"
+    )
+    work = ann.work()
+    # Handed out ahead, but never beyond the session.
+    assert len(work["pages"]) == 4 and work["progress"]["state"] == "open"
+    page = work["pages"][0]
+    assert page["prompt"].startswith("picture of") and len(page["slots"]) == 5
+    receipts = ann.answer_page(page, 2)
+    assert {each["status"] for each in receipts["receipts"]} == {"stored"}
+    assert receipts["progress"]["pages_done"] == 1
+    rows = server.answers()
+    assert (
+        len(rows) == 5
+        and {row["value"] for row in rows} == {2.0}
+        and sum(row["control"] for row in rows) == 1
+    )
+
+
+def test_the_same_answer_sent_twice_is_kept_once(live: Any, client: Callable[[str], Any]) -> None:
+    server = live(SINGLE)
+    ann = client(server.invite("ann"))
+    page = ann.work()["pages"][0]
+    told = {"key": "a-key-of-my-own-1", "page": page["page"], "slot": 0, "question": "match", "value": 1}
+    first, second = ann.send(told), ann.send(told)
+    assert [first["receipts"][0]["status"], second["receipts"][0]["status"]] == ["stored", "known"]
+    both = ann.send({**told, "key": "a-key-of-my-own-2"}, {**told, "key": "a-key-of-my-own-2"})
+    assert [each["status"] for each in both["receipts"]] == ["stored", "known"]
+    assert [row["revision"] for row in server.answers()] == [0, 1]
+
+
+def test_a_changed_mind_is_a_new_record_and_the_page_shows_the_latest(
+    live: Any, client: Callable[[str], Any]
+) -> None:
+    server = live(SINGLE)
+    ann = client(server.invite("ann"))
+    page = ann.work()["pages"][0]
+    for value in (1, 0):
+        ann.answer_page(page, value)
+    assert [row["value"] for row in server.answers()] == [1.0, 0.0]
+    (past,) = ann.get("/api/pages?last=5")["pages"]
+    assert past["page"] == page["page"] and past["state"] == "done"
+    assert past["slots"][0]["given"] == [{"question": "match", "value": 0.0, "skipped": None}]
+
+
+def test_what_is_refused_is_not_kept(live: Any, client: Callable[[str], Any]) -> None:
+    server = live(SINGLE)
+    ann = client(server.invite("ann"))
+    page = ann.work()["pages"][0]
+    right = {"page": page["page"], "slot": 0, "question": "match", "value": 1}
+    wrong: list[dict[str, Any]] = [
+        {**right, "value": 7},
+        {**right, "value": 0.5},
+        {**right, "slot": 3},
+        {**right, "question": "beauty"},
+        {**right, "page": "0" * 32},
+        {**right, "value": None},
+        {**right, "skipped": "both"},
+        {**right, "value": None, "skipped": "   "},
+    ]
+    found = ann.send(*wrong)["receipts"]
+    assert [each["status"] for each in found] == ["refused"] * len(wrong) and all(
+        each["reason"] for each in found
+    )
+    assert server.answers() == []
+
+
+def test_a_skipped_page_goes_to_somebody_else(live: Any, client: Callable[[str], Any]) -> None:
+    server = live(SINGLE, prompts=1, images=1)
+    ann, bob = client(server.invite("ann")), client(server.invite("bob"))
+    pages = ann.work()["pages"]
+    assert len(pages) == 2 and bob.work()["progress"]["state"] == "finished"
+    ann.answer_page(pages[0], None, skipped="I cannot tell")
+    left = bob.work()["pages"]
+    assert len(left) == 1 and left[0]["page"] != pages[0]["page"]
+    bob.answer_page(left[0], 1)
+    # Who changes their mind after all adds a vote; nothing is lost.
+    ann.answer_page(pages[0], 1)
+    assert [row["value"] for row in server.answers()] == [None, 1.0, 1.0]
+
+
+def test_everybody_judges_an_item_once_and_all_items_finish_together(
+    live: Any, client: Callable[[str], Any]
+) -> None:
+    server = live('[annotate.r]\nmode = "yes_no"\nper_item = 2\nahead = 1\nsession_pages = 1000\n', prompts=3)
+    people = [client(server.invite(name)) for name in ("ann", "bob", "cat")]
+    done = 0
+    for turn in range(100):
+        work = people[turn % 3].work()
+        if not work["pages"]:
+            continue
+        people[turn % 3].answer_page(work["pages"][0], 1)
+        done += 1
+        judged = Counter(row["subject_id"] for row in server.answers())
+        counts = [judged.get(subject, 0) for subject in range(1, 13)]
+        assert max(counts) - min(counts) <= 1, "one item ran ahead of the others"
+    assert done == 24
+    pairs = Counter((row["annotator"], row["subject_id"]) for row in server.answers())
+    assert set(pairs.values()) == {1}
+
+
+def test_a_session_ends_with_a_rest(live: Any, client: Callable[[str], Any]) -> None:
+    server = live(SINGLE + "session_pages = 3\nrest_minutes = 30\n")
+    ann = client(server.invite("ann"))
+    for page in ann.work()["pages"]:
+        ann.answer_page(page, 1)
+    work = ann.work()
+    assert (
+        work["pages"] == []
+        and work["progress"]["state"] == "rest"
+        and work["progress"]["rest_until"] > "2026"
+    )
+    assert (work["progress"]["session_done"], work["progress"]["session_pages"]) == (3, 3)
+
+
+def test_paused_rounds_hand_out_nothing_but_keep_answers(live: Any, client: Callable[[str], Any]) -> None:
+    server = live(SINGLE)
+    ann = client(server.invite("ann"))
+    page = ann.work()["pages"][0]
+    rounds.set_state(server.study, "r", "paused")
+    server.server.config.app.app.state.sightline.forget()
+    assert ann.work()["progress"]["state"] == "paused" and ann.work()["pages"] == []
+    assert ann.answer_page(page, 1)["receipts"][0]["status"] == "stored"
+
+
+def test_another_device_goes_on_where_the_first_was(live: Any, client: Callable[[str], Any]) -> None:
+    server = live(SINGLE)
+    link = server.invite("ann")
+    desk, phone = client(link), client(link)
+    first = desk.work()["pages"]
+    desk.answer_page(first[0], 1)
+    assert [page["page"] for page in phone.work()["pages"]][:4] == [page["page"] for page in first[1:]]
+
+
+def test_controls_come_at_their_rate_and_look_like_the_rest(live: Any, client: Callable[[str], Any]) -> None:
+    server = live(
+        '[annotate.r]\nmode = "relevant2"\nper_item = 1\nahead = 40\nsession_pages = 100\n'
+        '[annotate.r.controls]\npages = 1\nof = 4\ntag = "control"\n',
+        prompts=9,
+        images=1,
+    )
+    ann = client(server.invite("ann"))
+    pages = ann.work()["pages"]
+    for page in pages:
+        ann.answer_page(page, 1)
+    by_page = {row["page_id"]: row["control"] for row in server.answers()}
+    flags = [flag for _, flag in sorted(by_page.items())]
+    assert sum(flags[:4]) == 1, "one page of the first four is a control"
+    assert len({tuple(sorted(page)) for page in pages}) == 1
+    assert len({tuple(sorted(slot)) for page in pages for slot in page["slots"]}) == 1
+
+
+def test_swapped_answers_are_kept_as_what_was_meant(live: Any, client: Callable[[str], Any]) -> None:
+    server = live('[annotate.r]\nmode = "preference"\nper_item = 1\nahead = 40\npairs = 4\n', prompts=6)
+    ann = client(server.invite("ann"))
+    pages = ann.work()["pages"]
+    for page in pages:
+        ann.answer_page(page, 1)
+    kept = [row["value"] for row in server.answers()]
+    # Always the left one: kept as A about half of the time, since A stands left about half of the time.
+    assert 0 < sum(kept) < len(kept)
+    past = ann.get("/api/pages?last=100")["pages"]
+    assert {given["value"] for page in past for slot in page["slots"] for given in slot["given"]} == {1.0}
+
+
+def test_repeats_are_asked_for_and_are_occasions(live: Any, client: Callable[[str], Any]) -> None:
+    server = live(
+        '[annotate.r]\nmode = "yes_no"\nper_item = 1\nahead = 1\nsession_pages = 1000\nrepeat = 0.3\n',
+        prompts=12,
+    )
+    ann = client(server.invite("ann"))
+    for _ in range(200):
+        pages = ann.work()["pages"]
+        if not pages:
+            break
+        ann.answer_page(pages[0], 1)
+    seen = Counter(row["subject_id"] for row in server.answers())
+    again = [row for row in server.answers() if row["occasion"] == 1]
+    assert len(seen) == 48 and 4 <= len(again) <= 24 and max(seen.values()) == 2
+
+
+def test_languages(live: Any, client: Callable[[str], Any]) -> None:
+    from sqlalchemy import text
+
+    from sightline.store import database
+
+    server = live(SINGLE + 'languages = ["de"]\n')
+    with database.writing(server.study.engine) as connection:
+        connection.execute(
+            text(
+                "INSERT INTO translation (prompt_id, language, text) SELECT id, 'de', 'ein Bild' FROM prompt"
+            )
+        )
+    ann = client(server.invite("ann"))
+    assert ann.get("/api/task")["languages"] == ["de"] and ann.work()["pages"][0]["original"] is None
+    assert ann.http.post("/api/language", json={"language": "de"}).json()["language"] == "de"
+    page = ann.work()["pages"][0]
+    assert page["prompt"] == "ein Bild" and page["original"].startswith("picture of")
+
+
+def test_linked_prompts_open_beside(live: Any, client: Callable[[str], Any]) -> None:
+    server = live(SINGLE + "ahead = 40\n")
+    ann = client(server.invite("ann"))
+    pages = ann.work()["pages"]
+    page = next(page for page in pages if page["linked"])
+    found = ann.get(f"/api/linked/{page['page']}/0")["prompts"]
+    assert [each["prompt"] for each in found] == ["picture of 0 things"] and len(found[0]["images"]) == 2
+    picture = ann.http.get(found[0]["images"][0])
+    assert picture.status_code == 200 and picture.headers["content-type"] == "image/png"
+
+
+def test_images_do_not_tell_their_maker(live: Any, client: Callable[[str], Any]) -> None:
+    server = live(SINGLE)
+    ann = client(server.invite("ann"))
+    for page in ann.work()["pages"]:
+        reply = ann.http.get(page["slots"][0]["images"][0])
+        assert reply.status_code == 200 and b"made by" not in reply.content and b"alpha" not in reply.content
+        assert "private" in reply.headers["cache-control"]
+
+
+@pytest.mark.parametrize("path", ["/api/task", "/api/work", "/api/pages", f"/api/images/{'0' * 32}/0/0"])
+def test_nobody_gets_in_without_a_link(live: Any, path: str) -> None:
+    import httpx
+
+    reply = httpx.get(live(SINGLE).url + path)
+    assert reply.status_code == 401 and reply.json()["error"]

@@ -1,0 +1,434 @@
+"""The server, against clients that are slow, greedy or broken, and its own start and end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from sightline.errors import SightlineError, UsageError
+from sightline.web import serving
+from sightline.web.serving import Limits, Server, address_of, listen, serve
+
+QUICK = Limits(
+    connections=20,
+    per_address=0,
+    head_bytes=4_096,
+    head_seconds=0.6,
+    idle_seconds=1,
+    linger_seconds=0.3,
+    stall_seconds=0.5,
+    stop_seconds=2,
+)
+GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LARGE = 30_000_000
+
+
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    """Says hello; /slow takes a second, /large sends much, /deaf leaves the body, /early replies before it."""
+    if scope["type"] != "http":
+        return
+    if scope["path"] == "/slow":
+        await asyncio.sleep(1.0)
+    if scope["path"] == "/stuck":
+        await asyncio.sleep(30)
+    size = LARGE if scope["path"] == "/large" else 5
+    if scope["path"] != "/deaf":
+        while (await receive()).get("more_body"):
+            pass
+    headers = [(b"content-length", b"%d" % size)]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    for start in range(0, size, 1_000_000):
+        piece = b"hello" if size == 5 else b"x" * min(1_000_000, size - start)
+        await send({"type": "http.response.body", "body": piece, "more_body": start + len(piece) < size})
+
+
+@contextmanager
+def served(limits: Limits = QUICK, what: Any = app) -> Iterator[tuple[int, Server]]:
+    """A real server on a free port of the loopback, which ends with the block."""
+    ready: queue.Queue[str] = queue.Queue()
+    server = Server(what, on_ready=ready.put, limits=limits)
+    thread = threading.Thread(target=server.run, args=(listen("127.0.0.1", 0),))
+    thread.start()
+    try:
+        yield int(ready.get(timeout=10).rsplit(":", 1)[1]), server
+    finally:
+        server.should_exit = True
+        thread.join(15)
+        assert not thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with served() as (found, _):
+        yield found
+
+
+def connect(port: int, patience: float = 8.0) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=patience)
+
+
+def until_closed(opened: socket.socket) -> bytes:
+    """All that comes until the other side closes; TimeoutError if it does not."""
+    parts = []
+    try:
+        while piece := opened.recv(65_536):
+            parts.append(piece)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+def took(began: float) -> float:
+    return time.monotonic() - began
+
+
+# -- slow and greedy clients -----------------------------------------------------------------------------------
+
+
+def test_a_connection_without_a_word_is_closed(port: int) -> None:
+    began = time.monotonic()
+    with connect(port) as opened:
+        assert until_closed(opened) == b""
+    assert 0.5 < took(began) < 2
+
+
+def test_a_slow_head_is_closed_however_it_drips(port: int) -> None:
+    """A header line every 0.2 s keeps the line busy; the head must still be whole within 0.6 s."""
+    began = time.monotonic()
+    with connect(port) as opened:
+        opened.sendall(b"GET / HTTP/1.1\r\n")
+        opened.settimeout(0.2)
+        reply = b""
+        while not reply and took(began) < 5:
+            try:
+                opened.sendall(b"X-A: b\r\n")
+                reply = opened.recv(1_000)
+            except TimeoutError:
+                continue
+    assert reply.startswith(b"HTTP/1.1 408 ") and took(began) < 2
+    assert json.loads(reply.partition(b"\r\n\r\n")[2])["error"]
+
+
+def test_a_slow_head_is_closed_on_a_used_connection_too(port: int) -> None:
+    with connect(port) as opened:
+        opened.sendall(GET)
+        assert opened.recv(1_000).endswith(b"hello")
+        began = time.monotonic()
+        opened.sendall(b"GET / HT")
+        assert until_closed(opened).startswith(b"HTTP/1.1 408 ")
+    assert 0.5 < took(began) < 2
+
+
+def test_a_head_in_two_pieces_is_read(port: int) -> None:
+    with connect(port) as opened:
+        opened.sendall(GET[:20])
+        time.sleep(0.3)
+        opened.sendall(GET[20:])
+        assert opened.recv(1_000).endswith(b"hello")
+        # Its timer must not end the next request.
+        time.sleep(0.5)
+        opened.sendall(GET.replace(b"/ ", b"/slow ", 1))
+        assert opened.recv(1_000).endswith(b"hello")
+
+
+def test_an_idle_connection_is_closed(port: int) -> None:
+    with connect(port) as opened:
+        opened.sendall(GET)
+        assert opened.recv(1_000).endswith(b"hello")
+        began = time.monotonic()
+        assert until_closed(opened) == b""
+    assert 0.8 < took(began) < 3
+
+
+def test_a_head_without_end_is_refused(port: int) -> None:
+    with connect(port) as opened:
+        try:
+            for _ in range(100):
+                opened.sendall(b"GET / HTTP/1.1\r\nX: " + b"x" * 1_000)
+                time.sleep(0.001)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        assert until_closed(opened).startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_body_nobody_reads_does_not_hold_the_connection(port: int) -> None:
+    """It is read for a moment, so that the reply arrives, and then the connection ends."""
+    began = time.monotonic()
+    with connect(port) as opened:
+        opened.sendall(b"POST /deaf HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+        assert opened.recv(1_000).endswith(b"hello")
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            while took(began) < 6:
+                opened.sendall(b"5\r\nxxxxx\r\n")
+                time.sleep(0.01)
+    assert took(began) < 2
+
+
+def test_a_client_that_does_not_read_is_cut_off() -> None:
+    with served() as (port, server), connect(port) as opened:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        opened.sendall(GET.replace(b"/ ", b"/large ", 1))
+        began = time.monotonic()
+        time.sleep(0.3)
+        assert len(server.server_state.connections) == 1
+        while server.server_state.connections and took(began) < 6:
+            time.sleep(0.05)
+        assert not server.server_state.connections and took(began) < 4
+
+
+def test_a_slow_reader_gets_everything() -> None:
+    """Slower than the patience for a stalled reader in all, but never stalled."""
+    limits = Limits(stall_seconds=0.4, idle_seconds=1, stop_seconds=2)
+    with served(limits) as (port, _), connect(port) as opened:
+        opened.sendall(
+            GET.replace(b"/ ", b"/large ", 1).replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+        )
+        got, began = 0, time.monotonic()
+        while piece := opened.recv(1_000_000):
+            got += len(piece)
+            time.sleep(len(piece) / 15_000_000)
+        assert got > LARGE and took(began) > 1.5
+
+
+# -- too many ----------------------------------------------------------------------------------------------------
+
+
+def refused(port: int) -> bool:
+    with connect(port) as opened:
+        opened.sendall(GET)
+        reply = opened.recv(1_000)
+        return reply.startswith(b"HTTP/1.1 503 ")
+
+
+def test_connections_are_limited_and_freed() -> None:
+    limits = Limits(connections=5, head_seconds=30, linger_seconds=0.1, stop_seconds=1)
+    with served(limits) as (port, server):
+        held = [connect(port) for _ in range(5)]
+        while len(server.server_state.connections) < 5:
+            time.sleep(0.01)
+        assert refused(port)
+        held.pop().close()
+        time.sleep(0.3)
+        assert not refused(port)
+        for opened in held:
+            opened.close()
+
+
+def test_one_address_cannot_take_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "_is_here", lambda address: False)
+    limits = Limits(per_address=3, head_seconds=30, linger_seconds=0.1, stop_seconds=1)
+    with served(limits) as (port, server):
+        held = [connect(port) for _ in range(3)]
+        while len(server.server_state.connections) < 3:
+            time.sleep(0.01)
+        assert refused(port)
+        for opened in held:
+            opened.close()
+        time.sleep(0.3)
+        assert not refused(port)
+
+
+def test_this_machine_is_not_counted() -> None:
+    with served(Limits(per_address=1, stop_seconds=1)) as (port, _), connect(port), connect(port):
+        assert not refused(port)
+
+
+# -- broken clients ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200),
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\n folded: b\r\nX\x00: c\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ],
+)
+def test_nonsense_is_answered_once_and_closed(port: int, raw: bytes) -> None:
+    with connect(port) as opened:
+        opened.sendall(raw)
+        reply = until_closed(opened)
+    assert reply.startswith(b"HTTP/1.1 400 ") and reply.count(b"HTTP/1.1") == 1
+    assert b"content-security-policy" in reply
+
+
+def test_nonsense_after_a_request_does_not_spoil_its_reply(port: int) -> None:
+    for path in (b"/", b"/slow"):
+        with connect(port) as opened:
+            opened.sendall(GET.replace(b"/ ", path + b" ", 1) + b"\x00\x01nonsense\r\n\r\n" * 50)
+            reply = until_closed(opened)
+        assert reply.startswith(b"HTTP/1.1 200 ") and b"hello" in reply
+        assert reply.count(b"HTTP/1.1 400 ") == 1
+
+
+def test_a_body_that_turns_to_nonsense_is_answered_once(port: int) -> None:
+    with connect(port) as opened:
+        opened.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+        time.sleep(0.1)
+        opened.sendall(b"5\r\nhelloZZZ\r\n")
+        reply = until_closed(opened)
+    assert reply.startswith(b"HTTP/1.1 400 ") and reply.count(b"HTTP/1.1") == 1
+
+
+def test_requests_one_after_the_other_are_answered_in_order(port: int) -> None:
+    with connect(port) as opened:
+        opened.sendall(GET * 10 + GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        reply = until_closed(opened)
+    assert reply.count(b"HTTP/1.1 200 ") == reply.count(b"hello") == 11
+
+
+def test_the_server_outlives_a_storm(port: int) -> None:
+    """Half-open, reset, chattering and silent clients; afterwards it answers as before."""
+    for n in range(60):
+        with connect(port) as opened:
+            opened.sendall([b"", b"GET", GET, os.urandom(50), GET[:-2]][n % 5])
+            if n % 3 == 0:
+                opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+    time.sleep(0.5)
+    with connect(port) as opened:
+        opened.sendall(GET)
+        assert opened.recv(1_000).endswith(b"hello")
+
+
+# -- start and end ---------------------------------------------------------------------------------------------------
+
+
+def test_a_taken_port_is_told() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"port {port} of 127.0.0.1 is taken") as told:
+            serve(app, "127.0.0.1", port, print)
+        assert "port 0" in told.value.remedy
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "no.such.host.invalid", "300.1.1.1"])
+def test_an_address_of_another_machine_is_told(host: str) -> None:
+    with pytest.raises(UsageError, match=host):
+        serve(app, host, 0, print)
+
+
+@pytest.mark.parametrize("port", [-1, 70_000])
+def test_a_port_that_is_none_is_told(port: int) -> None:
+    with pytest.raises(UsageError):
+        serve(app, "127.0.0.1", port, print)
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:"),
+        ("localhost", "http://127.0.0.1:"),
+        ("0.0.0.0", "http://127.0.0.1:"),
+    ],
+)
+def test_the_address_is_one_a_browser_can_open(host: str, shown: str) -> None:
+    [opened] = listen(host, 0)
+    with opened:
+        assert address_of(opened).startswith(shown)
+        assert int(address_of(opened).rsplit(":", 1)[1]) > 1_023
+
+
+def test_the_address_of_the_sixth_kind_has_brackets() -> None:
+    try:
+        [opened] = listen("::1", 0)
+    except UsageError:
+        pytest.skip("not needed here: this machine has no IPv6 loopback")
+    with opened:
+        assert address_of(opened).startswith("http://[::1]:")
+
+
+def test_an_application_that_cannot_start_is_told() -> None:
+    async def fails(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.failed", "message": "no"})
+
+    with pytest.raises(SightlineError, match="could not start"):
+        serve(fails, "127.0.0.1", 0, print)
+
+
+PROGRAM = """
+import asyncio, sys
+from sightline.web.serving import Limits, serve
+
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        while True:
+            message = await receive()
+            await send({"type": message["type"] + ".complete"})
+            if message["type"] == "lifespan.shutdown":
+                print("put away", flush=True)
+                return
+    await asyncio.sleep(float(scope["path"].strip("/") or 0))
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"5")]})
+    await send({"type": "http.response.body", "body": b"hello"})
+
+serve(app, "127.0.0.1", int(sys.argv[1]), lambda address: print(address, flush=True),
+      limits=Limits(stop_seconds=int(sys.argv[2])))
+print("ended", flush=True)
+"""
+
+
+@contextmanager
+def program(port: int = 0, stop_seconds: int = 5) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    started = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(port), str(stop_seconds)], stdout=subprocess.PIPE, text=True
+    )
+    assert started.stdout is not None
+    try:
+        yield started, int(started.stdout.readline().rsplit(":", 1)[1])
+    finally:
+        started.kill()
+        started.communicate()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_finishes_what_is_in_flight(how: signal.Signals) -> None:
+    with program() as (process, port), connect(port) as idle, connect(port) as busy:
+        busy.sendall(GET.replace(b"/ ", b"/1.0 ", 1))
+        time.sleep(0.3)
+        process.send_signal(how)
+        assert until_closed(busy).endswith(b"hello")
+        assert until_closed(idle) == b""
+        told, _ = process.communicate(timeout=10)
+        assert (process.returncode, told) == (0, "put away\nended\n")
+
+
+def test_a_stop_does_not_wait_for_ever() -> None:
+    with program(stop_seconds=1) as (process, port), connect(port) as busy:
+        busy.sendall(GET.replace(b"/ ", b"/60 ", 1))
+        time.sleep(0.3)
+        began = time.monotonic()
+        process.terminate()
+        told, _ = process.communicate(timeout=10)
+        assert took(began) < 5 and told == "put away\nended\n"
+
+
+def test_a_killed_server_comes_back_on_its_port() -> None:
+    with program() as (process, port), connect(port) as opened:
+        opened.sendall(GET)
+        assert opened.recv(1_000).endswith(b"hello")
+        process.kill()
+        process.wait(10)
+        with program(port) as (_, again), connect(again) as anew:
+            assert again == port
+            anew.sendall(GET)
+            assert anew.recv(1_000).endswith(b"hello")
