@@ -77,7 +77,7 @@ def truth(
             len(each.left_out),
             Missing(each.agreement.reason or "no value")
             if each.agreement.value is None
-            else Estimate(each.agreement.value, n=each.agreement.n),
+            else Estimate(each.agreement.value, each.agreement.low, each.agreement.high, n=each.agreement.n),
         )
         for each in found
     ]
@@ -98,4 +98,8 @@ def truth(
             output.say(
                 f"{each.question}: {each.superseded} verdicts were given again later; the latest counts."
             )
+        if each.controls:
+            output.say(f"{each.question}: {each.controls} votes on control items do not count.")
+        if each.adjudicated:
+            output.say(f"{each.question}: {each.adjudicated} items were decided by the owner.")
     output.next(f"sightline compare {quoted(study)}", "which system is better, and how sure that is")

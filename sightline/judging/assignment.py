@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sightline.judging.ordering import control_places, own_order, repeats_here, shuffled
+from sightline.judging.ordering import control_places, repeats_here, shuffled, starting_place
 from sightline.store import pages
 from sightline.store.pages import NewPage, Page, Standing
 from sightline.store.rounds import Round
@@ -83,12 +83,12 @@ def _rest(standing: Standing, settings: Any, at: datetime) -> str | None:
 
 
 def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, number: int) -> int | None:
-    order = own_order(round_.seed, annotator_id)
+    start = starting_place(round_.seed, annotator_id, number, pages.size(connection, round_.id))
     if role == "control":
-        return pages.due(connection, round_.id, annotator_id, "control", *order)
+        return pages.due(connection, round_.id, annotator_id, "control", start)
     work = None
     for kind in ("again", "repeat", "work"):
-        work = pages.due(connection, round_.id, annotator_id, kind, *order)
+        work = pages.due(connection, round_.id, annotator_id, kind, start)
         if work is not None:
             break
     if work is None:
@@ -98,7 +98,7 @@ def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, num
     of, places = int(rate.get("of") or 0), int(rate.get("pages") or 0)
     block, place = divmod(number, of) if of else (0, 0)
     if places and place in control_places(round_.seed, annotator_id, block, places, of):
-        control = pages.due(connection, round_.id, annotator_id, "control", *order)
+        control = pages.due(connection, round_.id, annotator_id, "control", start)
         if control is not None:
             return control
     if repeats_here(round_.seed, annotator_id, number, float(round_.settings.get("repeat") or 0)):

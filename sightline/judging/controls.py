@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sightline.records import Controls, Votes
+from sightline.statistics.agreement import cohen_kappa
 from sightline.store import reading
 from sightline.store.study import Study
 
@@ -84,3 +85,32 @@ def _trusted(study: Study, votes: Votes) -> list[_Vouched]:
             strict=True,
         )
     ]
+
+
+def best_votes(votes: Votes, controls: Controls, most: int) -> np.ndarray:
+    """Which votes remain if an item keeps those of the `most` annotators who agree best with the controls.
+
+    Agreement is the mean of Cohen's kappas with everybody who vouches for control answers; who judged no
+    control comes last. Anonymous votes all remain. Source: PQPP keeps three annotations a prompt.
+    """
+    kappas = np.full(len(votes.annotators), -np.inf)
+    expected = np.full((len(set(controls.by)), votes.items), np.nan)
+    for number, by in enumerate(sorted(set(controls.by))):
+        rows = np.flatnonzero(np.array(controls.by) == by)
+        expected[number, controls.item[rows]] = controls.expected[rows]
+    for who in np.unique(votes.annotator[votes.annotator >= 0]):
+        own = votes.annotator == who
+        found = [cohen_kappa(votes.value[own], told[votes.item[own]]).value for told in expected]
+        known = [value for value in found if value is not None]
+        kappas[who] = np.mean(known) if known else -np.inf
+    keep = votes.annotator < 0
+    rank = np.where(keep, np.inf, kappas[votes.annotator])
+    order = np.lexsort((votes.annotator, -rank, votes.item))
+    taken: dict[int, set[int]] = {}
+    for row in order:
+        people = taken.setdefault(int(votes.item[row]), set())
+        who = int(votes.annotator[row])
+        if who in people or (who >= 0 and len(people) < most):
+            people.add(who)
+            keep[row] = True
+    return keep

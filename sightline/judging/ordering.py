@@ -14,9 +14,6 @@ from math import comb, isqrt
 
 import numpy as np
 
-PRIME = 2_147_483_647
-"""2^31 - 1: a product of two numbers below it fits into the whole numbers of both databases."""
-
 
 class Purpose(IntEnum):
     """What chance is asked for; part of each choice's key, so that no two choices share their numbers."""
@@ -47,20 +44,14 @@ def control_places(seed: int, annotator_id: int, block: int, pages: int, of: int
     return frozenset(int(place) for place in chosen)
 
 
-def own_order(seed: int, annotator_id: int) -> tuple[int, int]:
-    """Multiplier and offset of an annotator's own order of the items, for `order_key`."""
-    rng = generator(seed, Purpose.ORDER, annotator_id)
-    return int(rng.integers(1, PRIME)), int(rng.integers(PRIME))
+def starting_place(seed: int, annotator_id: int, page: int, items: int) -> int:
+    """Where among a round's items, numbered from 0, the search for the one on a page begins.
 
-
-def order_key(ordinal: int, multiplier: int, offset: int) -> int:
-    """The place of an item in an annotator's order: (multiplier x ordinal + offset) modulo a prime.
-
-    Different ordinals below the prime have different keys, and a database can compute them. Any two items
-    come in either order equally often; three or more do not come in every order equally often, which is why
-    the items of a round are numbered at random to begin with.
+    A page gets the first fitting item from there on, so that an annotator's order is random from page to
+    page and a database finds it without sorting. Items behind those already taken come a little sooner, which
+    favours none, since a round's items are numbered at random.
     """
-    return (multiplier * ordinal + offset) % PRIME
+    return int(generator(seed, Purpose.ORDER, annotator_id, page).integers(max(items, 1)))
 
 
 def shuffled(

@@ -327,7 +327,8 @@ def judges(study: Study, asked: Sequence[Question]) -> doc.Judges | None:
             continue
         value: Quantity = Missing("not defined for these votes")
         if notes.get("agreement") is not None:
-            value = Estimate(float(notes["agreement"]), n=int(notes["agreement_n"]))
+            ends = (notes.get("agreement_low"), notes.get("agreement_high"))
+            value = Estimate(float(notes["agreement"]), *ends, n=int(notes["agreement_n"]))
         agreement.append(doc.Agreement(question.name, f"Krippendorff's alpha ({question.scale})", value))
         out = {name: f"{question.name}: {reason} ({rule})" for name, rule, reason in notes["left_out"]}
         for name, n, r, low, high, shared in notes["annotators"]:
@@ -412,8 +413,7 @@ def next_steps(study: Study) -> list[doc.NextStep]:
     if counts["judgement"] and not counts["truth"]:
         steps.append(doc.NextStep("settle the votes", f"sightline truth {home}"))
     if not counts["judgement"] and not counts["truth"] and counts["image_file"]:
-        sheets = f"sightline annotate {home} sheets --question NAME --annotators A,B,C"
-        steps.append(doc.NextStep("ask people", sheets))
+        steps.append(doc.NextStep("ask people", f"sightline annotate {home} --mode two_sliders"))
     kinds = set(reading.measures(study)["kind"].to_list())
     if counts["image_file"] and "of_image" not in kinds:
         steps.append(doc.NextStep("measure the images", f"sightline score {home}"))

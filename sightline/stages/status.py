@@ -69,8 +69,5 @@ def _next(counts: dict[str, int], asked: Sequence[str], settled: set[str], stale
     if counts["truth"] and not counts["prediction"] and counts["prompt"] >= LEAST:
         return "sightline predict {study}", "find out how hard the next prompts will be"
     if not counts["judgement"] and not counts["truth"]:
-        return (
-            "sightline annotate {study} FOLDER --question NAME --annotators A,B,C",
-            "people have not judged yet",
-        )
+        return "sightline annotate {study} --mode two_sliders", "people have not judged yet"
     return "sightline report {study}", "everything is there to read"

@@ -12,7 +12,7 @@ import numpy as np
 from sightline import registry
 from sightline.errors import DataError, UsageError, near
 from sightline.extension import Configured
-from sightline.judging.controls import controls_of
+from sightline.judging.controls import best_votes, controls_of
 from sightline.records import Controls, Votes
 from sightline.statistics.agreement import Agreement, krippendorff_alpha
 from sightline.store import reading, settling
@@ -94,9 +94,10 @@ def _settle(
     )
     screens = [registry.configure("screening", told) for told in rules]
     votes, decided, left_out, gone = _by_role(study, everything, subjects)
-    screened, numbers = _screen(votes, screens, controls_of(study, votes, subjects))
+    known = controls_of(study, votes, subjects)
+    screened, numbers = _screen(votes, screens, known)
     left_out += screened
-    counted = _once(study, _without(votes, numbers | gone))
+    counted = _best(study, _once(study, _without(votes, numbers | gone)), known)
     controls = int(counted.control.sum())
     counted = replace(_of_people(study, counted.where(~counted.control)), pairs=_pairs(parts))
     settled = consensus.load()(counted)
@@ -128,6 +129,8 @@ def _settle(
         "left_out": [[out.annotator, out.rule, out.reason] for out in left_out],
         "agreement": agreement.value,
         "agreement_n": agreement.n,
+        "agreement_low": agreement.low,
+        "agreement_high": agreement.high,
         "superseded": votes.superseded,
         "controls": controls,
         "adjudicated": sorted(decided),
@@ -232,6 +235,25 @@ def _once(study: Study, votes: Votes) -> Votes:
     keep = votes.annotator < 0
     keep[sorted(best.values())] = True
     return votes.where(keep)
+
+
+def _best(study: Study, votes: Votes, controls: Controls | None) -> Votes:
+    """At most so many votes an item as study.toml allows: those of whoever agrees best with the controls."""
+    most = study.settings.get("truth", {}).get("most_votes")
+    if most is None:
+        return votes
+    where = str(study.home / SETTINGS_FILE)
+    if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+        raise UsageError(
+            f"[truth] most_votes = {most!r} is no number of votes", where=where, remedy="Such as 3."
+        )
+    if controls is None:
+        raise UsageError(
+            "[truth] most_votes needs control items, to tell whose votes are best",
+            where=where,
+            remedy="Declare [annotate.NAME.controls], or take most_votes out.",
+        )
+    return votes.where(best_votes(votes, controls, most) | votes.control)
 
 
 def _pairs(parts: pl.DataFrame) -> np.ndarray | None:

@@ -8,19 +8,31 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sightline.statistics.agreement_intervals import alpha_bootstrap, jackknife_interval, kappa_interval
 from sightline.statistics.grouping import sum_by
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
+# Resamples behind the interval of alpha unless told otherwise, and the seed they are drawn with.
+RESAMPLES = 1000
+SEED = 0
+
+
 @dataclass(frozen=True)
 class Agreement:
-    """A coefficient over n items judged at least twice, or the reason why there is none."""
+    """A coefficient over n items judged at least twice, or the reason why there is none.
+
+    `low` and `high` are its limits, None where the votes do not show how sure it is: a perfect agreement,
+    for example, has no spread to estimate an error from.
+    """
 
     value: float | None
     n: int
     reason: str | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 def cohen_kappa(
@@ -29,12 +41,14 @@ def cohen_kappa(
     *,
     weights: Literal["linear", "quadratic"] | None = None,
     scale: ArrayLike | None = None,
+    confidence: float = 0.95,
 ) -> Agreement:
     """Cohen's kappa of two annotators over the items that both judged (NaN = not judged).
 
     1 - sum(w O) / sum(w E), w = 1 off the diagonal, |i-j| or (i-j)^2 between the i-th and j-th value of the
-    scale; the scale is the set of values seen unless given.
-    Source: J. Cohen, Educational and Psychological Measurement 20 (1960); Psychological Bulletin 70 (1968).
+    scale; the scale is the set of values seen unless given. Limits by the asymptotic standard error.
+    Source: J. Cohen, Educational and Psychological Measurement 20 (1960); Psychological Bulletin 70 (1968);
+    Fleiss, Cohen and Everitt, Psychological Bulletin 72 (1969).
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.ndim != 1 or first.shape != second.shape:
@@ -55,15 +69,20 @@ def cohen_kappa(
     chance = float((weight * expected).sum())
     if chance == 0:
         return Agreement(None, first.size, "both gave one and the same value to every item")
-    return Agreement(1 - float((weight * observed).sum()) / chance, first.size)
+    low, high = kappa_interval(observed.astype(np.float64), weight, confidence)
+    return Agreement(1 - float((weight * observed).sum()) / chance, first.size, None, low, high)
 
 
-def fleiss_kappa(items: ArrayLike, values: ArrayLike, *, n: ArrayLike | None = None) -> Agreement:
+def fleiss_kappa(
+    items: ArrayLike, values: ArrayLike, *, n: ArrayLike | None = None, confidence: float = 0.95
+) -> Agreement:
     """Fleiss' kappa of votes in columns: item, category, and how many such votes (1 each unless given).
 
     (P - Pe) / (1 - Pe), P the mean over items of the share of agreeing pairs of votes, Pe the sum of squared
-    category shares. Items may have different numbers of votes; those with one are left out.
-    Source: J. L. Fleiss, Psychological Bulletin 76 (1971).
+    category shares. Items may have different numbers of votes; those with one are left out. Limits by the
+    jackknife over items, kappa +- t(items-1) SE: the published error holds for equal numbers of votes only.
+    Source: J. L. Fleiss, Psychological Bulletin 76 (1971); B. Efron, The jackknife, the bootstrap and other
+    resampling plans (1982), chapter 3.
     """
     table = _count(items, values, n)
     if table is None:
@@ -73,7 +92,9 @@ def fleiss_kappa(items: ArrayLike, values: ArrayLike, *, n: ArrayLike | None = N
     chance = float((shares**2).sum())
     if table.scale.size == 1:
         return Agreement(None, table.per_item.size, "all votes are equal")
-    return Agreement((float(same.mean()) - chance) / (1 - chance), table.per_item.size)
+    value = (float(same.mean()) - chance) / (1 - chance)
+    low, high = jackknife_interval(value, _fleiss_without_each(table, same), confidence)
+    return Agreement(value, table.per_item.size, None, low, high)
 
 
 def krippendorff_alpha(
@@ -82,13 +103,17 @@ def krippendorff_alpha(
     *,
     n: ArrayLike | None = None,
     scale: Literal["nominal", "ordinal", "interval"] = "nominal",
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    confidence: float = 0.95,
 ) -> Agreement:
     """Krippendorff's alpha of votes in columns: item, value, and how many such votes (1 each unless given).
 
     1 - Do / De with Do = sum over items of the squared differences of its pairs / (votes of the item - 1),
     De the same over all votes at once. A missing vote is a missing row; items with one vote are left out.
     Nominal differences are 0 or 1; ordinal ones are interval ones of mid-ranks, which equals the published
-    sum of category counts between two values; so no coincidence matrix is built.
+    sum of category counts between two values; so no coincidence matrix is built. Limits by the bootstrap over
+    items, `resamples` times with `seed`; 0 resamples give none.
     Source: K. Krippendorff, Content analysis, 3rd edition (2013), chapter 12.
     """
     table = _count(items, values, n)
@@ -109,8 +134,26 @@ def krippendorff_alpha(
         sums, squares = _per_item(table, table.votes * at), _per_item(table, table.votes * at**2)
         differing = table.per_item * squares - sums**2
         overall = total * (of_value * place**2).sum() - (of_value * place).sum() ** 2
-    observed = (differing / (table.per_item - 1)).sum()
-    return Agreement(float(1 - observed * (total - 1) / overall), table.per_item.size)
+    value = float(1 - (differing / (table.per_item - 1)).sum() * (total - 1) / overall)
+    low, high = alpha_bootstrap(
+        table.item, table.value, table.votes, table.scale, scale, value, resamples, seed, confidence
+    )
+    return Agreement(value, table.per_item.size, None, low, high)
+
+
+def _fleiss_without_each(table: _Counts, same: Array) -> Array:
+    """Fleiss' kappa without each item in turn, NaN where the rest are all of one value."""
+    items, total = table.per_item.size, table.votes.sum()
+    of_value = sum_by(table.value, table.votes)
+    if items == 1:
+        return np.array([np.nan])
+    # The squares of (all - own) counts, from those of all: only an item's own cells change them.
+    change = _per_item(table, table.votes**2 - 2 * table.votes * of_value[table.value])
+    chance = ((of_value**2).sum() + change) / (total - table.per_item) ** 2
+    agreeing = (same.sum() - same) / (items - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = (agreeing - chance) / (1 - chance)
+    return np.where(chance < 1 - 1e-12, without, np.nan)
 
 
 @dataclass(frozen=True)

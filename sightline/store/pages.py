@@ -11,9 +11,6 @@ from sqlalchemy import Connection, bindparam, text
 from sightline.store import database, tables
 from sightline.store.rounds import Round
 
-ORDER_PRIME = 2_147_483_647
-"""Item n of a round has place (n * multiplier + offset) mod this in an annotator's own order."""
-
 
 class Standing(NamedTuple):
     """How far an annotator is in a round."""
@@ -129,18 +126,33 @@ DUE = {
 }
 
 
-def due(
-    connection: Connection, round_id: int, annotator_id: int, kind: str, multiplier: int, offset: int
-) -> int | None:
-    """The item of a kind that this annotator gets next: those least often given first, else by own order."""
-    found = connection.execute(
-        text(
-            f"SELECT i.id FROM item i WHERE i.round_id = :r AND i.kind = :kind AND {DUE[kind]} "
-            f"ORDER BY i.given, (i.ordinal * :m + :b) % {ORDER_PRIME} LIMIT 1"
-        ),
-        {"r": round_id, "a": annotator_id, "kind": kind, "m": multiplier, "b": offset},
-    ).scalar()
-    return None if found is None else int(found)
+def due(connection: Connection, round_id: int, annotator_id: int, kind: str, start: int) -> int | None:
+    """The item of a kind this annotator gets next: of those least often given, the first from `start` on.
+
+    Every step is a look into an index: nothing is sorted, however many items a round has.
+    """
+    asked = {"r": round_id, "a": annotator_id, "kind": kind, "start": start, "level": -1}
+    level = text("SELECT min(given) FROM item WHERE round_id = :r AND kind = :kind AND given > :level")
+    while True:
+        asked["level"] = connection.execute(level, asked).scalar()
+        if asked["level"] is None:
+            return None
+        for side in (">=", "<"):
+            found = connection.execute(
+                text(
+                    "SELECT i.id FROM item i WHERE i.round_id = :r AND i.kind = :kind AND i.given = :level "
+                    f"AND i.ordinal {side} :start AND {DUE[kind]} ORDER BY i.ordinal LIMIT 1"
+                ),
+                asked,
+            ).scalar()
+            if found is not None:
+                return int(found)
+
+
+def size(connection: Connection, round_id: int) -> int:
+    """How many items a round has, of all kinds."""
+    query = text("SELECT coalesce(max(ordinal), -1) + 1 FROM item WHERE round_id = :r")
+    return int(connection.execute(query, {"r": round_id}).scalar_one())
 
 
 def waiting(connection: Connection, round_id: int, annotator_id: int) -> int:
@@ -153,12 +165,21 @@ def waiting(connection: Connection, round_id: int, annotator_id: int) -> int:
 
 def left(connection: Connection, round_id: int, annotator_id: int, kind: str) -> int:
     """How many items of a kind this annotator could still get."""
-    return int(
-        connection.execute(
-            text("SELECT count(*) FROM item i WHERE i.round_id = :r AND i.kind = :kind AND " + DUE[kind]),
-            {"r": round_id, "a": annotator_id, "kind": kind},
-        ).scalar_one()
-    )
+    asked = {"r": round_id, "a": annotator_id, "kind": kind}
+    if kind in ("again", "repeat"):
+        query = f"SELECT count(*) FROM item i WHERE i.round_id = :r AND i.kind = :kind AND {DUE[kind]}"
+        return int(connection.execute(text(query), asked).scalar_one())
+    # Of what is open to anybody, less what this annotator has had: two counts instead of a look at each item.
+    open_to = "i.round_id = :r AND i.kind = :kind" + (" AND i.given < i.wanted" if kind == "work" else "")
+    anybody = connection.execute(text(f"SELECT count(*) FROM item i WHERE {open_to}"), asked).scalar_one()
+    had = connection.execute(
+        text(
+            "SELECT count(DISTINCT i.id) FROM page p JOIN item i ON i.id = p.item_id "
+            f"WHERE p.annotator_id = :a AND p.round_id = :r AND {open_to}"
+        ),
+        asked,
+    ).scalar_one()
+    return int(anybody) - int(had)
 
 
 def to_repeat(connection: Connection, round_id: int, annotator_id: int, before: int) -> list[int]:

@@ -327,7 +327,7 @@ item = Table(
     Column("given", Integer, nullable=False),
     Column("done", Integer, nullable=False),
     UniqueConstraint("round_id", "ordinal"),
-    Index("item_by_need", "round_id", "kind", "given"),
+    Index("item_by_need", "round_id", "kind", "given", "ordinal"),
 )
 """What one page shows. `kind` is work, control, again (somebody else judges it again) or repeat (the same
 person does). `given` counts the pages that were handed out and may still come back, `done` those that did."""

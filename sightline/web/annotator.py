@@ -188,6 +188,7 @@ def _work(state: State, who: Who, handed: Handed, shown: Sequence[pages.Page]) -
         texts = showing.wordings(connection, prompts, who.language)
         linking = showing.linking(connection, prompts) if who.settings.found.linked else set()
         left = assignment.left(connection, who.round, who.annotator_id, who.role)
+    state.left[who.annotator_id] = (left, handed.standing.finished)
     made = [_page(who, page, given, texts, linking) for page in shown]
     return p.Work(progress=_progress(who, handed, left), pages=made)
 
@@ -266,8 +267,14 @@ def _progress(who: Who, handed: Handed, left: int) -> p.Progress:
 def _standing(state: State, who: Who) -> p.Progress:
     with database.reading(state.study.engine) as connection:
         handed = assignment.look(connection, who.round, who.annotator_id)
-        left = assignment.left(connection, who.round, who.annotator_id, who.role)
-    return _progress(who, handed, left)
+        known = state.left.get(who.annotator_id)
+        if known is None:
+            known = (
+                assignment.left(connection, who.round, who.annotator_id, who.role),
+                handed.standing.finished,
+            )
+    left = known[0] - (handed.standing.finished - known[1])
+    return _progress(who, handed, max(left, 0))
 
 
 # -- images -------------------------------------------------------------------------------------------------

@@ -172,6 +172,8 @@ class _Exchange:
         head = len(self.scope.get("raw_path") or b"") + len(self.scope.get("query_string") or b"")
         if head + sum(len(name) + len(value) + 4 for name, value in self.headers) > self.rules.head:
             raise Refused(431, "The head of the request is too long.", "Clear this site's cookies.")
+        if self.scope["http_version"] not in ("1.0", "1.1"):
+            raise Refused(505, "This server speaks HTTP/1.1.")
         if self.rules.hosts:
             check_host(self.rules, self._values(b"host"))
         if self.scope["method"] not in SAFE:

@@ -79,9 +79,11 @@ def serve(
 
 def listen(host: str, port: int) -> list[socket.socket]:
     """A socket that listens, or a UsageError that says why there is none."""
+    if not 0 <= port <= 65_535:
+        raise UsageError(f"there is no port {port}", remedy="Ports go up to 65535; port 0 takes a free one.")
     try:
         found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except (OSError, OverflowError) as fault:
+    except OSError as fault:
         raise UsageError(f"{host!r} is not an address of this machine", remedy="Try 127.0.0.1.") from fault
     # A name may stand for two addresses; with port 0 each would get a port of its own, so one it is.
     family, kind, protocol, _, address = sorted(found, key=lambda one: one[0] != socket.AF_INET)[0]
@@ -183,7 +185,7 @@ class Protocol(H11Protocol):
     ) -> None:
         super().__init__(*arguments, **named)
         self.limits, self.most, self.addresses = limits, most, addresses
-        # A log of requests would hold the links, and a link lets in whoever reads it. Not left to the settings
+        # A log of requests would hold the links, and a link lets in whoever reads it. Not left to settings
         # of a logger, which other code may change.
         self.access_log = False
         self.head_timer: asyncio.TimerHandle | None = None

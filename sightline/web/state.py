@@ -77,6 +77,8 @@ class State:
     images: Images
     public: str = ""
     secure: bool = False
+    left: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Annotator -> pages left and pages finished when work was last asked for; counting anew costs time."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _held: dict[Any, tuple[float, Any]] = field(default_factory=dict)
 

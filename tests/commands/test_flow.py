@@ -253,7 +253,8 @@ def test_retrieve_and_score_rankings(run: Run, tmp_path: Path) -> None:
 
 
 def test_annotate_sheets_come_back(run: Run, study: Path, tmp_path: Path) -> None:
-    words = ["annotate", study, tmp_path / "sheets", "--question", "alignment", "--annotators", "dee, eve"]
+    words = ["annotate", study, "--sheets", tmp_path / "sheets", "--question", "alignment"]
+    words += ["--annotators", "dee, eve"]
     done = run(*words, "--json")
     assert done.code == 0
     assert [(row["annotator"], row["images"]) for row in done.json["rows"]] == [("dee", 48), ("eve", 48)]

@@ -75,7 +75,8 @@ def study(tmp_path: Path) -> Iterator[Study]:
 
 def settings_of(study: Study, mode: Mode, lines: str = "", controls: str = "") -> RoundSettings:
     """The round's settings from these lines, around a mode of the test's own."""
-    told = f"[annotate.r]\nmode = '{'relevant3' if mode.layout in ('grid', 'single') else 'two_afc'}'\n{lines}\n"
+    stand_in = "relevant3" if mode.layout in ("grid", "single") else "two_afc"
+    told = f"[annotate.r]\nmode = '{stand_in}'\n{lines}\n"
     file = study.home / SETTINGS_FILE
     file.write_text(told + (f"[annotate.r.controls]\n{controls}\n" if controls else ""), "utf-8")
     study.settings = read_settings(file)
@@ -169,8 +170,6 @@ def test_suite_systems_top_and_sample_say_which(study: Study, built: Build) -> N
 def test_what_cannot_be_shown_is_left_out_and_nothing_moves_up(
     study: Study, tmp_path: Path, built: Build
 ) -> None:
-    broken = tmp_path / "broken.png"
-    broken.write_bytes(b"\x89PNG\r\n\x1a\nno picture")
     key = PromptKey("s", "new")
     load(
         study,
@@ -317,6 +316,16 @@ def test_known_answers_make_control_pages(study: Study, built: Build) -> None:
     assert shown(study, items) == [name for name in everything("ab") if name not in known]
 
 
+def test_with_control_images_only_other_prompts_make_control_pages(study: Study, built: Build) -> None:
+    lines = "sample = 1\nsystems = ['a', 'b']\nseed = 0"
+    items = built(GRID, lines, "file = 'controls.csv'\nimages = 1\npages = 1", KNOWN)
+    work = {slot.ids[0] for item in items if item.kind == "work" for slot in item.slots}
+    controls = {slot.ids[0] for item in items if item.kind == "control" for slot in item.slots}
+    ids = {ref: key for key, _, ref, _ in reading.prompts(study).iter_rows()}
+    assert len(work) == 1 and work <= {ids["0"], ids["2"]}
+    assert controls == {ids["0"], ids["2"]} - work
+
+
 def test_control_pages_look_like_the_others(study: Study, built: Build) -> None:
     items = built(GRID, "reference = 'photos'", "file = 'controls.csv'\npages = 1", KNOWN)
     for item in items:
@@ -336,7 +345,7 @@ def test_known_answers_to_several_questions_are_one_slot(study: Study) -> None:
     ("csv", "said"),
     [
         ("prompt,image,expected\ntext 9,0-a-0.png,0\n", "csv:2: none in this study fit prompt 'text 9'"),
-        ("prompt_id,image,expected\n0,0-a-0.png,0\n7,0-a-0.png,0\n", "csv:3: none in this study fit prompt_id"),
+        ("prompt_id,image,expected\n0,0-a-0.png,0\n7,0-a-0.png,0\n", "csv:3: none in this study fit"),
         ("prompt,image,expected\ntext 0,0-a-9.png,0\n", "csv:2: none in this study fit image '0-a-9.png'"),
         ("prompt,suite,image,expected\ntext 0,t,0-a-0.png,0\n", "fit prompt 'text 0' in suite 't'"),
         ("prompt,collection,image,expected\ntext 0,b,0-a-0.png,0\n", "image '0-a-0.png' in collection 'b'"),

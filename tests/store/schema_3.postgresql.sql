@@ -190,7 +190,7 @@ CREATE TABLE item (
     FOREIGN KEY(round_id) REFERENCES round (id)
 )
 ;
-CREATE INDEX item_by_need ON item (round_id, kind, given)
+CREATE INDEX item_by_need ON item (round_id, kind, given, ordinal)
 ;
 CREATE TABLE mention (
     kind VARCHAR(16) NOT NULL,

@@ -177,6 +177,7 @@ def chunk(data: bytes) -> bytes:
         (request("GET", "/broken"), 500),
         (request("GET", "/", Cookie="c=" + "x" * 17_000), 431),
         (b"nonsense\r\n\r\n", 400),
+        (request("GET", "/").replace(b"HTTP/1.1", b"HTTP/9.9"), 505),
         (request("GET", "/", Cookie="c=" + "x" * 300_000), 400),
     ],
 )

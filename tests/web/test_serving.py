@@ -37,7 +37,7 @@ LARGE = 30_000_000
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
-    """Says hello; /slow takes a second, /large sends much, /deaf leaves the body, /early replies before it."""
+    """Says hello; /slow takes a second, /large sends much, /deaf leaves the body unread."""
     if scope["type"] != "http":
         return
     if scope["path"] == "/slow":
@@ -91,11 +91,22 @@ def until_closed(opened: socket.socket) -> bytes:
     return b"".join(parts)
 
 
+def hello(opened: socket.socket) -> bool:
+    """Whether the next reply is the whole usual one; head and body may come apart."""
+    reply = b""
+    while not reply.endswith(b"hello"):
+        piece = opened.recv(1_000)
+        if not piece:
+            return False
+        reply += piece
+    return reply.startswith(b"HTTP/1.1 200 ")
+
+
 def took(began: float) -> float:
     return time.monotonic() - began
 
 
-# -- slow and greedy clients -----------------------------------------------------------------------------------
+# -- slow and greedy clients --------------------------------------------------------------------
 
 
 def test_a_connection_without_a_word_is_closed(port: int) -> None:
@@ -125,7 +136,7 @@ def test_a_slow_head_is_closed_however_it_drips(port: int) -> None:
 def test_a_slow_head_is_closed_on_a_used_connection_too(port: int) -> None:
     with connect(port) as opened:
         opened.sendall(GET)
-        assert opened.recv(1_000).endswith(b"hello")
+        assert hello(opened)
         began = time.monotonic()
         opened.sendall(b"GET / HT")
         assert until_closed(opened).startswith(b"HTTP/1.1 408 ")
@@ -137,17 +148,17 @@ def test_a_head_in_two_pieces_is_read(port: int) -> None:
         opened.sendall(GET[:20])
         time.sleep(0.3)
         opened.sendall(GET[20:])
-        assert opened.recv(1_000).endswith(b"hello")
+        assert hello(opened)
         # Its timer must not end the next request.
         time.sleep(0.5)
         opened.sendall(GET.replace(b"/ ", b"/slow ", 1))
-        assert opened.recv(1_000).endswith(b"hello")
+        assert hello(opened)
 
 
 def test_an_idle_connection_is_closed(port: int) -> None:
     with connect(port) as opened:
         opened.sendall(GET)
-        assert opened.recv(1_000).endswith(b"hello")
+        assert hello(opened)
         began = time.monotonic()
         assert until_closed(opened) == b""
     assert 0.8 < took(began) < 3
@@ -169,7 +180,7 @@ def test_a_body_nobody_reads_does_not_hold_the_connection(port: int) -> None:
     began = time.monotonic()
     with connect(port) as opened:
         opened.sendall(b"POST /deaf HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
-        assert opened.recv(1_000).endswith(b"hello")
+        assert hello(opened)
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
             while took(began) < 6:
                 opened.sendall(b"5\r\nxxxxx\r\n")
@@ -203,7 +214,7 @@ def test_a_slow_reader_gets_everything() -> None:
         assert got > LARGE and took(began) > 1.5
 
 
-# -- too many ----------------------------------------------------------------------------------------------------
+# -- too many --------------------------------------------------------------------
 
 
 def refused(port: int) -> bool:
@@ -246,7 +257,7 @@ def test_this_machine_is_not_counted() -> None:
         assert not refused(port)
 
 
-# -- broken clients ------------------------------------------------------------------------------------------------
+# -- broken clients --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -254,11 +265,9 @@ def test_this_machine_is_not_counted() -> None:
     [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200),
         b"GET\r\n\r\n",
-        b"GET / HTTP/9.9\r\nHost: x\r\n\r\n",
         b"GET / HTTP/1.1\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: a\r\n folded: b\r\nX\x00: c\r\n\r\n",
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ],
 )
 def test_nonsense_is_answered_once_and_closed(port: int, raw: bytes) -> None:
@@ -304,10 +313,10 @@ def test_the_server_outlives_a_storm(port: int) -> None:
     time.sleep(0.5)
     with connect(port) as opened:
         opened.sendall(GET)
-        assert opened.recv(1_000).endswith(b"hello")
+        assert hello(opened)
 
 
-# -- start and end ---------------------------------------------------------------------------------------------------
+# -- start and end --------------------------------------------------------------------
 
 
 def test_a_taken_port_is_told() -> None:
@@ -425,10 +434,10 @@ def test_a_stop_does_not_wait_for_ever() -> None:
 def test_a_killed_server_comes_back_on_its_port() -> None:
     with program() as (process, port), connect(port) as opened:
         opened.sendall(GET)
-        assert opened.recv(1_000).endswith(b"hello")
+        assert hello(opened)
         process.kill()
         process.wait(10)
         with program(port) as (_, again), connect(again) as anew:
             assert again == port
             anew.sendall(GET)
-            assert anew.recv(1_000).endswith(b"hello")
+            assert hello(anew)

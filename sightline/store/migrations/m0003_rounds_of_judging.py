@@ -84,7 +84,7 @@ CREATE TABLE item (
     UNIQUE (round_id, ordinal),
     FOREIGN KEY(round_id) REFERENCES round (id)
 );
-CREATE INDEX item_by_need ON item (round_id, kind, given);
+CREATE INDEX item_by_need ON item (round_id, kind, given, ordinal);
 CREATE TABLE item_slot (
     item_id {key} NOT NULL,
     slot SMALLINT NOT NULL,
