@@ -303,13 +303,17 @@ class Votes:
 
 @dataclass(frozen=True)
 class Settled:
-    """One settled value an item, NaN where there is none and `reason` says why."""
+    """One settled value an item, NaN where there is none and `reason` says why.
+
+    `n` counts the votes that were used; `left_out` names annotators whose votes the rule could not use.
+    """
 
     value: np.ndarray
     low: np.ndarray
     high: np.ndarray
     n: np.ndarray
     reason: Sequence[str | None]
+    left_out: Sequence[Exclusion] = ()
 
 
 @dataclass(frozen=True)

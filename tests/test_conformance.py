@@ -176,7 +176,7 @@ def cast(seed: int | None = None, rows: slice = slice(None)) -> Votes:
         np.zeros(len(chosen), np.int64), np.full(len(chosen), np.nan), np.zeros(len(chosen), np.bool_),
         np.zeros(len(chosen), np.int64), 13,
         [AnnotatorKey("panel", f"a{number}") for number in range(6)],
-        Question("relevance", "ordinal", -1, 2, 1),
+        Question("relevance", "ordinal", -1, 2, 1), pairs=np.array([[n % 4, 4 + n % 3] for n in range(13)]),
     )  # fmt: skip
 
 
@@ -373,7 +373,10 @@ def consensus(ready: Configured) -> Any:
         == len(settled.reason)
         == 13
     )
-    assert settled.n.tolist() == np.bincount(votes.item, weights=votes.n, minlength=13).tolist()
+    everything = np.bincount(votes.item, weights=votes.n, minlength=13)
+    assert (settled.n <= everything).all()
+    assert settled.left_out or (settled.n == everything).all(), "whose votes were not used?"
+    assert all(any(letter.isdigit() for letter in each.reason) for each in settled.left_out)
     for value, low, high, reason in zip(
         settled.value, settled.low, settled.high, settled.reason, strict=True
     ):

@@ -101,6 +101,8 @@ def _settle(
     controls = int(counted.control.sum())
     counted = replace(_of_people(study, counted.where(~counted.control)), pairs=_pairs(parts))
     settled = consensus.load()(counted)
+    names = dict(zip(counted.annotators, _labels(counted), strict=True))
+    left_out += [LeftOut(names[each.annotator], consensus.short, each.reason) for each in settled.left_out]
     agreement = krippendorff_alpha(
         counted.item,
         counted.value,
@@ -257,10 +259,12 @@ def _best(study: Study, votes: Votes, controls: Controls | None) -> Votes:
 
 
 def _pairs(parts: pl.DataFrame) -> np.ndarray | None:
-    """The two images of each item, where all are pairs."""
-    if parts.is_empty() or not ((parts["image_b"] > 0) & (parts["image_c"] == 0)).all():
+    """The two images to choose from, where every item has two: a pair, or A and B beside a reference."""
+    if parts.is_empty() or not (parts["image_b"] > 0).all():
         return None
-    return parts.select("image_id", "image_b").to_numpy()
+    if (parts["image_c"] > 0).all():
+        return parts.select("image_b", "image_c").to_numpy()
+    return parts.select("image_id", "image_b").to_numpy() if (parts["image_c"] == 0).all() else None
 
 
 def _screen(

@@ -1,0 +1,78 @@
+"""Votes as columns, checked once: what every rule that settles votes begins with.
+
+Votes are columns: `item` (index from 0), `value` (NaN = skipped), `n` how many votes the row stands for (1
+unless given), and where it matters `annotator` (index from 0, -1 = anonymous).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sightline.statistics.grouping import sum_by
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The votes that were cast, skipped ones left out; `row` is the place in the given columns."""
+
+    row: Indices
+    item: Indices
+    value: Array
+    weight: Array
+    n: Array
+
+    @property
+    def items(self) -> int:
+        return self.n.size
+
+    @property
+    def counted(self) -> Indices:
+        return self.n.astype(np.int64)
+
+    def total(self, what: Flags | Array) -> Array:
+        """The sum over the votes of each item."""
+        return sum_by(self.item, self.weight * what, self.items)
+
+
+def cast_votes(item: ArrayLike, value: ArrayLike, n: ArrayLike | None, items: int | None) -> Cast:
+    """The columns, checked, without skipped votes."""
+    values = np.asarray(value, dtype=np.float64)
+    index = np.asarray(item, dtype=np.int64)
+    weight = np.ones(values.shape) if n is None else np.asarray(n, dtype=np.float64)
+    if values.ndim != 1 or values.shape != index.shape or values.shape != weight.shape:
+        raise ValueError("item, value and n must be columns of equal length")
+    size = int(index.max(initial=-1)) + 1 if items is None else items
+    if np.any((index < 0) | (index >= size)):
+        raise ValueError(f"item indices must lie within 0 and {size - 1}")
+    if np.isinf(values).any() or np.any(weight < 0) or not np.isfinite(weight).all():
+        raise ValueError("values must not be infinite, numbers of votes not negative")
+    row = np.flatnonzero(~np.isnan(values) & (weight > 0))
+    per_item = sum_by(index[row], weight[row], size)
+    return Cast(row, index[row], values[row], weight[row], per_item)
+
+
+def who_cast(
+    votes: Cast, annotator: ArrayLike, shape: tuple[int, ...], annotators: int | None
+) -> tuple[Indices, int]:
+    """Who cast each vote and how many annotators there are; the number behind the last is "anonymous"."""
+    asked = np.asarray(annotator, dtype=np.int64)
+    if asked.shape != shape or np.any(asked < -1):
+        raise ValueError("annotator must be a column as long as value, of indices from 0 or -1 for anonymous")
+    people = int(asked.max(initial=-1)) + 1 if annotators is None else annotators
+    if np.any(asked >= people):
+        raise ValueError(f"annotator indices must lie below {people}")
+    return np.where(asked < 0, people, asked)[votes.row], people
+
+
+def over(sums: Array, counts: Array) -> Array:
+    """Sums by counts, NaN where nothing was counted."""
+    ratio = np.full(sums.shape, np.nan)
+    np.divide(sums, counts, out=ratio, where=counts > 0)
+    return ratio
