@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sightline.stages.predict import LEAST
-from sightline.store import reading
+from sightline.store import reading, rounds
 from sightline.store.loading import sources
 from sightline.store.study import Study
 
@@ -40,6 +40,9 @@ def status(study: Study) -> Status:
         newest = settlements.filter(settlements["question"] == name)["newer_votes"].to_list()[-1]
         if newest:
             notes.append(f"{newest} votes on {name} came in after its truth was settled.")
+    for name, state, done, wanted in rounds.progress(study):
+        how = "" if state == "open" else f" ({state})"
+        notes.append(f"The round {name}{how} has {done:,} of {wanted:,} pages judged.")
     command, why = _next(counts, asked, settled, bool(stale))
     database = study.engine.url.render_as_string(hide_password=True).removeprefix("sqlite:///")
     command = command.format(study=study.home)

@@ -184,6 +184,19 @@ def rounds(study: Study) -> list[Round]:
     return [each for each in found if each is not None]
 
 
+def progress(study: Study) -> list[tuple[str, str, int, int]]:
+    """Every round: name, state, pages of work done and wanted."""
+    with database.reading(study.engine) as connection:
+        rows = connection.execute(
+            text(
+                "SELECT r.name, r.state, coalesce(sum(i.done), 0), coalesce(sum(i.wanted), 0) FROM round r "
+                "LEFT JOIN item i ON i.round_id = r.id AND i.kind = 'work' GROUP BY r.id, r.name, r.state "
+                "ORDER BY r.id"
+            )
+        ).fetchall()
+    return [(row[0], row[1], int(row[2]), int(row[3])) for row in rows]
+
+
 def get_round(study: Study, name: str) -> Round:
     """One round by name, or an error that suggests near names."""
     with database.reading(study.engine) as connection:

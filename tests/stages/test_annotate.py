@@ -191,6 +191,10 @@ def test_opening_again_changes_nothing(judged: Study) -> None:
     assert reading.counts(judged) == before
 
 
+def test_status_tells_how_far_a_round_is(judged: Study) -> None:
+    assert "The round relevance has 36 of 36 pages judged." in sightline.status(judged).notes
+
+
 def test_a_rule_on_controls_needs_controls(study: Study) -> None:
     from sightline.records import AnnotatorKey, Judgement, Question, Subject
 
