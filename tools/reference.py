@@ -77,6 +77,7 @@ SHARED: Mapping[tuple[str, str], str] = {
     ("importer", "distance"): "the distance that was measured",
     ("backbone", "dimensions"): "how many numbers a vector has",
     ("predictor", "encoder"): "what turns prompts into vectors",
+    ("annotation_mode", "images"): "how many images a page shows",
     ("consensus", "confidence"): "how sure the interval is",
     ("screening", "below"): "the correlation below which an annotator is left out",
 }
@@ -88,6 +89,7 @@ OWN: Mapping[str, str] = {
     "ndcg.k": "how many places count; None for all",
     "ndcg.gains": "linear or exponential",
     "embedding.encoder": "what turns images into vectors",
+    "preference.tie": "whether no difference may be answered",
     "export.prompts": "what reads the table of prompts",
     "export.answers": "what reads the table of answers",
     "export.captions": "what reads the table of captions",

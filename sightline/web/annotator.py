@@ -2,6 +2,7 @@
 
 # Annotations are not postponed here: FastAPI could not find those that name what is made inside `routes`.
 import asyncio
+import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -117,6 +118,7 @@ def _task(state: State, who: Who) -> p.Task:
         known = showing.languages(connection)
     wanted = settings.languages or known
     return p.Task(
+        study=hashlib.sha256(b"study:" + state.secret).hexdigest()[:12],
         round=who.round.name,
         title=settings.title,
         layout=mode.layout,
@@ -266,7 +268,8 @@ def _progress(who: Who, handed: Handed, left: int) -> p.Progress:
 
 def _standing(state: State, who: Who) -> p.Progress:
     with database.reading(state.study.engine) as connection:
-        handed = assignment.look(connection, who.round, who.annotator_id)
+        now_is = "open" if who.round.state == "open" else "paused"
+        handed = assignment.look(connection, who.round, who.annotator_id, now_is)
         known = state.left.get(who.annotator_id)
         if known is None:
             known = (

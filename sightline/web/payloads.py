@@ -48,8 +48,13 @@ class ExampleShown(Strict):
 
 
 class Task(Strict):
-    """What an annotator is asked to do; the same for everybody of a round."""
+    """What an annotator is asked to do; the same for everybody of a round.
 
+    `study` tells studies apart that are served at the same address one after the other: what waits in a
+    browser for one must not go to another.
+    """
+
+    study: str
     round: str
     title: str
     layout: str

@@ -1,0 +1,116 @@
+// What opens over the page: instructions with examples, the reason for a skip, and refused answers.
+
+import { keycap, make, the } from "./elements.js";
+import { KEYS } from "./keyboard.js";
+
+/** Fill the instructions once; open() shows them and ends when they are closed. */
+export class Instructions {
+  constructor(task) {
+    this.dialog = the("instructions");
+    the("instructions-title").textContent = task.title;
+    the("instructions-text").replaceChildren(
+      ...task.instructions.split(/\n+/).map((text) => make("p", {}, text)),
+    );
+    the("examples").replaceChildren(...task.examples.map(example));
+    the("examples-part").hidden = task.examples.length === 0;
+    the("keys").replaceChildren(...keys(task));
+    the("begin").addEventListener("click", () => this.dialog.close());
+  }
+
+  open(first) {
+    the("begin").textContent = first ? "Begin" : "Go on";
+    this.dialog.showModal();
+    this.dialog.scrollTop = 0;
+    the("begin").focus({ preventScroll: true });
+    return new Promise((resolve) => this.dialog.addEventListener("close", resolve, { once: true }));
+  }
+}
+
+function example({ shown, answer, why, image }) {
+  return make(
+    "li",
+    {},
+    image ? make("img", { src: image, alt: "", loading: "lazy" }) : null,
+    make(
+      "div",
+      {},
+      make("p", { class: "shown" }, shown),
+      make("p", { class: "right" }, make("span", {}, "Answer: "), make("strong", {}, answer)),
+      why ? make("p", { class: "why" }, why) : null,
+    ),
+  );
+}
+
+function keys(task) {
+  const own = Object.entries(task.keys).map(([key, value]) => {
+    const labels = task.questions.flatMap((question) => question.labels);
+    return [key, labels.find((label) => label.value === Number(value))?.text ?? value];
+  });
+  const taken = new Set(Object.keys(task.keys));
+  const generic = KEYS.filter(([key]) => (key !== "l" || task.linked) && (key !== "o" || task.languages.length)).map(
+    ([key, does]) => (taken.has(key) ? ["Ctrl+Z", "take back the last answer"] : [key, does]),
+  );
+  return [...own, ...generic].map(([key, does]) =>
+    make("div", {}, make("dt", {}, ...key.split(" ").map(spoken)), make("dd", {}, does)),
+  );
+}
+
+function spoken(key) {
+  const cap = keycap(key);
+  cap.removeAttribute("aria-hidden");
+  return cap;
+}
+
+/** Ask why a page is skipped; null if it is not after all. */
+export function askReason(reasons) {
+  const dialog = the("skip");
+  const other = the("skip-other");
+  const text = the("skip-text");
+  const radio = (reason, n) =>
+    make(
+      "label",
+      {},
+      make("input", { type: "radio", name: "reason", value: reason, required: true, checked: n === 0 }),
+      make("span", {}, reason),
+    );
+  the("skip-reasons").replaceChildren(...reasons.map(radio));
+  other.checked = reasons.length === 0;
+  text.value = "";
+  text.oninput = () => {
+    other.checked = true;
+  };
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener(
+      "close",
+      () => {
+        const chosen = dialog.querySelector("input[name=reason]:checked");
+        const why = chosen === other ? text.value.trim() || "another reason" : chosen?.value;
+        resolve(dialog.returnValue === "skip" ? (why ?? "another reason") : null);
+      },
+      { once: true },
+    );
+  });
+}
+
+/** Show what the server refused, and why; then it is put away. */
+export function showRefused(queue, deck) {
+  const dialog = the("refused");
+  const lines = queue.aside().map(({ page, slot, value, skipped, reason }) => {
+    const number = deck.pages.get(page)?.number;
+    const where = number === undefined ? "An earlier page" : `Page ${number}`;
+    const what = skipped === undefined || skipped === null ? `answer ${value}` : "skipped";
+    return make("li", {}, make("strong", {}, `${where}, image ${slot + 1}, ${what}: `), reason);
+  });
+  the("refused-list").replaceChildren(...lines);
+  dialog.returnValue = "";
+  dialog.showModal();
+  dialog.addEventListener(
+    "close",
+    () => {
+      if (dialog.returnValue === "forget") queue.forgetAside();
+    },
+    { once: true },
+  );
+}

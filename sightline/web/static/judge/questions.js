@@ -1,0 +1,163 @@
+// The controls of one question about one thing: buttons, or a slider that counts only once it was touched.
+
+import { keycap, make, plain } from "./elements.js";
+
+const SETTLED_MS = 500;
+
+/** The control of a question. It has: element, question, show(answer), key(event) and flush(). */
+export function control(question, ownKeys, choose) {
+  return question.slider ? new Slider(question, choose) : new Choices(question, ownKeys, choose);
+}
+
+class Choices {
+  constructor(question, ownKeys, choose) {
+    this.question = question;
+    this.ownKeys = ownKeys;
+    this.choose = choose;
+    this.element = make("div", { class: "choices", role: "group", "aria-label": question.wording });
+    this.element.dataset.labels = question.labels.length;
+    this.buttons = question.labels.map((label) => {
+      const own = Object.keys(ownKeys).find((key) => Number(ownKeys[key]) === label.value);
+      const button = make(
+        "button",
+        { type: "button", class: "choice", "aria-pressed": "false", onclick: () => choose(label.value) },
+        keycap(own ?? label.key),
+        make("span", {}, label.text),
+      );
+      this.element.append(button);
+      return button;
+    });
+  }
+
+  show(answer) {
+    this.question.labels.forEach((label, n) => {
+      this.buttons[n].setAttribute("aria-pressed", String(answer?.value === label.value));
+    });
+  }
+
+  /** Take a key that stands for a label; says whether it did. */
+  key(event) {
+    const own = this.ownKeys[event.key] ?? this.ownKeys[event.key.toLowerCase()];
+    const label = this.question.labels.find((each) =>
+      own === undefined ? each.key === event.key : each.value === Number(own),
+    );
+    if (label) this.choose(label.value);
+    return label !== undefined;
+  }
+
+  /** Where the focus goes when this is the next to answer; none: the thing itself. */
+  focus() {
+    return null;
+  }
+
+  flush() {}
+}
+
+class Slider {
+  constructor(question, choose) {
+    this.question = question;
+    this.choose = choose;
+    this.draft = null;
+    this.touched = false;
+    this.size = question.step ?? (question.high - question.low) / 100;
+    this.digits = plain(this.size).split(".")[1]?.length ?? 0;
+    this.input = make("input", {
+      type: "range",
+      min: question.low,
+      max: question.high,
+      step: this.size,
+      "aria-label": question.wording,
+    });
+    this.output = make("output", { "aria-hidden": "true" });
+    this.hint = make("p", { class: "hint" });
+    this.element = make(
+      "div",
+      { class: "slider" },
+      make("div", { class: "asked" }, make("span", { class: "wording" }, question.wording), this.output),
+      this.input,
+      this.ticks(),
+      this.hint,
+    );
+    this.input.addEventListener("input", () => this.move(Number(this.input.value)));
+    // A touch exactly where the untouched slider stands moves nothing, and is an answer all the same.
+    this.input.addEventListener("pointerup", () => this.move(Number(this.input.value)));
+    this.input.addEventListener("blur", () => this.flush());
+    this.input.addEventListener("keydown", (event) => this.step(event));
+    this.show(null);
+  }
+
+  show(answer) {
+    if (this.draft !== null) return;
+    const value = answer?.value ?? null;
+    this.touched = value !== null;
+    this.draw(value);
+  }
+
+  draw(value) {
+    const { low, high } = this.question;
+    this.element.classList.toggle("untouched", value === null);
+    this.input.value = value ?? (low + high) / 2;
+    this.input.style.setProperty("--share", `${(100 * (this.input.value - low)) / (high - low)}%`);
+    this.output.textContent = value === null ? "" : value.toFixed(this.digits);
+    this.input.setAttribute("aria-valuetext", value === null ? "not answered yet" : this.words(value));
+    this.hint.textContent =
+      value === null
+        ? `Not answered yet: touch the line, or press ${low} to ${high} and then the arrows.`
+        : "";
+  }
+
+  words(value) {
+    const near = this.question.labels.filter((label) => Math.abs(label.value - value) < this.size / 2);
+    return [value.toFixed(this.digits), ...near.map((label) => label.text)].join(", ");
+  }
+
+  move(value) {
+    const { low, high } = this.question;
+    const kept = Number(Math.min(high, Math.max(low, value)).toFixed(this.digits));
+    this.touched = true;
+    this.draft = kept;
+    this.draw(kept);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.flush(), SETTLED_MS);
+  }
+
+  /** Arrows by one step, with Shift by ten. The first one only puts the slider in the middle. */
+  step(event) {
+    const way = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    if (way === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    const far = this.touched ? way * this.size * (event.shiftKey ? 10 : 1) : 0;
+    this.move(Number(this.input.value) + far);
+  }
+
+  key(event) {
+    const label = this.question.labels.find((each) => plain(each.value) === event.key);
+    if (label) this.move(label.value);
+    return label !== undefined;
+  }
+
+  focus() {
+    return this.input;
+  }
+
+  /** Hand over a value that has only just been set. */
+  flush() {
+    clearTimeout(this.timer);
+    if (this.draft === null) return;
+    const value = this.draft;
+    this.draft = null;
+    this.choose(value);
+  }
+
+  ticks() {
+    const ticks = make("div", { class: "ticks", "aria-hidden": "true" });
+    const { low, high } = this.question;
+    for (const label of this.question.labels) {
+      const tick = make("button", { type: "button", tabindex: "-1" }, make("b", {}, plain(label.value)), label.text);
+      tick.addEventListener("click", () => this.move(label.value));
+      tick.style.setProperty("--at", `${(100 * (label.value - low)) / (high - low)}%`);
+      ticks.append(tick);
+    }
+    return ticks;
+  }
+}

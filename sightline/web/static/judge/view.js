@@ -1,0 +1,196 @@
+// One page as the mode's layout has it: things to judge, each with its images and questions.
+
+import { count, make, the } from "./elements.js";
+import { control } from "./questions.js";
+
+/** What the images of one thing are called. */
+export const NAMES = { pair: ["A", "B"], triplet: ["Reference", "A", "B"] };
+
+export class View {
+  /** `acts` are what the page can ask for: choose(slot, question, value), enlarge(slot, n), activate(slot). */
+  constructor(task, deck, pictures, acts) {
+    Object.assign(this, { task, deck, pictures, acts });
+    this.things = [];
+    this.active = 0;
+    this.page = null;
+    the("wording").textContent = task.questions.length === 1 ? task.questions[0].wording : "";
+    the("things").className = task.layout;
+    the("things").style.setProperty("--labels", Math.max(...task.questions.map((each) => each.labels.length)));
+  }
+
+  show(page, language) {
+    this.page = page;
+    this.prompt(page, language);
+    this.things = page.slots.map((slot, n) => this.thing(page, slot, n));
+    this.spread(page.slots.length);
+    the("things").replaceChildren(...this.things.map((thing) => thing.element));
+    this.refresh();
+    scrollTo({ top: 0, behavior: "instant" });
+  }
+
+  /** At most six in a row, and rows of like length. */
+  spread(n) {
+    const rows = Math.ceil(n / 6);
+    the("things").style.setProperty("--rows", rows);
+    the("things").style.setProperty("--wide", Math.ceil(n / rows));
+    the("things").style.setProperty("--middle", Math.min(n, 3));
+  }
+
+  prompt(page, language) {
+    const shown = the("prompt");
+    the("told").hidden = page.prompt === null;
+    shown.textContent = page.prompt ?? "";
+    shown.lang = page.original !== null && language ? language : "";
+    the("original").hidden = true;
+    the("original-text").textContent = page.original ?? "";
+    the("show-original").hidden = page.original === null;
+    the("show-original").setAttribute("aria-expanded", "false");
+    the("show-linked").hidden = !(this.task.linked && page.linked);
+  }
+
+  /** Show or hide the prompt as it was written. */
+  toggleOriginal() {
+    if (this.page?.original == null) return false;
+    const hidden = !the("original").hidden;
+    the("original").hidden = hidden;
+    the("show-original").setAttribute("aria-expanded", String(!hidden));
+    return true;
+  }
+
+  thing(page, slot, n) {
+    const many = page.slots.length > 1;
+    const controls = this.task.questions.map((question) =>
+      control(question, this.task.keys, (value) => this.acts.choose(slot, question, value)),
+    );
+    const pictures = slot.images.map((address, at) => this.picture(slot, address, at, many ? n + 1 : null));
+    const element = make(
+      "section",
+      {
+        class: "thing",
+        role: "group",
+        tabindex: "-1",
+        "aria-describedby": n === 0 && page.prompt !== null ? "prompt" : null,
+        onfocusin: () => this.acts.activate(n),
+      },
+      make("div", { class: "pictures" }, ...pictures),
+      make("div", { class: "controls" }, ...controls.map((each) => this.asked(each, many))),
+    );
+    return { element, slot, controls };
+  }
+
+  asked(each, many) {
+    const titled = !many && !each.question.slider && this.task.questions.length > 1;
+    if (!titled) return each.element;
+    return make("div", {}, make("p", { class: "wording" }, each.question.wording), each.element);
+  }
+
+  picture(slot, address, at, number) {
+    const named = NAMES[this.task.layout]?.[at] ?? (number === null ? "the image" : `image ${number}`);
+    const image = make("img", { alt: `${named[0].toUpperCase()}${named.slice(1)}`, draggable: "false" });
+    const button = make(
+      "button",
+      { type: "button", class: "picture loading", "aria-label": `Enlarge ${named}` },
+      image,
+    );
+    button.addEventListener("click", () => {
+      if (button.classList.contains("failed")) this.fill(button, image, address);
+      else this.acts.enlarge(slot, at);
+    });
+    this.fill(button, image, address);
+    return make("figure", { class: `at-${at}` }, button);
+  }
+
+  async fill(button, image, address) {
+    button.classList.remove("failed");
+    button.classList.add("loading");
+    try {
+      image.src = await this.pictures.load(address);
+      await image.decode();
+    } catch {
+      if (!button.isConnected) return;
+      button.classList.add("failed");
+      button.dataset.told = "This image does not load. Press to try again.";
+    } finally {
+      button.classList.remove("loading");
+    }
+  }
+
+  /** Show what is answered, what is active and what is left. */
+  refresh() {
+    const { page, deck } = this;
+    const reasons = new Set();
+    this.things.forEach((thing, n) => {
+      const answers = thing.controls.map((each) => deck.answer(page, thing.slot, each.question));
+      thing.controls.forEach((each, q) => each.show(answers[q]));
+      answers.filter((answer) => answer?.skipped).forEach((answer) => reasons.add(answer.skipped));
+      const done = answers.every((answer) => answer !== null);
+      thing.element.classList.toggle("done", done);
+      thing.element.classList.toggle("active", n === this.active);
+      thing.element.setAttribute("aria-label", this.called(n, answers));
+    });
+    the("skipped").hidden = reasons.size === 0;
+    the("skipped-why").textContent = [...reasons].join("; ");
+    const left = deck.missing(page).length;
+    const all = page.slots.length * this.task.questions.length;
+    const told = [`${all - left} of ${all}`, make("span", { class: "word" }, " answered")];
+    the("left").replaceChildren(...(left && all > 1 ? told : []));
+    the("next").setAttribute("aria-disabled", String(left > 0));
+  }
+
+  called(n, answers) {
+    const what = this.things.length > 1 ? `Image ${n + 1} of ${this.things.length}` : this.task.questions[0].wording;
+    const said = answers.map((answer, q) => {
+      if (answer === null) return "not answered";
+      if (answer.value === null) return "skipped";
+      const { labels } = this.task.questions[q];
+      return labels.find((label) => label.value === answer.value)?.text ?? String(answer.value);
+    });
+    return `${what}: ${said.join(", ")}`;
+  }
+
+  /** Make a thing the active one; with the focus, and in sight, unless told otherwise. */
+  activate(n, { focus = true, scroll = true } = {}) {
+    this.active = Math.max(0, Math.min(n, this.things.length - 1));
+    this.things.forEach((thing, at) => thing.element.classList.toggle("active", at === this.active));
+    if (!focus) return;
+    const thing = this.things[this.active];
+    const target = this.current()?.focus() ?? thing.element;
+    target.focus({ preventScroll: true });
+    if (!scroll) return;
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    thing.element.scrollIntoView({ block: "nearest", behavior: calm ? "instant" : "smooth" });
+  }
+
+  /** The control that keys go to: the one that has the focus, else the first without an answer. */
+  current() {
+    const thing = this.things[this.active];
+    if (!thing) return null;
+    const focused = thing.controls.find((each) => each.element.contains(document.activeElement));
+    if (focused) return focused;
+    const open = thing.controls.find(
+      (each) => this.deck.answer(this.page, thing.slot, each.question) === null,
+    );
+    return open ?? thing.controls[0];
+  }
+
+  /** The next thing without an answer, from the active one on and then from the start; -1 if there is none. */
+  nextOpen() {
+    const open = new Set(this.deck.missing(this.page).map((missing) => missing.slot));
+    const from = this.things.findIndex((thing, n) => n >= this.active && open.has(thing.slot));
+    return from >= 0 ? from : this.things.findIndex((thing) => open.has(thing.slot));
+  }
+
+  /** Things beside each other in a row, as they stand now. */
+  columns() {
+    const tops = this.things.map((thing) => Math.round(thing.element.getBoundingClientRect().top));
+    return Math.max(1, tops.filter((top) => top === tops[0]).length);
+  }
+
+  flush() {
+    this.things.forEach((thing) => thing.controls.forEach((each) => each.flush()));
+  }
+
+  leftInWords() {
+    return `${count(this.deck.missing(this.page).length, "answer is", "answers are")} still missing here.`;
+  }
+}

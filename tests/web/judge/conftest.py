@@ -1,0 +1,107 @@
+"""People at the annotation page: a real browser before a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+WAIT = 10_000
+
+
+class Person:
+    """Somebody who judges in a browser."""
+
+    def __init__(self, browser: Any, link: str, **how: Any) -> None:
+        how.setdefault("viewport", {"width": 1280, "height": 800})
+        self.context = browser.new_context(**how)
+        self.context.set_default_timeout(WAIT)
+        self.faults: list[str] = []
+        self.page = self.tab(link)
+
+    def tab(self, address: str) -> Any:
+        """Open an address in a new tab, and read on past the instructions if they show."""
+        page = self.context.new_page()
+        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("console", self._heard)
+        page.goto(address)
+        page.wait_for_selector("#instructions[open], #things .thing, #screen:not([hidden])")
+        page.wait_for_timeout(100)
+        return page
+
+    def _heard(self, message: Any) -> None:
+        # A cut network and a refusal are what some tests are about; the browser reports both by itself.
+        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+            self.faults.append(message.text)
+
+    def begin(self) -> Person:
+        """Close the instructions."""
+        self.page.keyboard.press("Enter")
+        self.page.wait_for_selector("#instructions", state="hidden")
+        return self
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def number(self) -> str:
+        """The address of the first image in view: it names the page."""
+        return self.page.evaluate("document.querySelector('.thing .picture img').src")
+
+    def goes_on(self, before: Any) -> None:
+        """Wait until another page is in view than the one whose image this was."""
+        self.page.wait_for_function(
+            "before => { const image = document.querySelector('.thing .picture img');"
+            " return image?.src && image.src !== before; }",
+            arg=before,
+        )
+
+    def chosen(self) -> list[str]:
+        """The labels that are taken on the page in view."""
+        return self.page.evaluate(
+            "[...document.querySelectorAll('.choice[aria-pressed=true] span')].map(each => each.textContent)"
+        )
+
+    def waiting(self) -> int:
+        """Answers kept in the browser that have no receipt yet."""
+        return self.page.evaluate("Object.keys(localStorage).filter(key => key.includes('/answer/')).length")
+
+    def all_sent(self) -> None:
+        """Wait until every answer has its receipt."""
+        self.page.wait_for_function(
+            "() => !Object.keys(localStorage).some(key => key.includes('/answer/'))", timeout=40_000
+        )
+
+    def says(self, text: str) -> None:
+        """Wait for a message."""
+        self.page.wait_for_function(
+            "text => document.getElementById('said').textContent.includes(text)", arg=text
+        )
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def visit(browser: Any) -> Iterator[Callable[..., Person]]:
+    """Lets people in by their links; at the end nobody's browser may have reported an error."""
+    people: list[Person] = []
+
+    def come(link: str, *, begin: bool = True, **how: Any) -> Person:
+        people.append(Person(browser, link, **how))
+        return people[-1].begin() if begin else people[-1]
+
+    yield come
+    for person in people:
+        person.context.close()
+    assert [fault for person in people for fault in person.faults] == []

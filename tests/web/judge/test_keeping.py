@@ -1,0 +1,256 @@
+"""No answer is lost or doubled, whatever happens to network, server, window or tab."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+YES_NO = '[annotate.r]\nmode = "yes_no"\nper_item = 1\n'
+GRID = '[annotate.r]\nmode = "relevance4"\nreference = "photos"\nper_item = 1\n'
+SLIDERS = '[annotate.r]\nmode = "two_sliders"\nper_item = 1\n'
+
+
+def once_each(rows: list[dict[str, Any]]) -> bool:
+    return set(Counter((row["page_id"], row["slot"], row["question"]) for row in rows).values()) == {1}
+
+
+def test_answers_given_without_network_arrive_once_and_in_order(live: Any, visit: Any) -> None:
+    server = live(YES_NO)
+    person = visit(server.invite("ann"))
+    person.page.wait_for_load_state("networkidle")
+    person.context.set_offline(True)
+    for key in ("y", "n", "y"):
+        before = person.number()
+        person.press(key)
+        person.goes_on(before)
+    assert person.waiting() == 3
+    person.page.wait_for_function(
+        "() => document.getElementById('keeping').textContent.includes('3 waiting')"
+    )
+    assert "No connection" in person.page.inner_text("#keeping")
+    assert server.answers() == []
+    # The images of pages fetched ahead are here as well.
+    assert person.page.evaluate(
+        "[...document.querySelectorAll('.thing img')].every(each => each.naturalWidth)"
+    )
+    person.context.set_offline(False)
+    person.all_sent()
+    rows = server.answers()
+    assert sorted(row["value"] for row in rows) == [0, 1, 1] and once_each(rows)
+    assert [row["page_id"] for row in rows] == sorted(row["page_id"] for row in rows)
+    person.page.wait_for_selector("#keeping", state="hidden")
+
+
+def test_pages_run_out_without_network_and_it_goes_on_with_it(live: Any, visit: Any) -> None:
+    server = live(YES_NO + "ahead = 2\n")
+    person = visit(server.invite("ann"))
+    person.page.wait_for_load_state("networkidle")
+    person.context.set_offline(True)
+    before = person.number()
+    person.press("y")
+    person.goes_on(before)
+    person.press("y")
+    person.page.wait_for_selector("#screen .waiting")
+    person.context.set_offline(False)
+    person.page.wait_for_selector("#things .thing:visible", timeout=15_000)
+    person.all_sent()
+    assert len(server.answers()) == 2
+
+
+def test_a_closed_window_keeps_its_answers_until_it_is_opened_again(live: Any, visit: Any) -> None:
+    server = live(GRID)
+    link = server.invite("ann")
+    person = visit(link)
+    person.page.wait_for_load_state("networkidle")
+    person.context.set_offline(True)
+    person.press(*"123")
+    assert person.waiting() == 3
+    person.page.close()
+    assert server.answers() == []
+    person.context.set_offline(False)
+    person.page = person.tab(link)
+    person.all_sent()
+    assert [row["value"] for row in server.answers()] == [2, 1, 0]
+    # Nothing of it is asked again, nor shown as missing.
+    assert person.chosen() == ["high relevance", "low relevance", "no relevance"]
+
+
+def test_a_slider_moved_a_moment_before_closing_is_kept(live: Any, visit: Any) -> None:
+    server = live(SLIDERS)
+    link = server.invite("ann")
+    person = visit(link)
+    person.press("3", "ArrowRight")
+    person.page.close(run_before_unload=False)
+    person.page = person.tab(link)
+    person.all_sent()
+    assert [(row["question"], row["value"]) for row in server.answers()] == [("quality", 3.1)]
+
+
+def test_a_reply_lost_on_its_way_does_not_double_the_answer(live: Any, visit: Any) -> None:
+    server = live(YES_NO)
+    person = visit(server.invite("ann"))
+    lost = []
+
+    def lose(route: Any) -> None:
+        if len(lost) < 2:
+            lost.append(route.fetch().status)
+            route.abort()
+        else:
+            route.continue_()
+
+    person.page.route("**/api/answers", lose)
+    before = person.number()
+    person.press("y")
+    person.goes_on(before)
+    person.all_sent()
+    assert lost == [200, 200]
+    assert [row["value"] for row in server.answers()] == [1]
+
+
+def test_a_busy_server_is_asked_again(live: Any, visit: Any) -> None:
+    server = live(YES_NO)
+    person = visit(server.invite("ann"))
+    asked = []
+
+    def busy(route: Any) -> None:
+        asked.append(1)
+        if len(asked) < 3:
+            route.fulfill(status=503, json={"error": "busy", "remedy": ""})
+        else:
+            route.continue_()
+
+    person.page.route("**/api/answers", busy)
+    person.press("y")
+    person.all_sent()
+    assert len(asked) >= 3 and [row["value"] for row in server.answers()] == [1]
+
+
+def test_a_refused_answer_is_shown_and_holds_up_nothing(live: Any, visit: Any) -> None:
+    server = live(GRID)
+    person = visit(server.invite("ann"))
+    page = person.page
+    # Kept by the browser from another day: one of a page that is no more, and one that no server accepts.
+    prefix = page.evaluate("Object.keys(localStorage).find(key => key.endsWith('/read')).slice(0, -4)")
+    for number, page_key in enumerate(("0" * 32, "not a page")):
+        told = {
+            "key": f"an-old-key-{number:08}",
+            "page": page_key,
+            "slot": 0,
+            "question": "relevance",
+            "value": 1,
+        }
+        page.evaluate(
+            "([key, told]) => localStorage.setItem(key, JSON.stringify(told))",
+            [f"{prefix}answer/00000000000000{number}/{told['key']}", told],
+        )
+    person.press("1", "2")
+    person.all_sent()
+    assert [row["value"] for row in server.answers()] == [2, 1]
+    page.wait_for_selector("#aside:not([hidden])")
+    assert page.inner_text("#aside") == "2 answers were not accepted"
+    page.click("#aside")
+    assert "there is no such page" in page.inner_text("#refused-list")
+    page.click("#refused button[value=forget]")
+    page.wait_for_selector("#aside", state="hidden")
+
+
+def test_two_tabs_share_the_work_without_losing_or_doubling(live: Any, visit: Any) -> None:
+    server = live(GRID)
+    link = server.invite("ann")
+    person = visit(link)
+    other = person.tab(link)
+    person.context.set_offline(True)
+    person.press("1")
+    other.keyboard.press("ArrowRight")
+    other.keyboard.press("2")
+    person.page.wait_for_timeout(200)
+    # What is answered in one is known in the other.
+    assert person.chosen() == ["high relevance", "low relevance"]
+    person.press("ArrowRight", "3")
+    person.context.set_offline(False)
+    person.all_sent()
+    rows = server.answers()
+    assert [(row["slot"], row["value"]) for row in sorted(rows, key=lambda row: row["slot"])] == [
+        (0, 2),
+        (1, 1),
+        (2, 0),
+    ]
+    assert once_each(rows)
+
+
+def test_somebody_else_in_the_same_browser_sends_only_their_own(live: Any, visit: Any) -> None:
+    server = live(YES_NO)
+    ann, ben = server.invite("ann"), server.invite("ben")
+    person = visit(ann)
+    person.page.wait_for_load_state("networkidle")
+    person.context.set_offline(True)
+    person.press("y")
+    person.page.wait_for_timeout(300)
+    assert person.waiting() == 1
+    person.page.close()
+    person.context.set_offline(False)
+    person.page = person.tab(ben)
+    person.begin()
+    before = person.number()
+    person.press("n")
+    person.goes_on(before)
+    person.page.wait_for_load_state("networkidle")
+    assert [(row["annotator"], row["value"]) for row in server.answers()] == [("ben", 0)]
+    person.page.close()
+    person.page = person.tab(ann)
+    person.all_sent()
+    assert [(row["annotator"], row["value"]) for row in server.answers()] == [("ben", 0), ("ann", 1)]
+
+
+def test_work_goes_on_in_another_browser_where_it_ended(live: Any, visit: Any) -> None:
+    server = live(GRID)
+    link = server.invite("ann")
+    one = visit(link)
+    before = one.number()
+    one.press(*"11111", "Enter")
+    one.goes_on(before)
+    prompt = one.page.inner_text("#prompt")
+    one.press(*"23")
+    one.all_sent()
+    two = visit(link)
+    assert two.page.inner_text("#prompt") == prompt
+    assert two.chosen() == ["low relevance", "no relevance"]
+    assert two.page.inner_text("#session").startswith("1 of ")
+    two.press(*"123", "Enter")
+    two.all_sent()
+    assert once_each(server.answers()) and len(server.answers()) == 10
+
+
+def test_a_link_that_was_taken_back_keeps_the_answers_and_says_why(live: Any, visit: Any) -> None:
+    from sightline.stages import oversee
+
+    server = live(YES_NO)
+    link = server.invite("ann")
+    person = visit(link)
+    person.page.wait_for_load_state("networkidle")
+    oversee.revoke(server.study, "r", "ann")
+    person.page.wait_for_timeout(2_500)
+    person.press("y")
+    person.page.wait_for_function(
+        "() => document.getElementById('keeping').textContent.includes('taken back')"
+    )
+    assert person.waiting() == 1 and server.answers() == []
+    # The page for a link that lets nobody in is a calm one.
+    person.page.goto(link)
+    assert "taken back" in person.page.inner_text("main")
+    person.page.close()
+    person.page = person.tab(server.invite("ann"))
+    person.all_sent()
+    assert [row["value"] for row in server.answers()] == [1]
+
+
+def test_over_plain_http_keys_come_from_random_bytes(live: Any, visit: Any) -> None:
+    server = live(YES_NO)
+    person = visit(server.invite("ann"))
+    # Browsers offer randomUUID only over https and on the loopback.
+    person.page.evaluate("Object.defineProperty(crypto, 'randomUUID', { value: undefined })")
+    before = person.number()
+    person.press("y")
+    person.goes_on(before)
+    person.all_sent()
+    assert len(server.answers()) == 1

@@ -1,0 +1,325 @@
+"""Every mode by the keyboard alone, and what every page can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Settings = Callable[..., str]
+
+
+def settings(mode: str, more: str = "") -> str:
+    photo = 'reference = "photos"\n' if mode.startswith("relevance4") else ""
+    return f'[annotate.r]\nmode = "{mode}"\nper_item = 1\n{photo}{more}'
+
+
+# Mode, keys of the first page, keys that change the last answer of it, answers shown before and after.
+MODES: list[tuple[str, list[str], list[str], list[float], list[float]]] = [
+    ("relevance4", [*"12341", "Enter"], ["ArrowRight"] * 4 + ["3"], [2, 1, 0, -1, 2], [2, 1, 0, -1, 0]),
+    ("relevant2(images=4)", [*"riir", "Enter"], ["ArrowRight"] * 3 + ["2"], [1, 0, 0, 1], [1, 0, 0, 0]),
+    ("relevant3(images=4)", [*"riui", "Enter"], ["ArrowRight"] * 3 + ["u"], [1, 0, 0.5, 0], [1, 0, 0.5, 0.5]),
+    ("two_sliders", ["4", "ArrowRight", "Tab", "2", "Enter"], ["Tab", "5"], [4.1, 2], [4.1, 5]),
+    ("yes_no", ["y"], ["n"], [1], [0]),
+    ("two_afc", ["a"], ["b"], [1], [0]),
+    ("similarity5", ["4"], ["5"], [4], [5]),
+    ("preference", ["b"], ["a"], [0], [1]),
+    ("preference(tie=True)", ["t"], ["1"], [0.5], [1]),
+]
+
+
+@pytest.mark.parametrize(("mode", "keys", "change", "first", "then"), MODES, ids=[mode[0] for mode in MODES])
+def test_a_page_by_keyboard_alone_and_changed_after_going_back(
+    live: Any,
+    client: Any,
+    visit: Any,
+    mode: str,
+    keys: list[str],
+    change: list[str],
+    first: list[float],
+    then: list[float],
+) -> None:
+    server = live(settings(mode), images=3 if mode == "two_afc" else 2)
+    link = server.invite("ann")
+    person = visit(link)
+    before = person.number()
+    person.press(*keys)
+    person.goes_on(before)
+    person.all_sent()
+    assert shown(client(link)) == first
+    before = person.number()
+    person.press("Backspace")
+    person.goes_on(before)
+    person.press(*change)
+    person.page.wait_for_timeout(700 if "sliders" in mode else 50)
+    person.all_sent()
+    assert shown(client(link)) == then
+    rows = server.answers()
+    # Nothing but the one answer was given again, and as a revision of it.
+    assert len(rows) == len(first) + 1
+    assert [row["revision"] for row in rows] == [0] * len(first) + [1]
+    assert all(0 < row["took_ms"] < 60_000 for row in rows)
+
+
+def shown(annotator: Any) -> list[float]:
+    """The answers to the first page as its annotator sees them: A is what was shown as A."""
+    page = annotator.get("/api/pages?last=1")["pages"][0]
+    return [given["value"] for slot in page["slots"] for given in slot["given"]]
+
+
+def test_instructions_come_first_once_and_again_when_asked_for(live: Any, visit: Any) -> None:
+    server = live(settings("relevance4"))
+    person = visit(server.invite("ann"), begin=False)
+    page = person.page
+    assert page.is_visible("#instructions")
+    assert page.inner_text("#examples").count("Answer:") == 4
+    # They cover the page: its keys do nothing yet.
+    person.press("1")
+    assert person.waiting() == 0
+    person.begin()
+    person.press("?")
+    assert page.is_visible("#instructions") and page.inner_text("#begin") == "Go on"
+    person.press("Escape")
+    page.reload()
+    page.wait_for_selector("#things .thing")
+    page.wait_for_timeout(200)
+    assert not page.is_visible("#instructions")
+
+
+@pytest.mark.parametrize("keys", [["u"], ["Control+z"]])
+def test_the_last_answer_is_taken_back_and_changed(
+    live: Any, client: Any, visit: Any, keys: list[str]
+) -> None:
+    server = live(settings("yes_no"))
+    link = server.invite("ann")
+    person = visit(link)
+    first = person.number()
+    person.press("y")
+    person.goes_on(first)
+    second = person.number()
+    person.press(*keys)
+    person.page.wait_for_function("() => document.querySelector('.choice[aria-pressed=true]')")
+    assert person.chosen() == ["yes"]
+    person.says("until then “yes” stands")
+    person.press("n")
+    # It goes on where it was, and not to a third page.
+    person.page.wait_for_function("() => !document.querySelector('.choice[aria-pressed=true]')")
+    assert person.number() == second
+    person.all_sent()
+    assert [row["value"] for row in server.answers()] == [1, 0]
+    assert shown(client(link)) == [0]
+
+
+def test_taking_back_goes_from_answer_to_answer(live: Any, visit: Any) -> None:
+    server = live(settings("relevance4"))
+    person = visit(server.invite("ann"))
+    person.press(*"123")
+    active = "[...document.querySelectorAll('.thing')].findIndex(thing => thing.matches('.active'))"
+    assert person.page.evaluate(active) == 3
+    person.press("u")
+    assert person.page.evaluate(active) == 2
+    person.press("u")
+    assert person.page.evaluate(active) == 1
+    person.press("1")
+    assert person.chosen() == ["high relevance", "high relevance", "no relevance"]
+
+
+def test_u_is_unsure_where_the_mode_says_so(live: Any, visit: Any) -> None:
+    server = live(settings("relevant3(images=3)"))
+    person = visit(server.invite("ann"))
+    person.press("r", "u")
+    assert person.chosen() == ["relevant", "unsure"]
+    person.press("Control+z", "i")
+    assert person.chosen() == ["relevant", "irrelevant"]
+    assert "take back" in person.page.inner_text("#undo").lower()
+
+
+def test_arrows_move_between_images_and_enter_says_what_is_missing(live: Any, visit: Any) -> None:
+    server = live(settings("relevance4"))
+    person = visit(server.invite("ann"))
+    person.press("ArrowRight", "ArrowRight", "1")
+    assert person.page.evaluate(
+        "[...document.querySelectorAll('.thing')].map(thing => thing.matches('.done'))"
+    ) == [False, False, True, False, False]
+    before = person.number()
+    person.press("Enter")
+    person.says("4 answers are still missing")
+    assert person.number() == before
+    assert person.page.get_attribute("#next", "aria-disabled") == "true"
+
+
+def test_a_slider_counts_only_once_it_was_touched(live: Any, visit: Any) -> None:
+    server = live(settings("two_sliders"))
+    person = visit(server.invite("ann"))
+    page = person.page
+    assert page.evaluate("[...document.querySelectorAll('output')].map(each => each.textContent)") == ["", ""]
+    assert page.get_attribute("input[type=range] >> nth=0", "aria-valuetext") == "not answered yet"
+    person.press("Enter")
+    person.says("2 answers are still missing")
+    # Exactly in the middle, where an untouched slider stands unseen.
+    page.click("input[type=range] >> nth=1")
+    page.wait_for_timeout(700)
+    person.all_sent()
+    assert [(row["question"], row["value"]) for row in server.answers()] == [("alignment", 2.5)]
+    page.focus("input[type=range] >> nth=0")
+    person.press("ArrowRight", "ArrowLeft", "ArrowLeft", "Shift+ArrowLeft")
+    assert page.inner_text("output >> nth=0") == "1.3"
+    before = person.number()
+    person.press("Enter")
+    person.goes_on(before)
+    person.all_sent()
+    # Only where it came to rest is an answer: 2.5 - 0.1 - 0.1 - 1.
+    assert [row["value"] for row in server.answers()] == [2.5, 1.3]
+
+
+def test_a_page_is_skipped_with_a_reason_and_judged_after_all(live: Any, visit: Any) -> None:
+    server = live(settings("relevance4", 'skip_reasons = ["it does not load", "not my language"]\n'))
+    person = visit(server.invite("ann"))
+    before = person.number()
+    person.press("1", "s")
+    assert person.page.is_visible("#skip")
+    person.press("Escape")
+    person.page.wait_for_selector("#skip", state="hidden")
+    assert person.number() == before
+    person.press("s", "ArrowDown", "Enter")
+    person.goes_on(before)
+    person.all_sent()
+    rows = server.answers()
+    assert [row["value"] for row in rows] == [2, None, None, None, None]
+    assert {row["skipped"] for row in rows[1:]} == {"not my language"}
+    second = person.number()
+    person.press("s")
+    person.page.fill("#skip-text", "the <b>third</b> is all black")
+    person.press("Enter")
+    person.goes_on(second)
+    person.all_sent()
+    assert {row["skipped"] for row in server.answers()[5:]} == {"the <b>third</b> is all black"}
+    person.press("Backspace")
+    person.page.wait_for_selector("#skipped:not([hidden])")
+    assert person.page.inner_text("#skipped-why") == "the <b>third</b> is all black"
+    person.press("2")
+    person.all_sent()
+    assert server.answers()[-1]["value"] == 1
+
+
+def test_an_image_is_enlarged_moved_and_answered_there(live: Any, visit: Any) -> None:
+    server = live(settings("two_afc"), images=3)
+    person = visit(server.invite("ann"))
+    page = person.page
+    person.press("z")
+    assert page.is_visible("#zoom") and page.inner_text("#zoom-name") == "Reference"
+    person.press("+", "+")
+    assert page.inner_text("#zoom-size") == "196 %"
+    transform = "document.getElementById('zoom-image').style.transform"
+    still = page.evaluate(transform)
+    person.press("ArrowRight")
+    assert page.evaluate(transform) != still
+    moved = page.evaluate(transform)
+    page.mouse.move(600, 400)
+    page.mouse.down()
+    page.mouse.move(640, 420)
+    page.mouse.up()
+    assert page.evaluate(transform) != moved
+    person.press("-", "-", "ArrowRight")
+    assert page.inner_text("#zoom-name") == "A"
+    person.press("Escape")
+    assert not page.is_visible("#zoom")
+    person.press("Space")
+    assert page.is_visible("#zoom")
+    person.press("Space")
+    assert not page.is_visible("#zoom")
+    person.press("z")
+    before = person.number()
+    person.press("b")
+    person.goes_on(before)
+    assert not page.is_visible("#zoom")
+    person.all_sent()
+    assert len(server.answers()) == 1
+
+
+def test_simpler_prompts_open_beside(live: Any, visit: Any) -> None:
+    server = live(settings("yes_no"))
+    person = visit(server.invite("ann"))
+    page = person.page
+    for _ in range(30):
+        if page.is_visible("#show-linked"):
+            break
+        before = person.number()
+        person.press("l")
+        person.says("builds on no other")
+        person.press("y")
+        person.goes_on(before)
+    person.press("l")
+    page.wait_for_selector("#linked h3")
+    assert page.inner_text("#linked h3") == "picture of 0 things"
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('#linked img')].every(each => each.naturalWidth > 0)"
+    )
+    person.press("l")
+    assert not page.is_visible("#linked")
+
+
+def test_a_prompt_is_text_whatever_it_holds(live: Any, visit: Any) -> None:
+    hostile = "<img src=x onerror=alert(1)> <script>alert(2)</script> "
+    server = live(settings("yes_no"), text=hostile)
+    person = visit(server.invite("ann"))
+    assert person.page.inner_text("#prompt").startswith(hostile.strip()[:28])
+    assert person.page.locator("#prompt *").count() == 0
+
+
+def test_the_next_pages_images_are_there_before_they_are_wanted(live: Any, visit: Any) -> None:
+    server = live(settings("relevance4"))
+    person = visit(server.invite("ann"))
+    person.page.wait_for_load_state("networkidle")
+    asked: list[str] = []
+    person.page.on("request", lambda request: asked.append(request.url))
+    before = person.number()
+    person.press(*"11111", "Enter")
+    person.goes_on(before)
+    person.page.wait_for_function(
+        "() => [...document.querySelectorAll('.thing img')].every(image => image.naturalWidth > 0)"
+    )
+    held = person.page.evaluate("performance.getEntriesByType('resource').map(entry => entry.name)")
+    assert len({url for url in held if "/api/images/" in url}) >= 10
+    # None of what is now in view was asked for when it came into view.
+    assert sum("/api/images/" in url for url in asked) <= 5
+
+
+def test_rest_and_thanks(live: Any, visit: Any) -> None:
+    server = live(settings("yes_no", "session_pages = 2\nrest_minutes = 0.05\n"), prompts=1, images=1)
+    person = visit(server.invite("ann"))
+    before = person.number()
+    person.press("y")
+    person.goes_on(before)
+    person.press("n")
+    person.page.wait_for_selector("#screen .finished")
+    assert "2 pages" in person.page.inner_text("#screen")
+    # Earlier pages stay within reach.
+    person.press("Backspace")
+    person.page.wait_for_selector(".choice[aria-pressed=true]")
+    person.press("y")
+    person.all_sent()
+    assert [row["value"] for row in server.answers()][-1] == 1
+
+
+def test_a_rest_counts_down_and_ends_by_itself(live: Any, visit: Any) -> None:
+    server = live(settings("yes_no", "session_pages = 1\nrest_minutes = 0.1\n"))
+    person = visit(server.invite("ann"))
+    person.press("y")
+    person.page.wait_for_selector("#screen .rest")
+    assert person.page.inner_text(".clock").startswith("0:0")
+    person.page.wait_for_selector("#things .thing:visible", timeout=15_000)
+    assert person.page.inner_text("#session") == "0 of 1 page"
+
+
+def test_a_pause_shows_and_ends(live: Any, visit: Any) -> None:
+    from sightline.stages import oversee
+
+    server = live(settings("yes_no"))
+    oversee.pause(server.study, "r")
+    person = visit(server.invite("ann"), begin=False)
+    person.page.wait_for_selector("#screen .paused")
+    oversee.resume(server.study, "r")
+    person.begin()
+    person.page.wait_for_selector("#things .thing:visible", timeout=30_000)
