@@ -371,13 +371,14 @@ class Mode:
     """How a page of judging looks: data only, rendered by one generic page.
 
     `layout` is grid (several images of one prompt), single, pair or triplet (a reference with two images);
-    `images` counts the things that are judged on a page. `keys` are shortcuts of its own besides the generic
-    ones (numbers choose labels, arrows move, u takes back, z enlarges, s skips, Enter goes on) and win over them:
-    a key and the value it stands for. `shows_prompt` is false where the text would only lead astray. `reference` hides the
-    photo that the prompt was written for among the images. `linked` lets the images of the prompts that this
-    one builds on be opened beside it. With `swaps` A and B change places at random, and the answer with
-    them. `attention` is the answer to a page on which A (or the whole pair) is the reference itself.
-    `compares` says where a pair, or A and B of a triplet, come from: "images" of one system, or "systems".
+    `images` counts the things that are judged on a page. `keys` are shortcuts of its own, a key and the value
+    it stands for; they win over the generic ones (numbers choose labels, arrows move, u takes back, z
+    enlarges, s skips, Enter goes on). `shows_prompt` is false where the text would only lead astray.
+    `reference` hides the photo that the prompt was written for among the images. `linked` lets the images of
+    the prompts that this one builds on be opened beside it. With `swaps` A and B change places at random, and
+    the answer with them. `attention` is the answer to a page on which A (or the whole pair) is the reference
+    itself. `compares` says where a pair, or A and B of a triplet, come from: "images" of one system, or
+    "systems".
     """
 
     layout: str
