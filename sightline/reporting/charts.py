@@ -84,8 +84,8 @@ def dot_interval(
     Several series share a row, each a little lower than the one before. Alone in its row, a dot has its
     numbers written beside it where the chart is wide enough.
     """
-    labels = _unique(dot.label for dot in dots)
-    series = _unique(dot.series or dot.label for dot in dots)
+    labels = unique(dot.label for dot in dots)
+    series = unique(dot.series or dot.label for dot in dots)
     palette = colours or system_colours(series)
     alone = len(dots) == len(labels)
     numbers_beside = alone and width >= WIDE
@@ -101,10 +101,10 @@ def dot_interval(
         }
         for dot, decimals in zip(dots, places, strict=True)
     ]
-    shared: Spec = {"y": {"field": "label", "type": "nominal", "sort": None, "axis": _row_axis(width)}}
+    shared: Spec = {"y": {"field": "label", "type": "nominal", "sort": None, "axis": row_axis(width)}}
     if not alone:
         shared["yOffset"] = {"field": "series", "sort": [series_names[name] for name in series]}
-    quantity = _quantity(axis, direction, domain, ticks=6 if width >= WIDE else 4)
+    quantity = quantity_axis(axis, direction, domain, ticks=6 if width >= WIDE else 4)
     colour = {"field": "colour", "scale": None, "type": "nominal"}
     layers: list[Spec] = [
         {
@@ -129,7 +129,7 @@ def dot_interval(
             }
         )
     step = ROW if alone else max(ROW, 13 * len(series) + 12)
-    spec = _chart(values, layers, width, step * len(labels))
+    spec = chart(values, layers, width, step * len(labels))
     spec["description"] = _describe_dots(dots, axis, direction)
     return spec
 
@@ -151,8 +151,8 @@ def heatmap(
     highest = f" Highest: {best.series} on {best.label}, {format_cell(best.estimate)}." if best else ""
     if width < WIDE and len({dot.label for dot in dots}) > len({dot.series or dot.label for dot in dots}):
         dots = [Dot(dot.series or dot.label, dot.estimate, dot.label) for dot in dots]
-    columns = _unique(dot.label for dot in dots)
-    rows = _unique(dot.series or dot.label for dot in dots)
+    columns = unique(dot.label for dot in dots)
+    rows = unique(dot.series or dot.label for dot in dots)
     room = (width - (150 if width >= WIDE else 120)) / max(1, len(columns))
     low, high = domain or _extent([dot.estimate.value for dot in dots])
     places = range_decimals(low, high)
@@ -179,7 +179,7 @@ def heatmap(
                 "labelLimit": 120,
             },
         },
-        "y": {"field": "row", "type": "nominal", "sort": None, "axis": {**_row_axis(width), "grid": False}},
+        "y": {"field": "row", "type": "nominal", "sort": None, "axis": {**row_axis(width), "grid": False}},
     }
     opacity = {
         "field": "value",
@@ -192,7 +192,7 @@ def heatmap(
     if room >= 24:
         text = {"type": "text", "fontSize": 12 if room >= 40 else 10 if room >= 30 else 9}
         layers.append({"mark": text, "encoding": {**place, "text": {"field": "text"}}})
-    spec = _chart(values, layers, width, 28 * len(rows))
+    spec = chart(values, layers, width, 28 * len(rows))
     words = f" ({DIRECTION_WORDS[direction]})" if direction != "none" else ""
     spec["description"] = clean(
         f"Heat map of {axis}{words} for {len(rows)} rows and {len(columns)} columns.{highest}"
@@ -261,7 +261,7 @@ def scatter(
             "opacity": round(0.6 / crowd**0.2, 2),
         }
         layers.append({"mark": mark, "encoding": axes})
-    spec = _chart(values, layers, side, side)
+    spec = chart(values, layers, side, side)
     line = " The dashed line marks perfect agreement." if identity else ""
     spec["description"] = clean(f"Scatter plot of {len(points)} points: {x_axis} against {y_axis}.{line}")
     return spec
@@ -331,7 +331,7 @@ def histogram(
             "y2": {"datum": 0},
         },
     }
-    spec = _chart(values, [layer], width, 150)
+    spec = chart(values, [layer], width, 150)
     peak = max(values, key=lambda bar: bar["count"])
     spec["description"] = clean(
         f"Histogram of {axis} over {data.size} {count}; "
@@ -351,7 +351,7 @@ def curve(
     width: int = WIDE,
 ) -> Spec:
     """A line for each series with the band of its intervals, named at the line's end."""
-    names = _unique(point.series for point in points)
+    names = unique(point.series for point in points)
     palette = colours or ({"": ACCENT} if names == [""] else system_colours(names))
     short = short_names(names)
     last = {name: max(point.x for point in points if point.series == name) for name in names}
@@ -366,7 +366,7 @@ def curve(
         for point in points
     ]
     x = {"field": "x", "type": "quantitative", "axis": {"title": x_axis, "grid": False, "tickCount": 6}}
-    quantity = _quantity(y_axis, direction, domain)
+    quantity = quantity_axis(y_axis, direction, domain)
     colour = {"field": "colour", "scale": None, "type": "nominal"}
     split = {"field": "series", "type": "nominal"}
     layers: list[Spec] = [
@@ -394,7 +394,7 @@ def curve(
             },
         },
     ]
-    spec = _chart(values, layers, width, 240)
+    spec = chart(values, layers, width, 240)
     what = f" for {', '.join(names[:8])}" if names != [""] else ""
     spec["description"] = clean(f"Curves of {y_axis} against {x_axis}{what}, with their intervals as bands.")
     return spec
@@ -443,7 +443,7 @@ def _drawn(spec: str, theme: Theme) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _chart(values: list[Spec], layers: list[Spec], width: int, height: int) -> Spec:
+def chart(values: list[Spec], layers: list[Spec], width: int, height: int) -> Spec:
     return {
         "data": {"values": values},
         "layer": layers,
@@ -454,14 +454,14 @@ def _chart(values: list[Spec], layers: list[Spec], width: int, height: int) -> S
     }
 
 
-def _quantity(axis: str, direction: Direction, domain: Domain | None, ticks: int = 6) -> Spec:
+def quantity_axis(axis: str, direction: Direction, domain: Domain | None, ticks: int = 6) -> Spec:
     """An axis that says what it measures and which way is better."""
     words = f"{axis}  ({direction_said(direction)})" if direction != "none" else axis
     scale: Spec = {"zero": False, "nice": True} if domain is None else {"domain": list(domain), "nice": False}
     return {"type": "quantitative", "scale": scale, "axis": {"title": words, "tickCount": ticks}}
 
 
-def _row_axis(width: int) -> Spec:
+def row_axis(width: int) -> Spec:
     return {
         "title": None,
         "grid": True,
@@ -516,7 +516,7 @@ def short_names(names: Sequence[str], limit: int = LABEL_LIMIT) -> dict[str, str
     return labels
 
 
-def _unique(names: Any) -> list[str]:
+def unique(names: Any) -> list[str]:
     return list(dict.fromkeys(names))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -157,8 +157,9 @@ class Facts:
             "SELECT j.key, j.value, j.skipped, j.n, j.source_id FROM wanted w "
             "JOIN judgement j ON j.key = w.key",
         )
+        known += self._given_on_pages(rows)
         for key, *held, owner in known:
-            if rows.pop(key)[6:9] != tuple(held):
+            if key in rows and rows.pop(key)[6:9] != tuple(held):
                 raise _disagrees(first[key])
             self.entities.lean_on(owner)
         ids = database.fresh_ids(self.connection, tables.judgement, len(rows))
@@ -167,6 +168,19 @@ class Facts:
         fresh = [(i, *row, self.source_id) for i, row in zip(ids, rows.values(), strict=True)]
         database.insert(self.connection, tables.judgement, columns, fresh)
         self.counts["judgements"] += len(fresh)
+
+    def _given_on_pages(self, rows: Mapping[str, tuple[object, ...]]) -> list[tuple[Any, ...]]:
+        """Judgements that were given in a browser, under keys of its own, and come again in a table."""
+        named = {row[1:6]: key for key, row in rows.items() if row[3] is not None}
+        names = ("question_id", "subject_id", "annotator_id", "occasion", "revision")
+        database.matching(self.connection, [(name, "BIGINT") for name in names], list(named))
+        same = " AND ".join(f"j.{name} = w.{name}" for name in names)
+        found = database.fetch(
+            self.connection,
+            f"SELECT {', '.join('j.' + name for name in names)}, j.value, j.skipped, j.n, j.source_id "
+            f"FROM wanted w JOIN judgement j ON {same} WHERE j.source_id IS NULL",
+        )
+        return [(named[tuple(row[:5])], *row[5:]) for row in found]
 
     def _judgement(self, record: Judgement, subject: int) -> tuple[str, tuple[object, ...]]:
         """The key that the same judgement always has, and its row."""

@@ -12,15 +12,15 @@ from sightline.store.study import Study
 if TYPE_CHECKING:
     import polars as pl
 
-_SUBJECT = "p.suite, p.ref, y.name, c.name, i.name, cb.name, ib.name, cc.name, ic.name"
-_SUBJECT_JOINS = (
+SUBJECT = "p.suite, p.ref, y.name, c.name, i.name, cb.name, ib.name, cc.name, ic.name"
+SUBJECT_JOINS = (
     "JOIN subject s ON s.id = {of}.subject_id LEFT JOIN prompt p ON p.id = s.prompt_id "
     "LEFT JOIN system y ON y.id = s.system_id "
     "LEFT JOIN image i ON i.id = s.image_id LEFT JOIN collection c ON c.id = i.collection_id "
     "LEFT JOIN image ib ON ib.id = s.image_b LEFT JOIN collection cb ON cb.id = ib.collection_id "
     "LEFT JOIN image ic ON ic.id = s.image_c LEFT JOIN collection cc ON cc.id = ic.collection_id "
 )
-_QUESTION = "q.name, q.scale, q.low, q.high, q.step, q.direction"
+QUESTION = "q.name, q.scale, q.low, q.high, q.step, q.direction"
 
 
 def judgements(study: Study) -> pl.DataFrame:
@@ -142,8 +142,8 @@ def named_judgements(study: Study) -> pl.DataFrame:
     import polars as pl
 
     schema = {
-        **_question_schema(),
-        **_subject_schema(),
+        **question_schema(),
+        **subject_schema(),
         **_texts("panel", "annotator"),
         "value": pl.Float64,
         "skipped": pl.String,
@@ -155,9 +155,9 @@ def named_judgements(study: Study) -> pl.DataFrame:
     }
     return frame(
         study,
-        f"SELECT {_QUESTION}, {_SUBJECT}, a.panel, a.name, j.value, j.skipped, j.n, j.occasion, j.revision, "
+        f"SELECT {QUESTION}, {SUBJECT}, a.panel, a.name, j.value, j.skipped, j.n, j.occasion, j.revision, "
         "j.session, j.control, j.took_ms, j.at FROM judgement j JOIN question q ON q.id = j.question_id "
-        f"{_SUBJECT_JOINS.format(of='j')} LEFT JOIN annotator a ON a.id = j.annotator_id ORDER BY j.id",
+        f"{SUBJECT_JOINS.format(of='j')} LEFT JOIN annotator a ON a.id = j.annotator_id ORDER BY j.id",
         schema,
     )
 
@@ -167,12 +167,12 @@ def named_truths(study: Study) -> pl.DataFrame:
     import polars as pl
 
     numbers = {name: pl.Float64 for name in ("value", "low", "high")}
-    schema = {**_question_schema(), **_subject_schema(), **numbers, "n": pl.Int64, **_texts("rule", "reason")}
+    schema = {**question_schema(), **subject_schema(), **numbers, "n": pl.Int64, **_texts("rule", "reason")}
     return frame(
         study,
-        f"SELECT {_QUESTION}, {_SUBJECT}, t.value, t.low, t.high, t.n, e.rule, t.reason FROM truth t "
+        f"SELECT {QUESTION}, {SUBJECT}, t.value, t.low, t.high, t.n, e.rule, t.reason FROM truth t "
         "JOIN settlement e ON e.id = t.settlement_id JOIN question q ON q.id = e.question_id "
-        f"{_SUBJECT_JOINS.format(of='t')} WHERE e.id IN (SELECT max(n.id) FROM settlement n "
+        f"{SUBJECT_JOINS.format(of='t')} WHERE e.id IN (SELECT max(n.id) FROM settlement n "
         "GROUP BY n.question_id, n.rule) ORDER BY t.settlement_id, t.subject_id",
         schema,
     )
@@ -201,14 +201,14 @@ def _texts(*names: str) -> dict[str, Any]:
     return {name: pl.String for name in names}
 
 
-def _question_schema() -> dict[str, Any]:
+def question_schema() -> dict[str, Any]:
     import polars as pl
 
     numbers = {name: pl.Float64 for name in ("scale_low", "scale_high", "scale_step")}
     return {**_texts("question", "scale"), **numbers, "direction": pl.String}
 
 
-def _subject_schema() -> dict[str, Any]:
+def subject_schema() -> dict[str, Any]:
     images = ("collection", "image", "collection_b", "image_b", "collection_c", "image_c")
     return _texts("suite", "prompt_id", "system", *images)
 

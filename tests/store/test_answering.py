@@ -182,3 +182,17 @@ def test_tokens_are_signed_expire_and_can_be_taken_back(study: Study, round_: Ro
     assert tokens.holder(study, key, token) == "this link was taken back"
     with pytest.raises(UsageError, match="cannot be valid"):
         tokens.issue(study, "owner", 0)
+
+
+def test_a_judgement_given_on_a_page_is_known_when_it_comes_by_import(
+    study: Study, round_: Round, put: Put
+) -> None:
+    ann = person(study, "ann")
+    page = hand(study, round_, ann)[0]
+    tell(study, round_, ann, Told("k", page.key, 0, "match", 1.0, None, None))
+    image = ImageKey("c", f"{page.slots[0].parts[0] - 1}.png")
+    told = Judgement("match", Subject(PromptKey("s", "1"), image=image), 1.0, Who("people", "ann"))
+    assert put(study, [told], "same").counts.get("judgements", 0) == 0
+    with pytest.raises(ConflictError):
+        put(study, [told._replace(value=0.0)], "other")
+    assert put(study, [told._replace(value=0.0, revision=1)], "revised").counts["judgements"] == 1

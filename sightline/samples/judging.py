@@ -1,0 +1,95 @@
+"""Simulated annotators at the pages of a real round: handed out, answered and kept as people's are."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from sightline.judging.assignment import hand_out, stamp
+from sightline.records import Question
+from sightline.samples.annotators import Annotator, judge, seconds
+from sightline.samples.chance import chance
+from sightline.store import answering, database, rounds, tokens
+from sightline.store.answering import Told
+from sightline.store.pages import Page, Slot
+from sightline.store.rounds import Round
+from sightline.store.study import Study
+
+SKIP = "the image does not load"
+
+
+def judge_round(
+    study: Study,
+    name: str,
+    people: Sequence[Annotator],
+    right: Mapping[int, float],
+    pages: int,
+    began: datetime,
+    *,
+    role: str = "annotator",
+    skips: float = 0.0,
+    seed: int = 0,
+) -> int:
+    """Let people do so many pages each, side by side from a time on; gives how many pages were finished.
+
+    `right` holds the true value of images by id, in 0 to 1; of a pair it is how much better A is. `skips` is
+    the chance of a page being skipped.
+    """
+    round_ = rounds.get_round(study, name)
+    clocks = {person.name: began for person in people}
+    done = 0
+    for _ in range(pages):
+        for person in people:
+            with database.writing(study.engine, durable=False) as connection:
+                key = tokens.annotator(connection, person.name, role)
+                handed = hand_out(connection, round_, key, role, clocks[person.name])
+                if not handed.pages:
+                    continue
+                page = handed.pages[0]
+                took = seconds(person, f"{page.item_id}", seed)
+                clocks[person.name] += timedelta(seconds=took)
+                at = stamp(clocks[person.name])
+                skipped = chance("skip", person.name, page.item_id, seed).random() < skips
+                told = _answers(round_, page, person, right, took, skipped, seed)
+                answering.record(connection, round_, key, told, at)
+                done += 1
+    return done
+
+
+def _answers(
+    round_: Round,
+    page: Page,
+    person: Annotator,
+    right: Mapping[int, float],
+    took: float,
+    skipped: bool,
+    seed: int,
+) -> list[Told]:
+    due = [(slot, question) for slot in page.slots for _, question in round_.questions]
+    found = []
+    for number, (slot, question) in enumerate(due, 1):
+        value = None if skipped else _value(person, question, slot, right, seed)
+        spent = round(1000 * took * number / len(due))
+        reason = SKIP if skipped else None
+        found.append(Told(secrets.token_hex(16), page.key, slot.slot, question.name, value, reason, spent))
+    return found
+
+
+def _value(person: Annotator, question: Question, slot: Slot, right: Mapping[int, float], seed: int) -> float:
+    """What is chosen on the page; with A and B swapped the answer is the other way round."""
+    low, high = question.low or 0.0, 1.0 if question.high is None else question.high
+    truth = right.get(slot.parts[-1], 0.5)
+    if len(slot.parts) > 1:
+        truth = (right.get(slot.parts[-2], 0.5) - truth + 1) / 2
+    item = f"{question.name}:{slot.subject_id}"
+    given = judge(person, truth, low, high, _step(question), item, seed, slot.occasion)
+    return low + high - given if slot.swapped else given
+
+
+def _step(question: Question) -> float:
+    if question.step:
+        return question.step
+    labels = sorted(float(label) for label in question.labels)
+    return min((b - a for a, b in pairwise(labels)), default=1.0)

@@ -1,0 +1,541 @@
+"""The owner's page: what its addresses answer, whom they let in, and what a browser makes of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from sightline.reporting.theme import ACCENT, ALARM, CARD, INK, LINE, MUTED, PAPER
+from sightline.store import listing, rounds, tokens
+from sightline.web.app import HERE
+
+RELEVANCE = (
+    '[screening]\nrules = ["one_value(least=4)"]\n[annotate.relevance]\nmode = "relevant2(images=2)"\n'
+    "per_item = 2\nprice = 0.5\n"
+)
+YES_NO = '[annotate.fits]\nmode = "yes_no"\nper_item = 2\n[annotate.other]\nmode = "preference"\npairs = 1\n'
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+def owner_of(server: Any, client: Callable[[str], Any]) -> Any:
+    return client(server.owner())
+
+
+def judge(server: Any, client: Callable[[str], Any], name: str, value: Any, pages: int) -> Any:
+    """Somebody judges so many pages over the wire."""
+    who = client(server.invite(name))
+    for _ in range(pages):
+        work = who.work()
+        if not work["pages"]:
+            break
+        who.answer_page(work["pages"][0], value)
+    return who
+
+
+def post(who: Any, what: str, status: int = 200, **body: Any) -> Any:
+    reply = who.http.post(f"/api/owner/{what}", json=body)
+    assert reply.status_code == status, (reply.status_code, reply.text)
+    return reply.json()
+
+
+def overview(who: Any, round: str = "") -> Any:
+    return who.get(f"/api/owner/overview{f'?round={round}' if round else ''}")
+
+
+@pytest.fixture
+def disputed(live: Any, client: Any) -> tuple[Any, Any]:
+    """Ann says 1 to everything, bob 0: all that both judged is in dispute."""
+    server = live(RELEVANCE)
+    judge(server, client, "ann", 1, 20)
+    judge(server, client, "bob", 0, 20)
+    return server, owner_of(server, client)
+
+
+# -- who gets in --------------------------------------------------------------------------------------------
+
+READ = (
+    "/api/owner/overview",
+    "/api/owner/judgements.csv",
+    "/api/owner/charts/labels.svg",
+    "/api/owner/images/1/0",
+)
+CHANGE = ("invite", "revoke", "pause", "resume", "exclude", "restore", "adjudicate", "again", "judgements")
+
+
+def test_nobody_else_gets_in(live: Any, client: Any) -> None:
+    server = live(RELEVANCE)
+    annotator = client(server.invite("ann"))
+    stranger = client(server.url + "/j/none")
+    forged = client(server.invite("bob"))
+    # An annotator's token in the owner's cookie is still an annotator's.
+    forged.http.cookies.set("sightline_owner", server.links["bob"].rpartition("/")[2])
+    for who in (annotator, stranger, forged):
+        assert who.http.get("/owner").status_code == 401
+        for path in READ:
+            assert who.http.get(path).status_code == 401, path
+        for what in CHANGE:
+            assert who.http.post(f"/api/owner/{what}", json={}).status_code == 401, what
+    assert rounds.get_round(server.study, "relevance").state == "open"
+    assert [what for what, _ in listing.events(server.study, "owner")] == ["invite", "invite"]
+
+
+def test_what_changes_something_needs_the_header(live: Any, client: Any) -> None:
+    server = live(RELEVANCE)
+    who = owner_of(server, client)
+    del who.http.headers["X-Sightline"]
+    for what in CHANGE:
+        assert who.http.post(f"/api/owner/{what}", json={"round": "relevance"}).status_code == 403, what
+    assert rounds.get_round(server.study, "relevance").state == "open"
+
+
+def test_a_revoked_owner_is_out(live: Any, client: Any) -> None:
+    from sqlalchemy import text
+
+    from sightline.store import database
+
+    server = live(RELEVANCE)
+    who = owner_of(server, client)
+    overview(who)
+    with database.writing(server.study.engine) as connection:
+        connection.execute(text("UPDATE token SET revoked = '2026-01-01T00:00:00Z' WHERE role = 'owner'"))
+    time.sleep(2.1)
+    assert who.http.get("/api/owner/overview").status_code == 401
+
+
+# -- the numbers --------------------------------------------------------------------------------------------
+
+
+def test_the_overview_counts_what_was_judged(disputed: Any) -> None:
+    _, who = disputed
+    told = overview(who)
+    progress = told["progress"]
+    # Eight prompts of four images, two a page, judged twice: 16 items, 32 pages, 64 judgements.
+    assert (progress["items"], progress["wanted"], progress["done"]) == (16, 32, 32)
+    assert (progress["judgements_wanted"], progress["judgements_in"], progress["share"]) == (64, 64, 1.0)
+    assert told["cost"]["so_far"] == told["cost"]["at_end"] == "16.00"
+    assert [person["name"] for person in told["people"]] == ["ann", "bob"]
+    for person in told["people"]:
+        assert (person["done"], person["judgements"], person["seconds"]) == (16, 32, 1.5)
+        assert person["risks"][0]["rule"] == "one_value(least=4)"
+        assert person["link"] is not None
+    # Nobody agrees with anybody: all pairs differ, 32 items. Alpha = 1 - 63 x 64 / (64^2 - 2 x 32^2).
+    (agreement,) = told["agreement"]
+    assert agreement["figure"]["value"] == pytest.approx(1 - 63 * 64 / 2048)
+    (disputes,) = told["disputes"]
+    assert len(disputes["disputes"]) == 20
+    assert {label["text"] for label in disputes["labels"]} == {"relevant", "irrelevant"}
+    assert {chart["name"] for chart in told["charts"]} == {"labels", "annotators", "categories"}
+    assert told["rounds"] == ["relevance"] and told["state"] == "open"
+
+
+def test_rounds_are_chosen_by_name(live: Any, client: Any) -> None:
+    who = owner_of(live(YES_NO), client)
+    assert overview(who)["round"] == "fits"
+    assert overview(who, "other")["round"] == "other"
+    reply = who.http.get("/api/owner/overview?round=othre")
+    assert reply.status_code == 400 and "other" in reply.json()["remedy"]
+
+
+def test_new_answers_are_in_the_next_overview(live: Any, client: Any) -> None:
+    server = live(RELEVANCE)
+    who = owner_of(server, client)
+    assert overview(who)["progress"]["judgements_in"] == 0
+    judge(server, client, "ann", 1, 2)
+    assert overview(who)["progress"]["judgements_in"] == 4
+
+
+# -- actions ------------------------------------------------------------------------------------------------
+
+
+def test_an_invitation_opens_the_judging_page(live: Any, client: Any) -> None:
+    server = live(RELEVANCE)
+    who = owner_of(server, client)
+    made = post(who, "invite", round="relevance", name="Zoë", role="annotator", days=3, language=None)
+    assert made["link"].startswith(f"{server.url}/j/")
+    annotator = client(made["link"])
+    assert annotator.get("/api/task")["round"] == "relevance"
+    assert post(who, "revoke", round="relevance", name="Zoë")["message"].startswith("1 link")
+    assert annotator.http.get("/api/task").status_code == 401
+    assert overview(who)["people"][0]["link"] is None
+
+
+def test_pausing_is_felt_at_once(live: Any, client: Any) -> None:
+    server = live(RELEVANCE)
+    who, annotator = owner_of(server, client), client(server.invite("ann"))
+    assert annotator.work()["progress"]["state"] == "open"
+    post(who, "pause", round="relevance")
+    assert annotator.work()["progress"]["state"] == "paused"
+    assert overview(who)["state"] == "paused"
+    post(who, "resume", round="relevance")
+    assert annotator.work()["progress"]["state"] == "open"
+
+
+def test_excluding_and_restoring(disputed: Any) -> None:
+    _, who = disputed
+    post(who, "exclude", name="bob", reason="always no")
+    told = overview(who)
+    assert told["people"][1]["left_out"] == "always no"
+    assert told["disputes"][0]["disputes"] == []
+    post(who, "restore", name="bob")
+    assert len(overview(who)["disputes"][0]["disputes"]) == 20
+
+
+def test_deciding_a_dispute(disputed: Any) -> None:
+    server, who = disputed
+    first = overview(who)["disputes"][0]["disputes"][0]
+    said = post(who, "adjudicate", question="relevance", subject=first["subject"], value=1)
+    assert said["message"] == "relevance: decided."
+    assert (
+        "already"
+        in post(who, "adjudicate", question="relevance", subject=first["subject"], value=1)["message"]
+    )
+    assert (
+        "anew" in post(who, "adjudicate", question="relevance", subject=first["subject"], value=0)["message"]
+    )
+    assert [row["value"] for row in server.answers() if row["annotator"] == "owner"] == [1.0, 0.0]
+    refused = post(who, "adjudicate", 400, question="relevance", subject=first["subject"], value=7)
+    assert "off the scale" in refused["error"]
+
+
+def test_judging_again(disputed: Any, client: Any) -> None:
+    server, who = disputed
+    said = post(who, "again", round="relevance", share=0.25, by="other", seed=1)
+    assert said["message"] == "4 of 16 finished items are judged again by somebody else."
+    judge(server, client, "cat", 1, 4)
+    told = overview(who)
+    assert (told["progress"]["again"], told["progress"]["again_done"]) == (4, 4)
+    (checked,) = told["checked"]
+    assert (checked["by"], checked["same"]["n"]) == ("other", 8)
+
+
+@pytest.mark.parametrize(
+    ("what", "body", "status"),
+    [
+        ("invite", {"round": "relevanc", "name": "a"}, 400),
+        ("invite", {"round": "relevance", "name": ""}, 422),
+        ("invite", {"round": "relevance", "name": "a", "role": "owner"}, 422),
+        ("invite", {"round": "relevance", "name": "a", "days": 1000}, 422),
+        ("invite", {"round": "relevance", "name": "a", "more": 1}, 422),
+        ("revoke", {"round": "relevance", "name": "nobody"}, 400),
+        ("exclude", {"name": "nobody", "reason": "x"}, 400),
+        ("exclude", {"name": "ann", "reason": ""}, 422),
+        ("restore", {"name": "ann"}, 400),
+        ("adjudicate", {"question": "relevance", "subject": 0, "value": 1}, 422),
+        ("adjudicate", {"question": "relevance", "subject": 10**9, "value": 1}, 400),
+        ("again", {"round": "relevance", "share": 2}, 422),
+        ("again", {"round": "relevance", "by": "me"}, 422),
+        ("pause", {}, 422),
+    ],
+)
+def test_wrong_requests_are_told_why(
+    live: Any, client: Any, what: str, body: dict[str, Any], status: int
+) -> None:
+    server = live(RELEVANCE)
+    server.invite("ann")
+    who = owner_of(server, client)
+    told = post(who, what, status, **body)
+    assert set(told) == {"error", "remedy"} and told["error"]
+
+
+# -- tables, charts, images ---------------------------------------------------------------------------------
+
+
+def test_judgements_go_out_and_come_back(disputed: Any, live: Any, client: Any) -> None:
+    _, who = disputed
+    reply = who.http.get("/api/owner/judgements.csv?round=relevance")
+    assert reply.headers["content-type"].startswith("text/csv")
+    assert 'filename="judgements-relevance.csv"' in reply.headers["content-disposition"]
+    table = list(csv.DictReader(io.StringIO(reply.text)))
+    assert len(table) == 64
+
+    def send(content: str, status: int = 200) -> Any:
+        back = who.http.post(
+            "/api/owner/judgements?name=mine.csv", content=content, headers={"Content-Type": "text/csv"}
+        )
+        assert back.status_code == status, back.text
+        return back.json()
+
+    assert {key: send(reply.text)[key] for key in ("added", "known")} == {"added": 0, "known": 64}
+    table[3]["value"] = "0.0" if table[3]["value"] == "1.0" else "1.0"
+    assert send(_written(table), 409)["error"].startswith("mine.csv:5: ")
+    fresh = owner_of(live(RELEVANCE, name="fresh"), client)
+    back = fresh.http.post("/api/owner/judgements", content=reply.text, headers={"Content-Type": "text/csv"})
+    assert back.json()["added"] == 64
+    assert overview(fresh)["progress"]["done"] == 32
+
+
+@pytest.mark.parametrize("name", ["labels", "annotators", "categories"])
+def test_charts_come_light_and_dark_and_as_tables(disputed: Any, name: str) -> None:
+    _, who = disputed
+    drawn = {
+        who.http.get(f"/api/owner/charts/{name}.svg?theme={theme}&width={width}").text
+        for theme in ("light", "dark")
+        for width in ("wide", "narrow")
+    }
+    assert len(drawn) == 4 and all(each.startswith("<svg") for each in drawn)
+    table = who.get(f"/api/owner/charts/{name}.json?question=relevance")
+    assert table["rows"] and all(len(row) == len(table["headings"]) for row in table["rows"])
+    told = who.http.get(f"/api/owner/charts/{name}.csv")
+    assert told.headers["content-type"].startswith("text/csv")
+    assert len(told.text.splitlines()) == len(table["rows"]) + 1
+
+
+def test_charts_that_there_are_none_of(live: Any, client: Any) -> None:
+    who = owner_of(live(RELEVANCE), client)
+    assert who.http.get("/api/owner/charts/labels.svg").status_code == 404
+    assert who.http.get("/api/owner/charts/nonsense.svg").status_code == 422
+    assert who.http.get("/api/owner/charts/labels.svg?theme=pink").status_code == 422
+
+
+def test_images_of_disputes_do_not_tell_their_maker(disputed: Any) -> None:
+    _, who = disputed
+    for dispute in overview(who)["disputes"][0]["disputes"]:
+        for address in dispute["images"]:
+            reply = who.http.get(address)
+            assert reply.status_code == 200 and reply.headers["content-type"] == "image/png"
+            assert b"made by" not in reply.content and b"diffusion" not in reply.content
+    assert who.http.get("/api/owner/images/999999/0").status_code == 404
+    assert who.http.get(dispute["images"][0][:-1] + "1").status_code == 404
+
+
+def test_the_page_has_the_colours_of_the_house() -> None:
+    style = (HERE / "static" / "owner.css").read_text("utf-8")
+    light, _, dark = style.partition("@media (prefers-color-scheme: dark)")
+    for colour in (PAPER, CARD, INK, MUTED, LINE, ACCENT, ALARM):
+        assert f"--{colour.name}: {colour.light};" in light
+        assert f"--{colour.name}: {colour.dark};" in dark
+
+
+def test_the_page_holds_no_script_or_style_of_its_own() -> None:
+    page = (HERE / "templates" / "owner.html.jinja").read_text("utf-8")
+    assert "style=" not in page and "<style" not in page and " on" + "click" not in page
+    assert page.count("<script") == page.count('<script type="module" src="/static/') == 1
+    for file in (HERE / "static" / "owner").glob("*.js"):
+        told = file.read_text("utf-8")
+        assert "innerHTML" not in told and "eval(" not in told and "http" not in told.replace("https ", ""), (
+            file
+        )
+
+
+# -- in a browser -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens the owner's page; whatever it says on the console fails the test."""
+    contexts: list[Any] = []
+    said: list[str] = []
+
+    def open_page(server: Any, **more: Any) -> Any:
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **more})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(server.owner())
+        page.locator("#all").wait_for(state="visible")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert [each for each in said if "status of 4" not in each] == []
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(320, "light"), (390, "dark"), (1200, "light"), (1200, "dark")]
+)
+def test_the_page_fits_and_follows_the_scheme(disputed: Any, opened: Any, width: int, scheme: str) -> None:
+    server, _ = disputed
+    page = opened(server, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.locator("#charts img").first.wait_for(state="visible")
+    for image in page.locator("#charts img").all():
+        image.scroll_into_view_if_needed()
+        _until(lambda image=image: image.evaluate("each => each.complete && each.naturalWidth > 0"))
+        assert f"theme={scheme}" in image.evaluate("each => each.currentSrc")
+        assert ("width=narrow" in image.evaluate("each => each.currentSrc")) == (width < 700)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == _rgb(getattr(PAPER, scheme))
+    assert page.locator("#share").inner_text() == "100 %"
+
+
+def test_numbers_move_while_one_looks(live: Any, client: Any, opened: Any) -> None:
+    server = live(RELEVANCE)
+    page = opened(server)
+    assert page.locator("#share").inner_text() == "0 %"
+    judge(server, client, "ann", 1, 8)
+    page.get_by_text("25 %", exact=True).wait_for()
+    assert page.locator("#people-list tbody tr").count() == 1
+
+
+def test_inviting_shows_the_link_once(live: Any, client: Any, opened: Any) -> None:
+    server = live(RELEVANCE)
+    page = opened(server)
+    page.get_by_label("Name").fill(EVIL)
+    page.get_by_role("button", name="Make a link").click()
+    page.locator("#link").wait_for(state="visible")
+    link = page.locator("#link-text").input_value()
+    assert client(link).get("/api/task")["round"] == "relevance"
+    page.get_by_role("button", name="Copy").click()
+    page.get_by_text("Copied").wait_for()
+    page.get_by_role("button", name="Close").click()
+    assert link.rpartition("/")[2] not in page.content()
+    assert page.locator("#link-text").input_value() == ""
+    # The name is text wherever it stands.
+    assert page.locator("#people-list tbody th bdi").inner_text() == EVIL
+    assert page.locator("#people-list img").count() == 0
+
+
+def test_excluding_asks_for_a_reason_first(disputed: Any, opened: Any) -> None:
+    server, who = disputed
+    page = opened(server)
+    row = page.locator("#people-list tbody tr").nth(1)
+    row.get_by_role("button", name="Exclude").click()
+    page.get_by_role("button", name="Cancel").click()
+    assert overview(who)["people"][1]["left_out"] is None
+    row.get_by_role("button", name="Exclude").click()
+    page.locator("#ask-yes").click()
+    # Without a reason nothing is sent, and the question stays.
+    assert page.locator("#ask").is_visible()
+    page.get_by_label("Reason").fill("always no")
+    page.locator("#ask-yes").click()
+    row.get_by_text("excluded", exact=True).wait_for()
+    assert overview(who)["people"][1]["left_out"] == "always no"
+    row.get_by_role("button", name="Restore").click()
+    row.get_by_role("button", name="Exclude").wait_for()
+    assert overview(who)["people"][1]["left_out"] is None
+
+
+def test_revoking_and_pausing_ask_first(disputed: Any, opened: Any) -> None:
+    server, who = disputed
+    page = opened(server)
+    page.locator("#people-list tbody tr").first.get_by_role("button", name="Revoke").click()
+    page.keyboard.press("Escape")
+    assert overview(who)["people"][0]["link"] is not None
+    page.locator("#people-list tbody tr").first.get_by_role("button", name="Revoke").click()
+    page.locator("#ask-yes").click()
+    page.get_by_text("taken back").wait_for()
+    assert overview(who)["people"][0]["link"] is None
+    page.get_by_role("button", name="Pause").click()
+    page.locator("#ask-yes").click()
+    page.locator("#paused").wait_for(state="visible")
+    page.get_by_role("button", name="Go on").click()
+    page.locator("#paused").wait_for(state="hidden")
+    assert overview(who)["state"] == "open"
+
+
+def test_one_click_decides(disputed: Any, opened: Any) -> None:
+    server, who = disputed
+    first, second = overview(who)["disputes"][0]["disputes"][:2]
+    page = opened(server)
+    card = page.locator(".dispute").first
+    assert card.locator("img").get_attribute("src") == first["images"][0]
+    assert [each.inner_text() for each in card.locator(".votes li").all()] == [
+        "bob irrelevant",
+        "ann relevant",
+    ]
+    card.get_by_role("button", name="relevant", exact=True).click()
+    page.get_by_text("relevance: decided.").wait_for()
+    # It sinks below what is still open, and the next one stands first.
+    assert page.locator(".dispute").first.locator("img").get_attribute("src") == second["images"][0]
+    kept = [row for row in server.answers() if row["annotator"] == "owner"]
+    assert [(row["subject_id"], row["value"]) for row in kept] == [(first["subject"], 1.0)]
+
+
+def test_a_prompt_is_never_markup(live: Any, client: Any, opened: Any) -> None:
+    server = live(RELEVANCE, text=EVIL + " ")
+    judge(server, client, EVIL, 1, 20)
+    judge(server, client, "bob", 0, 20)
+    page = opened(server)
+    assert page.locator(".dispute .text").first.inner_text().startswith(EVIL)
+    assert page.locator(".dispute img:not([src^='/api/owner/images/'])").count() == 0
+    page.locator("summary", has_text="As a table").last.click()
+    page.locator(".chart td").first.wait_for()
+    assert page.locator("#charts img:not([data-address])").count() == 0
+
+
+def test_judging_again_and_tables(disputed: Any, opened: Any, tmp_path: Any) -> None:
+    server, _ = disputed
+    page = opened(server)
+    page.get_by_role("button", name="Draw").click()
+    page.locator("#ask-yes").click()
+    page.get_by_text("3 of 16 finished items are judged again").wait_for()
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    path = tmp_path / "back.csv"
+    download.value.save_as(path)
+    page.locator("input[type=file]").set_input_files(path)
+    page.get_by_role("button", name="Upload").click()
+    page.get_by_text("0 judgements added, 64 known already").wait_for()
+    table = list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
+    table[3]["value"] = "0.0" if table[3]["value"] == "1.0" else "1.0"
+    path.write_text(_written(table), "utf-8")
+    page.locator("input[type=file]").set_input_files(path)
+    page.get_by_role("button", name="Upload").click()
+    page.get_by_text("back.csv:5: ").wait_for()
+    assert len(server.answers()) == 64
+
+
+def test_the_keyboard_keeps_its_place_while_numbers_move(disputed: Any, client: Any, opened: Any) -> None:
+    server, _ = disputed
+    page = opened(server)
+    button = page.locator("#people-list tbody tr").nth(1).get_by_role("button", name="Exclude")
+    button.focus()
+    server.invite("cat")
+    page.locator("#people-list tbody tr").nth(2).wait_for()
+    assert page.evaluate("document.activeElement.dataset.key") == "exclude-bob"
+
+
+def test_a_lost_session_is_told(disputed: Any, opened: Any) -> None:
+    server, _ = disputed
+    page = opened(server)
+    page.context.clear_cookies()
+    page.get_by_text("you need the link that you were sent").wait_for()
+
+
+def test_tokens_are_not_kept_in_the_page(live: Any, opened: Any) -> None:
+    server = live(RELEVANCE)
+    page = opened(server)
+    assert page.url == f"{server.url}/owner"
+    token = next(each["value"] for each in page.context.cookies() if each["name"] == "sightline_owner")
+    assert isinstance(tokens.holder(server.study, tokens.secret(server.study), token), tokens.Holder)
+    assert token not in page.content()
+    assert page.evaluate("document.cookie") == ""
+
+
+def _written(table: list[dict[str, str]]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(table[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
+    return out.getvalue()
+
+
+def _until(holds: Callable[[], bool], seconds: float = 10.0) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.05)
+
+
+def _rgb(colour: str) -> str:
+    return f"rgb({', '.join(str(int(colour[place : place + 2], 16)) for place in (1, 3, 5))})"
