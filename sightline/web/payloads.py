@@ -12,9 +12,9 @@ MOST_ANSWERS = 200
 
 
 class Strict(BaseModel):
-    """Unknown fields are refused: a slip would otherwise be silence."""
+    """Unknown fields and values of another type are refused: a slip would otherwise be silence."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Label(Strict):

@@ -456,7 +456,9 @@ def test_one_click_decides(disputed: Any, opened: Any) -> None:
     card.get_by_role("button", name="relevant", exact=True).click()
     page.get_by_text("relevance: decided.").wait_for()
     # It sinks below what is still open, and the next one stands first.
-    assert page.locator(".dispute").first.locator("img").get_attribute("src") == second["images"][0]
+    from playwright.sync_api import expect
+
+    expect(page.locator(".dispute").first.locator("img")).to_have_attribute("src", second["images"][0])
     kept = [row for row in server.answers() if row["annotator"] == "owner"]
     assert [(row["subject_id"], row["value"]) for row in kept] == [(first["subject"], 1.0)]
 
