@@ -19,6 +19,8 @@ from sightline.store import tables
 from sightline.store.migrations import Step, steps
 
 WAIT_SECONDS = 30
+FEW = 20
+"""Rows up to which PostgreSQL takes plain inserts sooner than a COPY."""
 WRITER_LOCK = 7_361_164_112
 """PostgreSQL advisory lock that stands for SQLite's single writer."""
 
@@ -219,10 +221,11 @@ def insert(
     if not rows:
         return
     names = ", ".join(f'"{column}"' for column in columns)
-    if connection.dialect.name == "postgresql":
+    postgresql = connection.dialect.name == "postgresql"
+    if postgresql and len(rows) > FEW:
         _copy_in(connection, f'"{table.name}" ({names})', rows)
         return
-    marks = ", ".join("?" * len(columns))
+    marks = ", ".join(["%s" if postgresql else "?"] * len(columns))
     cursor = connection.connection.cursor()
     cursor.executemany(f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})', rows)
     cursor.close()

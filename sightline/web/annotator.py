@@ -84,6 +84,7 @@ def routes(state: State) -> APIRouter:
             lambda connection: tokens.set_language(connection, annotator.annotator_id, chosen)
         )
         await asyncio.wrap_future(job)
+        state.forget()
         return (await run_in_threadpool(_standing, state, annotator)).model_copy(update={"language": chosen})
 
     @router.get("/linked/{page}/{slot}")
@@ -269,15 +270,15 @@ def _progress(who: Who, handed: Handed, left: int) -> p.Progress:
 def _standing(state: State, who: Who) -> p.Progress:
     with database.reading(state.study.engine) as connection:
         now_is = "open" if who.round.state == "open" else "paused"
-        handed = assignment.look(connection, who.round, who.annotator_id, now_is)
+        standing = pages.standing(connection, who.round.id, who.annotator_id)
         known = state.left.get(who.annotator_id)
         if known is None:
             known = (
                 assignment.left(connection, who.round, who.annotator_id, who.role),
-                handed.standing.finished,
+                standing.finished,
             )
-    left = known[0] - (handed.standing.finished - known[1])
-    return _progress(who, handed, max(left, 0))
+    left = known[0] - (standing.finished - known[1])
+    return _progress(who, Handed([], standing, now_is, None), max(left, 0))
 
 
 # -- images -------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.security import APIKeyCookie
 
-from sightline.store import database, tokens
+from sightline.store import tokens
 from sightline.web.payloads import Fault
 from sightline.web.state import State, Who
 
@@ -45,8 +45,7 @@ def annotator_of(state: State, request: Request) -> Who:
     if holder.role == "owner" or holder.round_id not in state.opened:
         raise NoSession("this link does not lead to a round that is being judged")
     assert holder.annotator_id is not None and holder.round_id is not None
-    with database.reading(state.study.engine) as connection:
-        person = tokens.person(connection, holder.annotator_id)
+    person = state.person(holder.annotator_id)
     return Who(
         holder.annotator_id,
         person["name"],

@@ -21,6 +21,7 @@ from sightline.store.tokens import Holder
 
 FRESH_SECONDS = 2.0
 """How long another process's revocation of a link, or pause of a round, may go unnoticed."""
+LONGEST_TOKEN = 512
 IMAGE_MEMORY = 192 * 1024 * 1024
 
 
@@ -84,7 +85,18 @@ class State:
 
     def holder(self, token: str) -> Holder | str:
         """Whom a token lets in, or why nobody."""
+        if len(token) > LONGEST_TOKEN:
+            return "this link was not made here"
         return self._recent(("token", token), lambda: tokens.holder(self.study, self.secret, token))
+
+    def person(self, annotator_id: int) -> dict[str, Any]:
+        """An annotator as they are now."""
+
+        def ask() -> dict[str, Any]:
+            with database.reading(self.study.engine) as connection:
+                return tokens.person(connection, annotator_id)
+
+        return self._recent(("person", annotator_id), ask)
 
     def round(self, round_id: int) -> Round:
         """A round as it is now."""
