@@ -24,7 +24,7 @@ COMMANDS: Mapping[str, str] = {
     "suite": "Make prompts that test one skill.",
     "generate": "Let a generator draw the prompts of a study.",
     "retrieve": "Let a search engine answer the prompts of a study.",
-    "annotate": "Let people judge images: serve the pages, plan the work, or write sheets.",
+    "annotate": "Let people judge images, in a browser or on sheets.",
     "truth": "Settle votes into truth, and tell how far people agree.",
     "score": "Compute automatic measures of a study or of image files.",
     "variability": "Tell how alike a system's images of one prompt are.",

@@ -84,7 +84,7 @@ def annotate(
     json: AsJson = False,
     csv: AsCsv = False,
 ) -> None:
-    """Let people judge images: serve the pages, plan the work, or write sheets.
+    """Let people judge images, in a browser or on sheets.
 
     Serves the rounds that study.toml declares, and prints the owner's link. Stop with Ctrl+C at any time.
     """

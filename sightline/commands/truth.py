@@ -100,6 +100,8 @@ def truth(
             )
         if each.controls:
             output.say(f"{each.question}: {each.controls} votes on control items do not count.")
+        for rule in each.skipped_rules:
+            output.say(f"{each.question}: {rule} was not applied, nobody has judged control items.")
         if each.adjudicated:
             output.say(f"{each.question}: {each.adjudicated} items were decided by the owner.")
     output.next(f"sightline compare {quoted(study)}", "which system is better, and how sure that is")

@@ -8,16 +8,18 @@ can be told again.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from typing import Any
 
 from sightline.judging.ordering import control_places, repeats_here, shuffled, starting_place
-from sightline.store import pages
+from sightline.store import answering, pages
 from sightline.store.pages import NewPage, Page, Standing
 from sightline.store.rounds import Round
 
+MANY = 2**31 - 1
 APART = 10
 """An annotator sees an item again, where that is asked for, after at least so many other pages."""
 
@@ -35,10 +37,12 @@ class Handed:
 def hand_out(connection: Any, round_: Round, annotator_id: int, role: str, at: datetime) -> Handed:
     """The annotator's open pages, filled up to the number handed out ahead, within a write transaction."""
     settings = round_.settings
-    if round_.state != "open":
-        return look(connection, round_, annotator_id, "paused")
-    pages.lapse(connection, round_.id, stamp(at - timedelta(hours=float(settings["hold_hours"]))))
     standing = pages.standing(connection, round_.id, annotator_id)
+    if round_.state != "open":
+        return Handed([], standing, "paused", None)
+    if pages.is_left_out(connection, annotator_id):
+        return Handed([], standing, "finished", None)
+    pages.lapse(connection, round_.id, stamp(at - timedelta(hours=float(settings["hold_hours"]))))
     rest_until, state = None, "open"
     session, in_session = max(standing.session, 1), standing.session_pages if standing.session else 0
     number, waiting = standing.pages, standing.open
@@ -48,30 +52,34 @@ def hand_out(connection: Any, round_: Round, annotator_id: int, role: str, at: d
             if waiting or rest_until:
                 break
             session, in_session = session + 1, 0
+            standing = standing._replace(session_finished=0)
         item = _next_item(connection, round_, annotator_id, role, number)
         if item is None:
             state = "finished" if waiting == 0 else state
             break
         _add(connection, round_, annotator_id, item, session, number, at)
         number, waiting, in_session = number + 1, waiting + 1, in_session + 1
-    return look(connection, round_, annotator_id, "rest" if rest_until else state, rest_until)
-
-
-def look(
-    connection: Any, round_: Round, annotator_id: int, state: str = "open", rest_until: str | None = None
-) -> Handed:
-    """How an annotator stands, without handing out anything."""
-    standing = pages.standing(connection, round_.id, annotator_id)
+    if rest_until:
+        return Handed([], standing, "rest", rest_until)
+    standing = standing._replace(pages=number, open=waiting, session=session, session_pages=in_session)
     shown = pages.open_pages(connection, round_.id, annotator_id) if state == "open" else []
-    return Handed(shown, standing, state, rest_until)
+    return Handed(shown, standing, state, None)
 
 
-def left(connection: Any, round_: Round, annotator_id: int, role: str) -> int:
-    """How many pages an annotator could still get, the open ones among them."""
-    kinds = ("control",) if role == "control" else ("work", "again", "repeat")
-    return pages.waiting(connection, round_.id, annotator_id) + sum(
-        pages.left(connection, round_.id, annotator_id, kind) for kind in kinds
-    )
+def most_pages(round_: Round, counts: Mapping[str, int], role: str) -> int:
+    """The most pages anybody can get in a round, controls and repeats included.
+
+    It depends on nothing that was handed out: a number that fell by one with a page of work and stayed with a
+    control would tell which is which.
+    """
+    if role == "control":
+        return counts["control"]
+    rate = round_.settings.get("controls") or {}
+    of, places = int(rate.get("of") or 0), int(rate.get("pages") or 0)
+    repeated = 1 + float(round_.settings.get("repeat") or 0)
+    work = counts["work"] * repeated + counts["again"] + counts["repeat"]
+    controls = min(counts["control"], work * places / (of - places)) if of > places else 0
+    return ceil(work + controls)
 
 
 def _rest(standing: Standing, settings: Any, at: datetime) -> str | None:
@@ -85,10 +93,10 @@ def _rest(standing: Standing, settings: Any, at: datetime) -> str | None:
 def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, number: int) -> int | None:
     start = starting_place(round_.seed, annotator_id, number, pages.size(connection, round_.id))
     if role == "control":
-        return pages.due(connection, round_.id, annotator_id, "control", start)
+        return pages.due(connection, round_.id, annotator_id, "control", start, MANY)
     work = None
-    for kind in ("again", "repeat", "work"):
-        work = pages.due(connection, round_.id, annotator_id, kind, start)
+    for kind, most in (("again", 1), ("repeat", 1), ("work", int(round_.settings["per_item"]))):
+        work = pages.due(connection, round_.id, annotator_id, kind, start, most)
         if work is not None:
             break
     if work is None:
@@ -98,7 +106,7 @@ def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, num
     of, places = int(rate.get("of") or 0), int(rate.get("pages") or 0)
     block, place = divmod(number, of) if of else (0, 0)
     if places and place in control_places(round_.seed, annotator_id, block, places, of):
-        control = pages.due(connection, round_.id, annotator_id, "control", start)
+        control = pages.due(connection, round_.id, annotator_id, "control", start, MANY)
         if control is not None:
             return control
     if repeats_here(round_.seed, annotator_id, number, float(round_.settings.get("repeat") or 0)):
@@ -115,11 +123,13 @@ def _add(
     order, swapped = shuffled(
         round_.seed, annotator_id, number, len(slots), bool(round_.settings.get("swaps"))
     )
-    before = pages.occasions(connection, annotator_id, [subject for subject, _ in slots])
-    shown = [
-        (slots[place][0], slots[place][1], swap, before.get(slots[place][0], 0))
-        for place, swap in zip(order, swapped, strict=True)
-    ]
+    before = pages.occasions(connection, round_, annotator_id, [subject for subject, _ in slots])
+    shown = []
+    for place, swap in zip(order, swapped, strict=True):
+        subject, control = slots[place]
+        shown.append((subject, control, swap, before.get(subject, 0)))
+        # What stands twice on one page is two occasions.
+        before[subject] = before.get(subject, 0) + 1
     page = NewPage(secrets.token_hex(16), item_id, session, number, shown)
     pages.add_page(connection, round_.id, annotator_id, page, stamp(at))
 
@@ -130,6 +140,10 @@ def adopt(connection: Any, round_: Round, at: datetime) -> int:
     A page whose questions are all answered is done; one that is partly answered is open, with those answers
     on it: a table of judgements that was half finished goes on where it ended.
     """
+    for key, rows in pages.answered_elsewhere(connection, round_).items():
+        page = pages.page_anyhow(connection, key)
+        pages.link_judgements(connection, page.id, rows)
+        answering.finish(connection, round_, page, stamp(at))
     asked = len(round_.questions)
     waiting = pages.unadopted(connection, round_)
     people = {who for who, _ in waiting}
@@ -140,7 +154,7 @@ def adopt(connection: Any, round_: Round, at: datetime) -> int:
         whole = len(told) == len(slots) and all(
             len({question for question, _ in rows}) == asked for rows in told.values()
         )
-        page = NewPage(
+        made = NewPage(
             secrets.token_hex(16),
             item_id,
             max(standings[annotator_id].session, 1),
@@ -149,7 +163,7 @@ def adopt(connection: Any, round_: Round, at: datetime) -> int:
             "done" if whole else "open",
         )
         numbers[annotator_id] += 1
-        page_id = pages.add_page(connection, round_.id, annotator_id, page, stamp(at))
+        page_id = pages.add_page(connection, round_.id, annotator_id, made, stamp(at))
         linked = [(slot, judgement) for slot, rows in told.items() for _, judgement in rows]
         pages.link_judgements(connection, page_id, linked)
     return len(waiting)

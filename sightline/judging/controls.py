@@ -94,13 +94,23 @@ def best_votes(votes: Votes, controls: Controls, most: int) -> np.ndarray:
     control comes last. Anonymous votes all remain. Source: PQPP keeps three annotations a prompt.
     """
     kappas = np.full(len(votes.annotators), -np.inf)
-    expected = np.full((len(set(controls.by)), votes.items), np.nan)
-    for number, by in enumerate(sorted(set(controls.by))):
-        rows = np.flatnonzero(np.array(controls.by) == by)
+    # A photo's right answer never varies, so that it has no kappa to speak of; known answers and attention
+    # checks count where nobody judged controls beforehand.
+    kinds = ["annotator"] if "annotator" in controls.kind else ["known", "attention"]
+    usable = np.isin(np.array(controls.kind), kinds)
+    vouchers = sorted({by for by, take in zip(controls.by, usable, strict=True) if take})
+    expected = np.full((len(vouchers), votes.items), np.nan)
+    tolerance = np.zeros_like(expected)
+    for number, by in enumerate(vouchers):
+        rows = np.flatnonzero(usable & (np.array(controls.by) == by))
         expected[number, controls.item[rows]] = controls.expected[rows]
+        tolerance[number, controls.item[rows]] = controls.tolerance[rows]
     for who in np.unique(votes.annotator[votes.annotator >= 0]):
         own = votes.annotator == who
-        found = [cohen_kappa(votes.value[own], told[votes.item[own]]).value for told in expected]
+        items, given = votes.item[own], votes.value[own]
+        found = []
+        for right, near in zip(expected[:, items], tolerance[:, items], strict=True):
+            found.append(cohen_kappa(np.where(np.abs(given - right) <= near, right, given), right).value)
         known = [value for value in found if value is not None]
         kappas[who] = np.mean(known) if known else -np.inf
     keep = votes.annotator < 0

@@ -6,6 +6,7 @@ settings give the same items, whatever order the database answers in.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
@@ -65,7 +66,8 @@ def build(study: Study, settings: RoundSettings) -> list[NewItem]:
             where=settings.at or study.name,
             remedy="Import or generate answers with images, or choose suite, systems and top more widely.",
         )
-    controls = list(_control_items(settings, stock, len(work)))
+    usual = Counter(len(item.slots) for item in work).most_common(1)[0][0]
+    controls = list(_control_items(settings, stock, len(work), usual))
     if settings.controls.pages and not controls:
         raise DataError(
             "nothing is left to make control pages from",
@@ -167,14 +169,15 @@ def _top(asked: Question) -> float | None:
 # -- control pages ----------------------------------------------------------------------------------------
 
 
-def _control_items(settings: RoundSettings, stock: Stock, work: int) -> Iterator[NewItem]:
+def _control_items(settings: RoundSettings, stock: Stock, work: int, usual: int) -> Iterator[NewItem]:
     controls = settings.controls
     if not controls.pages:
         return
     for prompt, slots in stock.known.items():
         # Known images that come among a prompt's work would be recognised on a page of their own.
         if not controls.images or prompt not in stock.work:
-            yield from _pages(settings, stock, prompt, slots, "control", Purpose.KNOWN)
+            filled = [*slots, *_company(settings, stock, prompt, slots, usual)]
+            yield from _pages(settings, stock, prompt, filled, "control", Purpose.KNOWN)
     for prompt in stock.tagged:
         yield from _items(settings, stock, prompt, stock.tagged, "control")
     if controls.made:
@@ -182,6 +185,23 @@ def _control_items(settings: RoundSettings, stock: Stock, work: int) -> Iterator
         wanted = max(LEAST_CHECKS, ceil(work * controls.pages / (controls.of - controls.pages)))
         for slot in _attention_checks(settings, stock, wanted):
             yield NewItem("control", [slot])
+
+
+def _company(
+    settings: RoundSettings, stock: Stock, prompt: int, slots: Sequence[NewSlot], usual: int
+) -> list[NewSlot]:
+    """Other images of a prompt that make its control pages as full as pages of work: fewer images would tell.
+
+    What is said of them counts no more than the rest of a control page.
+    """
+    if settings.found.layout in DRAWN:
+        return []
+    known = {slot.ids[2] for slot in slots} | {stock.photos.get(prompt, 0)}
+    others = sorted(set(stock.work.get(prompt, {})) - known)
+    room = max(1, usual - bool(stock.photos.get(prompt, 0)))
+    missing = -len(slots) % room
+    rng = generator(settings.seed, Purpose.KNOWN, prompt, 1)
+    return [NewSlot((prompt, 0, others[int(n)], 0, 0)) for n in rng.permutation(len(others))[:missing]]
 
 
 def _attention_checks(settings: RoundSettings, stock: Stock, wanted: int) -> Iterator[NewSlot]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from sightline.extension import Configured
 from sightline.judging.controls import best_votes, controls_of
 from sightline.records import Controls, Votes
 from sightline.statistics.agreement import Agreement, krippendorff_alpha
-from sightline.store import reading, settling
+from sightline.store import reading, rounds, settling
 from sightline.store.study import SETTINGS_FILE, Study
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Settlement:
     superseded: int = 0
     controls: int = 0
     adjudicated: int = 0
+    skipped_rules: Sequence[str] = ()
 
 
 REPEATS = ("all", "first", "last")
@@ -68,7 +69,7 @@ def truth(
             if question:
                 raise DataError(f"nobody has judged {name!r} yet", remedy="Import judgements first.")
             continue
-        found.append(_settle(study, name, rule, screening, votes, subjects))
+        found.append(_settle(study, name, rule, screening, votes, subjects, strict=question is not None))
     if not found:
         raise DataError(
             "there are no judgements to settle",
@@ -85,6 +86,7 @@ def _settle(
     screening: Sequence[str] | None,
     everything: Votes,
     parts: pl.DataFrame,
+    strict: bool,
 ) -> Settlement:
     subjects = parts["subject_id"].to_list()
     _refuse_off_scale(study, everything)
@@ -95,11 +97,12 @@ def _settle(
     screens = [registry.configure("screening", told) for told in rules]
     votes, decided, left_out, gone = _by_role(study, everything, subjects)
     known = controls_of(study, votes, subjects)
-    screened, numbers = _screen(votes, screens, known)
+    screened, numbers, skipped = _screen_round(study, name, screens, gone, strict)
     left_out += screened
-    counted = _best(study, _once(study, _without(votes, numbers | gone)), known)
+    counted = _of_people(study, _once(study, _without(votes, numbers | gone)))
     controls = int(counted.control.sum())
-    counted = replace(_of_people(study, counted.where(~counted.control)), pairs=_pairs(parts))
+    counted = _best(study, counted, known)
+    counted = replace(counted.where(~counted.control), pairs=_pairs(parts))
     settled = consensus.load()(counted)
     names = dict(zip(counted.annotators, _labels(counted), strict=True))
     left_out += [LeftOut(names[each.annotator], consensus.short, each.reason) for each in settled.left_out]
@@ -156,6 +159,7 @@ def _settle(
         votes.superseded,
         controls,
         len(decided),
+        skipped,
     )
 
 
@@ -221,7 +225,7 @@ def _of_people(study: Study, votes: Votes) -> Votes:
 
 def _once(study: Study, votes: Votes) -> Votes:
     """Of an annotator's votes on the same item, asked again on purpose: all, or the first or last."""
-    told = str(study.settings.get("truth", {}).get("repeats", "all"))
+    told = str(study.settings.get("truth", {}).get("repeats", "first"))
     if told not in REPEATS:
         raise UsageError(
             f"[truth] repeats = {told!r} is not known",
@@ -259,38 +263,80 @@ def _best(study: Study, votes: Votes, controls: Controls | None) -> Votes:
 
 
 def _pairs(parts: pl.DataFrame) -> np.ndarray | None:
-    """The two images to choose from, where every item has two: a pair, or A and B beside a reference."""
+    """Who is compared with whom, where every item has two to choose from.
+
+    The same image of another prompt, or beside another reference, is somebody else.
+    """
+    import polars as pl
+
     if parts.is_empty() or not (parts["image_b"] > 0).all():
         return None
-    if (parts["image_c"] > 0).all():
-        return parts.select("image_b", "image_c").to_numpy()
-    return parts.select("image_id", "image_b").to_numpy() if (parts["image_c"] == 0).all() else None
+    triplets = bool((parts["image_c"] > 0).all())
+    if not triplets and not (parts["image_c"] == 0).all():
+        return None
+    beside = pl.col("image_id") if triplets else pl.lit(0)
+    both = ("image_b", "image_c") if triplets else ("image_id", "image_b")
+    ends = [
+        parts.select("prompt_id", beside.alias("beside"), pl.col(end).alias("image")).rows() for end in both
+    ]
+    number: dict[object, int] = {}
+    pairs = zip(*ends, strict=True)
+    return np.array([[number.setdefault(end, len(number)) for end in pair] for pair in pairs])
 
 
-def _screen(
-    votes: Votes, screens: Sequence[Configured], controls: Controls | None
-) -> tuple[list[LeftOut], set[int]]:
-    left_out, numbers = [], set()
-    labels = _labels(votes)
-    place = {annotator: number for number, annotator in enumerate(votes.annotators)}
-    for screen in screens:
-        if screen.spec.details["needs_controls"] and controls is None:
-            raise UsageError(
-                f"{screen.name} needs control items with known answers, and nobody has judged any",
-                remedy="Declare [annotate.NAME.controls] in study.toml, or leave the rule out; "
-                "`sightline list screening` shows the others.",
-            )
-        for exclusion in screen.load()(votes, controls):
-            number = place[exclusion.annotator]
+def _screen_round(
+    study: Study, name: str, screens: Sequence[Configured], gone: set[int], strict: bool
+) -> tuple[list[LeftOut], set[int], list[str]]:
+    """Whom the rules leave out, by their votes on any question of the rounds that ask this one.
+
+    Whoever fails the attention checks of a round is left out with all answers given in it, whatever the
+    question. Also the rules that could not be applied for want of controls; `strict` raises instead.
+    """
+    together = {name}
+    for each in rounds.rounds(study):
+        asked = {question.name for _, question in each.questions}
+        together |= asked if name in asked else set()
+    left_out: list[LeftOut] = []
+    numbers: set[int] = set()
+    applied: set[str] = set()
+    everybody: set[int] = set()
+    for other in sorted(together, key=lambda each: (each != name, each)):
+        votes, parts, _ = reading.votes(study, other)
+        if len(votes.value) == 0:
+            continue
+        subjects = parts["subject_id"].to_list()
+        votes = _without(_by_role(study, votes, subjects)[0], gone)
+        everybody |= set(votes.annotator.tolist()) if other == name else set()
+        known = controls_of(study, votes, subjects)
+        usable = [each for each in screens if known is not None or not each.spec.details["needs_controls"]]
+        applied |= {str(each) for each in usable}
+        told = "" if other == name else f", judging {other}"
+        for number, screen, reason in _failing(votes, usable, known):
             if number not in numbers:
-                left_out.append(LeftOut(labels[number], screen.short, exclusion.reason))
+                left_out.append(LeftOut(_labels(votes)[number], screen.short, f"{reason}{told}"))
             numbers.add(number)
-    if numbers and not set(votes.annotator.tolist()) - numbers:
+    skipped = [screen.short for screen in screens if str(screen) not in applied]
+    if skipped and strict:
+        raise UsageError(
+            f"{skipped[0]} needs control items with known answers, and nobody has judged any",
+            remedy="Declare [annotate.NAME.controls] in study.toml, or leave the rule out; "
+            "`sightline list screening` shows the others.",
+        )
+    if everybody and everybody <= numbers:
         raise DataError(
             "the screening rules leave nobody: every annotator is excluded",
             remedy="Loosen [screening] rules in study.toml.",
         )
-    return left_out, numbers
+    return left_out, numbers, skipped
+
+
+def _failing(
+    votes: Votes, screens: Sequence[Configured], controls: Controls | None
+) -> Iterator[tuple[int, Configured, str]]:
+    place = {annotator: number for number, annotator in enumerate(votes.annotators)}
+    for screen in screens:
+        for exclusion in screen.load()(votes, controls):
+            yield place[exclusion.annotator], screen, exclusion.reason
 
 
 def _labels(votes: Votes) -> list[str]:

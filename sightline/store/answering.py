@@ -56,7 +56,7 @@ def record(
             receipts.append(Kept(told.key, "refused", reason))
             continue
         known.add(key)
-        place = (page.id, told.slot, row.question_id)
+        place = (row.question_id, row.subject_id, row.occasion)
         if place not in fresh:
             fresh[place] = _next_revision(connection, annotator_id, row)
         rows.append((key, row, fresh[place], page, told))
@@ -64,7 +64,7 @@ def record(
         receipts.append(Kept(told.key, "stored"))
     _insert(connection, round_, annotator_id, rows, at)
     for page in {page.id: page for _, _, _, page, _ in rows}.values():
-        _finish(connection, round_, page, at)
+        finish(connection, round_, page, at)
     return receipts
 
 
@@ -157,10 +157,11 @@ def _insert(
     database.insert(connection, tables.judgement, columns, made)
 
 
-def _finish(connection: Connection, round_: Round, page: Page, at: str) -> None:
+def finish(connection: Connection, round_: Round, page: Page, at: str) -> None:
     """Once everything on a page is answered it is done, or skipped if nothing on it has a value."""
     given = given_answers(connection, [page])
     if {(each.slot, each.question_id) for each in given} < questions_due(page, round_):
         return
     state = "done" if any(each.value is not None for each in given) else "skipped"
-    set_page_state(connection, page, state, at)
+    took = max((each.took_ms for each in given if each.took_ms is not None), default=None)
+    set_page_state(connection, page, state, took, at)

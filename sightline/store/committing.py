@@ -81,12 +81,18 @@ class Committer:
         try:
             with database.writing(self._engine) as connection:
                 for job, future in batch:
+                    savepoint = connection.begin_nested()
                     try:
-                        with connection.begin_nested():
+                        with database.explained(self._engine):
                             done.append((future, job(connection)))
+                            savepoint.commit()
                     except Exception as error:
-                        if connection.closed or connection.invalidated:
+                        # A full disk can end the whole transaction: then there is no savepoint to go back to,
+                        # and what the others wrote is gone with it.
+                        savepoint.rollback()
+                        if not database.in_transaction(connection):
                             raise
+                        done = [(each, result) for each, result in done if each is not future]
                         failed.append((future, error))
         except BaseException as error:
             for _, future in batch:

@@ -135,6 +135,16 @@ def writing(engine: Engine, *, durable: bool = True) -> Iterator[Connection]:
         yield connection
 
 
+def in_transaction(connection: Connection) -> bool:
+    """Whether what was written is still going to be committed; a full disk or a lost server ends that."""
+    if connection.closed or connection.invalidated:
+        return False
+    driver: Any = connection.connection.driver_connection
+    if connection.dialect.name == "sqlite":
+        return bool(driver.in_transaction)
+    return bool(driver.info.transaction_status.name == "INTRANS")
+
+
 @contextmanager
 def explained(engine: Engine) -> Iterator[None]:
     """Turns what a database says into what a user can do."""

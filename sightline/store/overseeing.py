@@ -16,6 +16,7 @@ from sightline.store.answering import off_scale
 from sightline.store.entities import Entities
 from sightline.store.facts import Facts
 from sightline.store.loading import now
+from sightline.store.pages import take_out
 from sightline.store.reading import frame
 from sightline.store.reading import questions as known_questions
 from sightline.store.soundness import refuse_bad_text
@@ -71,9 +72,13 @@ def note(connection: Connection, what: str, told: Mapping[str, Any]) -> None:
 
 
 def leave_out(connection: Connection, annotator_id: int, reason: str | None) -> None:
-    """Say why an annotator's votes do not count; none counts them again. Nothing is deleted."""
+    """Say why an annotator's votes do not count; none counts them again. Nothing is deleted.
+
+    Their places become free: somebody else judges what they judged.
+    """
     query = text("UPDATE annotator SET left_out = :reason WHERE id = :a")
     connection.execute(query, {"reason": reason, "a": annotator_id})
+    take_out(connection, annotator_id, reason is not None)
 
 
 class Link(NamedTuple):
@@ -177,7 +182,7 @@ def decisions(study: Study, questions: Sequence[int]) -> dict[tuple[int, int], f
     query = text(
         "SELECT j.question_id, j.subject_id, j.value FROM judgement j WHERE j.annotator_id IN "
         "(SELECT id FROM annotator WHERE role = 'adjudicator') AND j.question_id IN :questions "
-        "AND j.value IS NOT NULL ORDER BY j.revision, j.id"
+        "AND j.value IS NOT NULL ORDER BY j.id"
     ).bindparams(bindparam("questions", expanding=True))
     with database.reading(study.engine) as connection:
         rows = connection.execute(query, {"questions": list(questions)}).fetchall()

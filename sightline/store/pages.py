@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -54,6 +55,7 @@ class Page:
     session: int
     ordinal: int
     state: str
+    counted: bool
     slots: Sequence[Slot]
 
 
@@ -65,13 +67,14 @@ class Given(NamedTuple):
     question_id: int
     value: float | None
     skipped: str | None
+    took_ms: int | None
 
 
 def standing(connection: Connection, round_id: int, annotator_id: int) -> Standing:
     """Count an annotator's pages."""
     rows = connection.execute(
         text(
-            "SELECT session, state, count(*), max(finished) FROM page "
+            "SELECT session, state, count(*), max(finished), coalesce(sum(took_ms), 0) FROM page "
             "WHERE annotator_id = :a AND round_id = :r GROUP BY session, state"
         ),
         {"a": annotator_id, "r": round_id},
@@ -79,14 +82,6 @@ def standing(connection: Connection, round_id: int, annotator_id: int) -> Standi
     session = max((row[0] for row in rows), default=0)
     over = ("done", "skipped")
     current = [row for row in rows if row[0] == session]
-    took = connection.execute(
-        text(
-            "SELECT coalesce(sum(t.took), 0) FROM (SELECT max(j.took_ms) AS took FROM judgement j "
-            "JOIN page p ON p.id = j.page_id WHERE p.annotator_id = :a AND p.round_id = :r "
-            "AND j.revision = 0 GROUP BY j.page_id) t"
-        ),
-        {"a": annotator_id, "r": round_id},
-    ).scalar_one()
     return Standing(
         pages=sum(row[2] for row in rows),
         finished=sum(row[2] for row in rows if row[1] in over),
@@ -95,7 +90,7 @@ def standing(connection: Connection, round_id: int, annotator_id: int) -> Standi
         session_pages=sum(row[2] for row in current),
         session_finished=sum(row[2] for row in current if row[1] in over),
         last_finished=max((row[3] for row in current if row[3]), default=None),
-        took_ms=int(took),
+        took_ms=int(sum(row[4] for row in rows)),
     )
 
 
@@ -103,16 +98,22 @@ def lapse(connection: Connection, round_id: int, before: str) -> int:
     """Give items back whose pages were handed out before a time and never answered."""
     rows = connection.execute(
         text(
-            "SELECT p.id, p.item_id FROM page p WHERE p.round_id = :r AND p.state = 'open' "
-            "AND p.handed < :before AND NOT EXISTS "
-            "(SELECT 1 FROM page_slot s WHERE s.page_id = p.id AND s.occasion > 0)"
+            "SELECT id, item_id, counted FROM page "
+            "WHERE round_id = :r AND state = 'open' AND handed < :before"
         ),
         {"r": round_id, "before": before},
     ).fetchall()
-    for page_id, item_id in rows:
+    for page_id, item_id, counted in rows:
         connection.execute(text("UPDATE page SET state = 'lapsed' WHERE id = :p"), {"p": page_id})
-        _count(connection, item_id, given=-1)
+        if counted:
+            _count(connection, item_id, given=-1)
     return len(rows)
+
+
+def is_left_out(connection: Connection, annotator_id: int) -> bool:
+    """Whether the owner excluded an annotator."""
+    query = text("SELECT left_out FROM annotator WHERE id = :a")
+    return connection.execute(query, {"a": annotator_id}).scalar() is not None
 
 
 UNSEEN = "NOT EXISTS (SELECT 1 FROM page p WHERE p.item_id = i.id AND p.annotator_id = :a)"
@@ -126,13 +127,19 @@ DUE = {
 }
 
 
-def due(connection: Connection, round_id: int, annotator_id: int, kind: str, start: int) -> int | None:
+def due(
+    connection: Connection, round_id: int, annotator_id: int, kind: str, start: int, most: int
+) -> int | None:
     """The item of a kind this annotator gets next: of those least often given, the first from `start` on.
 
-    Every step is a look into an index: nothing is sorted, however many items a round has.
+    `most` is how often any item of the kind is given. Every step is a look into an index: nothing is sorted,
+    however many items a round has.
     """
-    asked = {"r": round_id, "a": annotator_id, "kind": kind, "start": start, "level": -1}
-    level = text("SELECT min(given) FROM item WHERE round_id = :r AND kind = :kind AND given > :level")
+    asked = {"r": round_id, "a": annotator_id, "kind": kind, "start": start, "level": -1, "most": most}
+    level = text(
+        "SELECT min(given) FROM item WHERE round_id = :r AND kind = :kind "
+        "AND given > :level AND given < :most"
+    )
     while True:
         asked["level"] = connection.execute(level, asked).scalar()
         if asked["level"] is None:
@@ -153,33 +160,6 @@ def size(connection: Connection, round_id: int) -> int:
     """How many items a round has, of all kinds."""
     query = text("SELECT coalesce(max(ordinal), -1) + 1 FROM item WHERE round_id = :r")
     return int(connection.execute(query, {"r": round_id}).scalar_one())
-
-
-def waiting(connection: Connection, round_id: int, annotator_id: int) -> int:
-    """How many pages an annotator has open."""
-    query = text(
-        "SELECT count(*) FROM page WHERE annotator_id = :a AND round_id = :r AND state IN ('open', 'lapsed')"
-    )
-    return int(connection.execute(query, {"a": annotator_id, "r": round_id}).scalar_one())
-
-
-def left(connection: Connection, round_id: int, annotator_id: int, kind: str) -> int:
-    """How many items of a kind this annotator could still get."""
-    asked = {"r": round_id, "a": annotator_id, "kind": kind}
-    if kind in ("again", "repeat"):
-        query = f"SELECT count(*) FROM item i WHERE i.round_id = :r AND i.kind = :kind AND {DUE[kind]}"
-        return int(connection.execute(text(query), asked).scalar_one())
-    # Of what is open to anybody, less what this annotator has had: two counts instead of a look at each item.
-    open_to = "i.round_id = :r AND i.kind = :kind" + (" AND i.given < i.wanted" if kind == "work" else "")
-    anybody = connection.execute(text(f"SELECT count(*) FROM item i WHERE {open_to}"), asked).scalar_one()
-    had = connection.execute(
-        text(
-            "SELECT count(DISTINCT i.id) FROM page p JOIN item i ON i.id = p.item_id "
-            f"WHERE p.annotator_id = :a AND p.round_id = :r AND {open_to}"
-        ),
-        asked,
-    ).scalar_one()
-    return int(anybody) - int(had)
 
 
 def to_repeat(connection: Connection, round_id: int, annotator_id: int, before: int) -> list[int]:
@@ -208,19 +188,26 @@ def item_slots(connection: Connection, item_id: int) -> list[tuple[int, bool]]:
     return [(int(row[0]), bool(row[1])) for row in rows]
 
 
-def occasions(connection: Connection, annotator_id: int, subjects: Sequence[int]) -> dict[int, int]:
-    """How often an annotator was shown, or told of, each of these subjects before."""
-    wanted = {"a": annotator_id, "subjects": list(subjects)}
+def occasions(
+    connection: Connection, round_: Round, annotator_id: int, subjects: Sequence[int]
+) -> dict[int, int]:
+    """How often an annotator was shown, or told of, each of these subjects with the round's questions."""
+    asked = [key for key, _ in round_.questions]
+    rows = connection.execute(text("SELECT id, questions FROM round")).fetchall()
+    told = {row[0]: json.loads(row[1]) if isinstance(row[1], str) else row[1] for row in rows}
+    same = [key for key, questions in told.items() if set(questions) & set(asked)]
+    wanted = {"a": annotator_id, "subjects": list(subjects), "rounds": same, "questions": asked}
     shown = text(
         "SELECT s.subject_id, max(s.occasion) + 1 FROM page_slot s JOIN page p ON p.id = s.page_id "
-        "WHERE p.annotator_id = :a AND s.subject_id IN :subjects GROUP BY s.subject_id"
-    ).bindparams(bindparam("subjects", expanding=True))
-    told = text(
-        "SELECT subject_id, max(occasion) + 1 FROM judgement "
-        "WHERE annotator_id = :a AND subject_id IN :subjects GROUP BY subject_id"
-    ).bindparams(bindparam("subjects", expanding=True))
+        "WHERE p.annotator_id = :a AND p.round_id IN :rounds AND s.subject_id IN :subjects "
+        "GROUP BY s.subject_id"
+    ).bindparams(bindparam("subjects", expanding=True), bindparam("rounds", expanding=True))
+    judged = text(
+        "SELECT subject_id, max(occasion) + 1 FROM judgement WHERE annotator_id = :a "
+        "AND question_id IN :questions AND subject_id IN :subjects GROUP BY subject_id"
+    ).bindparams(bindparam("subjects", expanding=True), bindparam("questions", expanding=True))
     found: dict[int, int] = {}
-    for query in (shown, told):
+    for query in (shown, judged):
         for subject, count in connection.execute(query, wanted).fetchall():
             found[int(subject)] = max(int(count), found.get(int(subject), 0))
     return found
@@ -238,46 +225,69 @@ class NewPage(NamedTuple):
 
 
 def add_page(connection: Connection, round_id: int, annotator_id: int, page: NewPage, at: str) -> int:
-    """Keep a page and count it as given, unless the annotator has had the item before."""
+    """Keep a page, and count it as given unless the annotator has had the item before."""
+    before = text("SELECT count(*) FROM page WHERE item_id = :i AND annotator_id = :a")
+    counted = not connection.execute(before, {"i": page.item_id, "a": annotator_id}).scalar_one()
     (page_id,) = database.fresh_ids(connection, tables.page, 1)
-    finished = at if page.state == "done" else None
-    columns = ["id", "key", "round_id", "annotator_id", "item_id", "session", "ordinal", "state", "handed"]
-    row = (
-        page_id, page.key, round_id, annotator_id, page.item_id, page.session, page.ordinal, page.state, at
-    )  # fmt: skip
-    database.insert(connection, tables.page, [*columns, "finished"], [(*row, finished)])
+    row = {
+        "id": page_id,
+        "key": page.key,
+        "round_id": round_id,
+        "annotator_id": annotator_id,
+        "item_id": page.item_id,
+        "session": page.session,
+        "ordinal": page.ordinal,
+        "state": page.state,
+        "counted": int(counted),
+        "handed": at,
+        "finished": at if page.state == "done" else None,
+    }
+    database.insert(connection, tables.page, list(row), [tuple(row.values())])
     slots = [
         (page_id, number, subject, int(control), int(swapped), occasion)
         for number, (subject, control, swapped, occasion) in enumerate(page.slots)
     ]
     names = ["page_id", "slot", "subject_id", "control", "swapped", "occasion"]
     database.insert(connection, tables.page_slot, names, slots)
-    if not is_repetition(slot[3] for slot in page.slots):
+    if counted:
         _count(connection, page.item_id, given=1, done=int(page.state == "done"))
     return int(page_id)
 
 
-def is_repetition(occasions: Any) -> bool:
-    """Whether a page shows the annotator nothing new: it then takes no place of anybody's."""
-    return all(occasion > 0 for occasion in occasions)
-
-
-def set_page_state(connection: Connection, page: Page, state: str, at: str) -> None:
+def set_page_state(connection: Connection, page: Page, state: str, took_ms: int | None, at: str) -> None:
     """Change a page's state, and what its item counts as given and done."""
-    before = page.state
-    if before == state:
-        return
-    finished = at if state in ("done", "skipped") else None
     connection.execute(
-        text("UPDATE page SET state = :s, finished = coalesce(finished, :f) WHERE id = :p"),
-        {"s": state, "f": finished, "p": page.id},
+        text(
+            "UPDATE page SET state = :s, finished = coalesce(finished, :at), "
+            "took_ms = coalesce(took_ms, :took) WHERE id = :p"
+        ),
+        {"s": state, "at": at, "took": took_ms, "p": page.id},
     )
-    if is_repetition(slot.occasion for slot in page.slots):
+    if not page.counted or page.state == state:
         return
     # A skipped or lapsed page leaves its place to somebody else.
     holds = {"open": (1, 0), "done": (1, 1), "skipped": (0, 0), "lapsed": (0, 0)}
-    given, done = (after - was for after, was in zip(holds[state], holds[before], strict=True))
+    given, done = (after - was for after, was in zip(holds[state], holds[page.state], strict=True))
     _count(connection, page.item_id, given=given, done=done)
+
+
+def take_out(connection: Connection, annotator_id: int, out: bool) -> None:
+    """Free the places an annotator's pages take, or let them take these again; answers stay as they are."""
+    first = (
+        "NOT EXISTS (SELECT 1 FROM page q WHERE q.item_id = page.item_id "
+        "AND q.annotator_id = page.annotator_id AND q.ordinal < page.ordinal)"
+    )
+    counted = "0" if out else f"CASE WHEN {first} THEN 1 ELSE 0 END"
+    who = {"a": annotator_id}
+    connection.execute(text(f"UPDATE page SET counted = {counted} WHERE annotator_id = :a"), who)
+    taken = "SELECT count(*) FROM page p WHERE p.item_id = item.id AND p.counted = 1 AND p.state IN"
+    connection.execute(
+        text(
+            f"UPDATE item SET given = ({taken} ('open', 'done')), done = ({taken} ('done')) "
+            "WHERE id IN (SELECT item_id FROM page WHERE annotator_id = :a)"
+        ),
+        who,
+    )
 
 
 def _count(connection: Connection, item_id: int, given: int = 0, done: int = 0) -> None:
@@ -324,8 +334,8 @@ def past_pages(
 
 def _pages(connection: Connection, condition: str, values: dict[str, Any]) -> list[Page]:
     query = text(
-        "SELECT p.id, p.key, p.annotator_id, p.item_id, p.session, p.ordinal, p.state, s.slot, s.subject_id, "
-        "u.prompt_id, u.image_id, u.image_b, u.image_c, s.control, s.swapped, s.occasion "
+        "SELECT p.id, p.key, p.annotator_id, p.item_id, p.session, p.ordinal, p.state, p.counted, s.slot, "
+        "s.subject_id, u.prompt_id, u.image_id, u.image_b, u.image_c, s.control, s.swapped, s.occasion "
         "FROM page p JOIN page_slot s ON s.page_id = p.id JOIN subject u ON u.id = s.subject_id "
         f"WHERE {condition} ORDER BY p.ordinal, s.slot"
     )
@@ -333,11 +343,12 @@ def _pages(connection: Connection, condition: str, values: dict[str, Any]) -> li
         query = query.bindparams(bindparam("ids", expanding=True))
     found: dict[int, tuple[Any, list[Slot]]] = {}
     for row in connection.execute(query, values).fetchall():
-        parts = tuple(part for part in row[10:13] if part)
-        slot = Slot(row[7], row[8], row[9], parts, bool(row[13]), bool(row[14]), row[15])
+        parts = tuple(part for part in row[11:14] if part)
+        slot = Slot(row[8], row[9], row[10], parts, bool(row[14]), bool(row[15]), row[16])
         found.setdefault(row[0], (row, []))[1].append(slot)
     return [
-        Page(row[0], row[1], row[2], row[3], row[4], row[5], row[6], slots) for row, slots in found.values()
+        Page(row[0], row[1], row[2], row[3], row[4], row[5], row[6], bool(row[7]), slots)
+        for row, slots in found.values()
     ]
 
 
@@ -346,7 +357,7 @@ def given_answers(connection: Connection, pages: Sequence[Page]) -> list[Given]:
     if not pages:
         return []
     query = text(
-        "SELECT page_id, slot, question_id, value, skipped FROM judgement WHERE page_id IN :ids "
+        "SELECT page_id, slot, question_id, value, skipped, took_ms FROM judgement WHERE page_id IN :ids "
         "ORDER BY revision, id"
     ).bindparams(bindparam("ids", expanding=True))
     rows = connection.execute(query, {"ids": [page.id for page in pages]}).fetchall()
@@ -380,6 +391,26 @@ def unadopted(
     for annotator, item_id, slot, question, judgement in connection.execute(query, values).fetchall():
         found.setdefault((annotator, item_id), {}).setdefault(slot, []).append((question, judgement))
     return found
+
+
+def answered_elsewhere(connection: Connection, round_: Round) -> dict[str, list[tuple[int, int]]]:
+    """Imported judgements on pages that were handed out and not answered: page -> (slot, judgement)."""
+    query = text(
+        "SELECT p.key, s.slot, j.id FROM page p JOIN page_slot s ON s.page_id = p.id "
+        "JOIN judgement j ON j.subject_id = s.subject_id AND j.annotator_id = p.annotator_id "
+        "AND j.occasion = s.occasion WHERE p.round_id = :r AND p.state IN ('open', 'lapsed') "
+        "AND j.page_id IS NULL AND j.question_id IN :questions ORDER BY p.id, s.slot, j.id"
+    ).bindparams(bindparam("questions", expanding=True))
+    values = {"r": round_.id, "questions": [key for key, _ in round_.questions]}
+    found: dict[str, list[tuple[int, int]]] = {}
+    for key, slot, judgement in connection.execute(query, values).fetchall():
+        found.setdefault(key, []).append((slot, judgement))
+    return found
+
+
+def page_anyhow(connection: Connection, key: str) -> Page:
+    """A page by its key, whosever it is."""
+    return _pages(connection, "p.key = :key", {"key": key})[0]
 
 
 def link_judgements(connection: Connection, page_id: int, told: Sequence[tuple[int, int]]) -> None:

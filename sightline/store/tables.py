@@ -353,13 +353,16 @@ page = Table(
     Column("session", Integer, nullable=False),
     Column("ordinal", Integer, nullable=False),
     Column("state", String(16), nullable=False),
+    Column("counted", SmallInteger, nullable=False),
     Column("handed", String(32), nullable=False),
     Column("finished", String(32)),
+    Column("took_ms", Integer),
     UniqueConstraint("annotator_id", "round_id", "ordinal"),
     Index("page_by_state", "round_id", "state", "handed"),
 )
 """An item as one annotator gets it. `state` is open, done, skipped, or lapsed: open for too long, so that the
-item went to somebody else."""
+item went to somebody else. `counted` is 1 where it takes one of the item's places: not if the annotator
+has had the item before, nor if the owner excluded them."""
 
 page_slot = Table(
     "page_slot",

@@ -36,7 +36,12 @@ def routes(state: State) -> APIRouter:
     )
 
     async def who(request: Request) -> Who:
-        return await run_in_threadpool(annotator_of, state, request)
+        found = await run_in_threadpool(annotator_of, state, request)
+        meant = request.headers.get("x-task")
+        if meant is not None and meant != _task_id(state, found):
+            # Another link was opened in this browser: what waits for the first task must not be refused.
+            raise HTTPException(409, "another link was opened in this browser meanwhile; open yours again")
+        return found
 
     Annotator = Annotated[Who, Depends(who)]
 
@@ -119,7 +124,7 @@ def _task(state: State, who: Who) -> p.Task:
         known = showing.languages(connection)
     wanted = settings.languages or known
     return p.Task(
-        study=hashlib.sha256(b"study:" + state.secret).hexdigest()[:12],
+        task=_task_id(state, who),
         round=who.round.name,
         title=settings.title,
         layout=mode.layout,
@@ -141,6 +146,11 @@ def _task(state: State, who: Who) -> p.Task:
         linked=mode.linked,
         languages=[each for each in known if each in wanted],
     )
+
+
+def _task_id(state: State, who: Who) -> str:
+    told = f"task:{who.round.id}:{who.annotator_id}:".encode() + state.secret
+    return hashlib.sha256(told).hexdigest()[:16]
 
 
 def _asked(question: Question) -> p.Asked:
@@ -190,17 +200,15 @@ def _work(state: State, who: Who, handed: Handed, shown: Sequence[pages.Page]) -
         prompts = {slot.prompt_id for page in shown for slot in page.slots} - {0}
         texts = showing.wordings(connection, prompts, who.language)
         linking = showing.linking(connection, prompts) if who.settings.found.linked else set()
-        left = assignment.left(connection, who.round, who.annotator_id, who.role)
-    state.left[who.annotator_id] = (left, handed.standing.finished)
     made = [_page(who, page, given, texts, linking) for page in shown]
-    return p.Work(progress=_progress(who, handed, left), pages=made)
+    return p.Work(progress=_progress(state, who, handed), pages=made)
 
 
 def _past(state: State, who: Who, before: int, most: int) -> p.Work:
     with database.reading(state.study.engine) as connection:
         shown = pages.past_pages(connection, who.round.id, who.annotator_id, before, most)
-        handed = assignment.look(connection, who.round, who.annotator_id)
-    return _work(state, who, handed, shown)
+        standing = pages.standing(connection, who.round.id, who.annotator_id)
+    return _work(state, who, Handed([], standing, _state(who), None), shown)
 
 
 def _by_slot(given: Sequence[pages.Given]) -> dict[tuple[int, int], list[pages.Given]]:
@@ -251,8 +259,10 @@ def _as_shown(asked: Question, slot: pages.Slot, value: float | None) -> float |
     return asked.low + asked.high - value
 
 
-def _progress(who: Who, handed: Handed, left: int) -> p.Progress:
+def _progress(state: State, who: Who, handed: Handed) -> p.Progress:
     standing = handed.standing
+    most = assignment.most_pages(who.round, state.items(who.round.id), who.role)
+    left = 0 if handed.state == "finished" else max(most - standing.finished, 0)
     return p.Progress(
         annotator=who.name,
         language=who.language,
@@ -269,16 +279,12 @@ def _progress(who: Who, handed: Handed, left: int) -> p.Progress:
 
 def _standing(state: State, who: Who) -> p.Progress:
     with database.reading(state.study.engine) as connection:
-        now_is = "open" if who.round.state == "open" else "paused"
         standing = pages.standing(connection, who.round.id, who.annotator_id)
-        known = state.left.get(who.annotator_id)
-        if known is None:
-            known = (
-                assignment.left(connection, who.round, who.annotator_id, who.role),
-                standing.finished,
-            )
-    left = known[0] - (standing.finished - known[1])
-    return _progress(who, Handed([], standing, now_is, None), max(left, 0))
+    return _progress(state, who, Handed([], standing, _state(who), None))
+
+
+def _state(who: Who) -> str:
+    return "open" if who.round.state == "open" else "paused"
 
 
 # -- images -------------------------------------------------------------------------------------------------
@@ -297,7 +303,12 @@ def _image(state: State, who: Who, key: str, slot: int, n: int) -> tuple[bytes, 
     shown = _slot(state, who, key, slot).shown
     if n >= len(shown):
         raise HTTPException(404, "there is no such image")
-    return state.images.get(shown[n])
+    return state.images.get(shown[n], _alike(who))
+
+
+def _alike(who: Who) -> bool:
+    """Whether what is known beforehand is hidden among the images of this round."""
+    return bool(who.settings.reference or who.settings.controls.file)
 
 
 def _linked_of(state: State, who: Who, key: str, slot: int) -> list[tuple[int, list[int]]]:

@@ -50,11 +50,11 @@ class ExampleShown(Strict):
 class Task(Strict):
     """What an annotator is asked to do; the same for everybody of a round.
 
-    `study` tells studies apart that are served at the same address one after the other: what waits in a
-    browser for one must not go to another.
+    `task` names study, round and annotator in a browser that several links were opened in: sent back as the
+    header X-Task, answers that wait for one can never go to another.
     """
 
-    study: str
+    task: str
     round: str
     title: str
     layout: str

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sightline.blinding import blind
+from sightline.blinding import blind, redrawn
 from sightline.errors import DataError
 from sightline.judging.rounds import RoundSettings
 from sightline.stages.annotate import Opened
@@ -47,20 +47,27 @@ class Images:
         self._size = 0
         self._lock = threading.Lock()
 
-    def get(self, image_id: int) -> tuple[bytes, str]:
-        """The bytes and media type of an image of the study."""
+    def get(self, image_id: int, alike: bool = False) -> tuple[bytes, str]:
+        """The bytes and media type of an image of the study; `alike` makes all of one type.
+
+        Where photos are hidden among generated images, a JPEG among PNGs would tell which they are.
+        """
         with database.reading(self._study.engine) as connection:
             sha256 = showing.content(connection, image_id)
         if sha256 is None:
             raise DataError("the bytes of this image are not here", remedy="Import its file.")
+        key = f"{sha256}{alike}"
         with self._lock:
-            if sha256 in self._held:
-                self._held.move_to_end(sha256)
-                return self._held[sha256]
-        made = blind(self._study.images.read(sha256), "image")
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key]
+        data = self._study.images.read(sha256)
+        made = blind(data, "image")
+        if alike and made[1] != "image/png":
+            made = (redrawn(data, "image"), "image/png")
         with self._lock:
-            if sha256 not in self._held:
-                self._held[sha256] = made
+            if key not in self._held:
+                self._held[key] = made
                 self._size += len(made[0])
             while self._size > self._most and len(self._held) > 1:
                 self._size -= len(self._held.popitem(last=False)[1][0])
@@ -78,8 +85,6 @@ class State:
     images: Images
     public: str = ""
     secure: bool = False
-    left: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Annotator -> pages left and pages finished when work was last asked for; counting anew costs time."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _held: dict[Any, tuple[float, Any]] = field(default_factory=dict)
 
@@ -102,6 +107,15 @@ class State:
         """A round as it is now."""
         name = self.opened[round_id].round.name
         return self._recent(("round", round_id), lambda: rounds.get_round(self.study, name))
+
+    def items(self, round_id: int) -> dict[str, int]:
+        """How many items of each kind a round has."""
+
+        def ask() -> dict[str, int]:
+            with database.reading(self.study.engine) as connection:
+                return rounds.count_items(connection, round_id)
+
+        return self._recent(("items", round_id), ask)
 
     def forget(self) -> None:
         """Something was changed here: ask the study again."""

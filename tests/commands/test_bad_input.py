@@ -314,7 +314,7 @@ def test_output_that_cannot_be_written(run: Run, study: Path, tmp_path: Path) ->
         ["select", study, 2, "--to", tmp_path / "file" / "s.csv"],
         ["init", tmp_path / "file"],
         ["import", tmp_path / "file", study],
-        ["annotate", study, "--sheets", tmp_path / "file", "--question", "alignment", "--annotators", "a,b,c"],
+        ["annotate", study, "--sheets", tmp_path / "file", "--question", "alignment", "--annotators", "a"],
         ["demo", tmp_path / "file"],
     ):
         refused = run(*words)

@@ -309,7 +309,9 @@ def test_control_images_take_places_where_a_prompt_has_some(study: Study, built:
 def test_known_answers_make_control_pages(study: Study, built: Build) -> None:
     items = built(GRID, "systems = ['a', 'b']", "file = 'controls.csv'\npages = 1", KNOWN)
     controls = [item for item in items if item.kind == "control"]
-    assert sorted(len(item.slots) for item in controls) == [1, 3]
+    # Filled up with other images of the prompt: a page with fewer would tell that it is a control.
+    usual = {len(item.slots) for item in items if item.kind == "work"}
+    assert {len(item.slots) for item in controls} <= usual
     assert shown(study, items, "control", "known") == ["0-a-0.png", "0-a-1.png", "1-a-0.png", "2-b-3.png"]
     assert items.index(controls[0]) == len(items) - 2
     known = {"0-a-0.png", "0-a-1.png", "2-b-3.png"}

@@ -425,7 +425,7 @@ def _fill(study: Study, items: int, people: int, per_item: int) -> None:
             for person in rng.permutation(who)[:per_item].tolist():
                 key += 1
                 pages.append(
-                    (key, f"{key:032x}", round_.id, person, item, 1, ordinal[person], "done", at, at)
+                    (key, f"{key:032x}", round_.id, person, item, 1, ordinal[person], "done", 1, at, at)
                 )
                 ordinal[person] += 1
                 page_slots.append((key, 0, subject, 0, 0, 0))
@@ -458,6 +458,7 @@ def _fill(study: Study, items: int, people: int, per_item: int) -> None:
             "session",
             "ordinal",
             "state",
+            "counted",
             "handed",
         ]
         database.insert(connection, tables.page, [*columns, "finished"], pages)

@@ -23,7 +23,7 @@ def study(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stud
     folder = tmp_path_factory.mktemp("avt")
     for file in (data / "avt_ai_images").glob("*.csv"):
         (folder / file.name).write_bytes(file.read_bytes())
-    made = create_study(folder / "study", settings="[screening]\nrules = []\n")
+    made = create_study(folder / "study", settings='[screening]\nrules = []\n[truth]\nrepeats = "all"\n')
     import_(made, folder, format="avt")
     yield made
     made.close()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import wait
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
-from sightline.errors import ConflictError, UsageError
+from sightline.errors import ConflictError, StudyError, UsageError
 from sightline.judging import assignment
 from sightline.records import AnnotatorKey as Who
 from sightline.records import Answer, Image, ImageKey, Judgement, Prompt, PromptKey, Question, Record, Subject
@@ -19,7 +21,7 @@ from sightline.store.answering import Told
 from sightline.store.committing import Committer
 from sightline.store.loading import Loaded
 from sightline.store.rounds import NewItem, NewSlot, Round
-from sightline.store.study import Study
+from sightline.store.study import Study, create_study
 
 Put = Callable[..., Loaded]
 ASKED = Question("match", "nominal", 0, 1, 1, {"1": "yes", "0": "no"}, "Does it match?")
@@ -196,3 +198,102 @@ def test_a_judgement_given_on_a_page_is_known_when_it_comes_by_import(
     with pytest.raises(ConflictError):
         put(study, [told._replace(value=0.0)], "other")
     assert put(study, [told._replace(value=0.0, revision=1)], "revised").counts["judgements"] == 1
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    with create_study(tmp_path / "s") as study:
+        committer = Committer(study.engine)
+        held = threading.Event()
+
+        def first(connection: Any) -> None:
+            held.wait(10)
+            connection.execute(text("INSERT INTO setting (name, value) VALUES ('a', '1')"))
+
+        def fills(connection: Any) -> None:
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 2}")
+            for number in range(1000):
+                told = {"name": f"b{number}", "value": "x" * 4000}
+                connection.execute(text("INSERT INTO setting (name, value) VALUES (:name, :value)"), told)
+
+        def last(connection: Any) -> None:
+            connection.execute(text("INSERT INTO setting (name, value) VALUES ('c', '1')"))
+
+        futures = {name: committer.submit(job) for name, job in (("a", first), ("b", fills), ("c", last))}
+        held.set()
+        wait(futures.values(), 30)
+        committer.close()
+        with database.reading(study.engine) as connection:
+            stored = set(connection.execute(text("SELECT name FROM setting")).scalars())
+        assert isinstance(futures["b"].exception(), StudyError)
+        for name, future in futures.items():
+            assert (future.exception() is None) == (name in stored), f"{name}: {future.exception()!r}"
+
+
+def test_a_second_round_on_the_same_images_counts_for_itself(study: Study, round_: Round) -> None:
+    ann, bob = person(study, "ann"), person(study, "bob")
+    items = [NewItem("work", [NewSlot((1, 0, number, 0, 0))]) for number in range(1, 7)]
+    beauty = ASKED._replace(name="beauty")
+    settings = {**SETTINGS, "per_item": 1, "ahead": 6}
+    second = rounds.open_round(study, "r2", "yes_no", [beauty], settings, 3, items)
+    for who, asked in ((round_, "match"), (second, "beauty")):
+        for page in hand(study, who, ann):
+            assert {slot.occasion for slot in page.slots} == {0}
+            tell(study, who, ann, Told(f"{asked}{page.key}", page.key, 0, asked, 1.0, None, None))
+    assert hand(study, second, bob) == [], "ann has judged all of it"
+    # The same question in a third round is another occasion, and its items count all the same.
+    third = rounds.open_round(study, "r3", "yes_no", [ASKED], settings, 3, items)
+    assert {slot.occasion for page in hand(study, third, ann) for slot in page.slots} == {0, 1}
+    assert hand(study, third, bob) == []
+
+
+def test_what_stands_twice_on_a_page_is_kept_twice(study: Study, round_: Round) -> None:
+    same = NewSlot((1, 0, 1, 0, 0))
+    twice = rounds.open_round(study, "twice", "yes_no", [ASKED], SETTINGS, 3, [NewItem("work", [same, same])])
+    ann = person(study, "ann")
+    (page,) = hand(study, twice, ann)
+    told = [Told(f"k{slot}", page.key, slot, "match", float(slot), None, None) for slot in (0, 1)]
+    assert tell(study, twice, ann, *told) == ["stored", "stored"]
+    with database.reading(study.engine) as connection:
+        rows = connection.execute(text("SELECT occasion, revision FROM judgement ORDER BY slot")).fetchall()
+    assert [tuple(row) for row in rows] == [(0, 0), (1, 0)]
+
+
+def test_pages_with_a_photo_seen_before_lapse_as_others_do(study: Study, round_: Round) -> None:
+    photo = NewSlot((1, 0, 6, 0, 0), "reference", {"match": 1.0})
+    items = [NewItem("work", [NewSlot((1, 0, n, 0, 0)), photo]) for n in range(1, 4)]
+    shared = rounds.open_round(study, "shared", "yes_no", [ASKED], {**SETTINGS, "per_item": 1}, 3, items)
+    ann, bob = person(study, "ann"), person(study, "bob")
+    assert len(hand(study, shared, ann)) == 3
+    assert len(hand(study, shared, bob, NOON + timedelta(hours=2))) == 3
+
+
+def test_an_excluded_annotator_leaves_the_places_to_others(study: Study, round_: Round) -> None:
+    from sightline.stages import oversee
+
+    rounds.open_round(study, "r", "yes_no", [ASKED], {**SETTINGS, "per_item": 1, "ahead": 6}, 7, [])
+    one = rounds.get_round(study, "r")
+    ann, bob = person(study, "ann"), person(study, "bob")
+    for page in hand(study, one, ann):
+        tell(study, one, ann, Told(page.key, page.key, 0, "match", 1.0, None, 5))
+    assert hand(study, one, bob) == []
+    oversee.exclude(study, "ann", "too fast")
+    assert counts(study) == [(0, 0)] * 6 and hand(study, one, ann) == []
+    assert len(hand(study, one, bob)) == 6
+    oversee.restore(study, "ann")
+    assert counts(study) == [(2, 1)] * 6
+
+
+def test_a_table_answers_pages_that_were_handed_out(study: Study, round_: Round, put: Put) -> None:
+    ann = person(study, "ann")
+    handed = hand(study, round_, ann)
+    records = [
+        Judgement(
+            "match", Subject(PromptKey("s", "1"), image=ImageKey("c", f"{n}.png")), 1.0, Who("people", "ann")
+        )
+        for n in range(6)
+    ]
+    put(study, records, "j")
+    with database.writing(study.engine) as connection:
+        assignment.adopt(connection, round_, NOON)
+    assert len(handed) == 3 and counts(study) == [(1, 1)] * 6 and hand(study, round_, ann) == []

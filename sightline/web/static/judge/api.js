@@ -5,6 +5,14 @@ const PATIENCE_MS = 20_000;
 /** How far the server's clock is ahead of ours, in milliseconds: rests end by its clock. */
 let ahead = 0;
 
+/** The task this page is for. Another link opened in the same browser takes its cookie over; what is sent for
+ *  this task must then wait, not go to the other. */
+let task = null;
+
+export function meant(told) {
+  task = told;
+}
+
 /** The server's time, in milliseconds. */
 export const serverNow = () => Date.now() + ahead;
 
@@ -56,7 +64,8 @@ async function reach(path, how) {
   const watch = setTimeout(() => control.abort(), PATIENCE_MS);
   let answer;
   try {
-    answer = await fetch(path, { ...how, credentials: "same-origin", signal: control.signal });
+    const headers = { ...how.headers, ...(task === null ? {} : { "X-Task": task }) };
+    answer = await fetch(path, { ...how, headers, credentials: "same-origin", signal: control.signal });
   } catch {
     throw new Unreachable("the server cannot be reached");
   } finally {

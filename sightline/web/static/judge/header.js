@@ -35,7 +35,7 @@ export class Header {
     the("bar").max = Math.max(1, progress.session_pages);
     the("bar").value = session;
     the("session").textContent = `${session} of ${count(progress.session_pages, "page")}`;
-    the("all").textContent = `${Math.min(progress.pages_done + done, all)} of ${all} in all`;
+    the("all").textContent = `${Math.min(progress.pages_done + done, all)} of up to ${all} in all`;
   }
 
   time(seconds) {

@@ -1,6 +1,6 @@
 // The page begins here: ask what is to be judged and by whom, send what is left from last time, then judge.
 
-import { Denied, get } from "./api.js";
+import { Denied, get, meant } from "./api.js";
 import { count, the } from "./elements.js";
 import { Kept } from "./kept.js";
 import { listen } from "./keyboard.js";
@@ -19,8 +19,8 @@ async function begin() {
     if (!(error instanceof Denied)) setTimeout(begin, AGAIN_MS);
     return;
   }
-  const names = [task.study, work.progress.annotator, task.round].map(encodeURIComponent);
-  const kept = new Kept(`sightline/${names.join("/")}/`);
+  meant(task.task);
+  const kept = new Kept(`sightline/${task.task}/`);
   const queue = new Queue(kept);
   const session = new Session(task, work, kept, queue);
   the("opening").hidden = true;
