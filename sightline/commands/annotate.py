@@ -114,11 +114,14 @@ def annotate(
 
 def _show_plan(study: Any, names: list[str], output: Output) -> None:
     from sightline.judging.planning import plan_of
-    from sightline.judging.rounds import round_names, round_settings
+    from sightline.judging.rounds import refuse_conflicts, round_settings
     from sightline.reporting.tables import Column, Table
+    from sightline.stages.annotate import declared
 
+    known = declared(study)
+    refuse_conflicts(study)
     rows = []
-    for name in names or round_names(study):
+    for name in names or known:
         settings = round_settings(study, name)
         found = plan_of(study, settings)
         rows.append((name, settings.mode, found.items, found.per_item, found.work, found.control_pages,

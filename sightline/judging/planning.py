@@ -106,7 +106,8 @@ def plan(
 
 def plan_of(study: Study, settings: RoundSettings, *, seconds: float | None = None) -> Plan:
     """The plan of a round as its items would be built now; `seconds` is the time a page is likely to take."""
-    work = [item for item in build(study, settings) if item.kind == "work"]
+    items = build(study, settings)
+    work = [item for item in items if item.kind == "work"]
     known = sum(bool(slot.control) for item in work for slot in item.slots)
     controls = settings.controls
     return _sized(
@@ -119,6 +120,8 @@ def plan_of(study: Study, settings: RoundSettings, *, seconds: float | None = No
         _money(settings.price),
         _money(settings.fee),
         seconds,
+        # Nobody gets a control page twice; with the fewest people there are only so many to give.
+        at_most=(len(items) - len(work)) * settings.per_item,
     )
 
 
@@ -132,6 +135,7 @@ def _sized(
     price: Decimal,
     fee: Decimal,
     seconds: float | None,
+    at_most: int | None = None,
 ) -> Plan:
     if per_item < 1:
         raise UsageError(f"{per_item} judgements an item", remedy="At least 1.")
@@ -145,6 +149,7 @@ def _sized(
     repeats = ceil(Fraction(str(repeat)) * work)
     # A block of `of` pages has `of` - `pages` places for everything else.
     controls = ceil(Fraction(pages, of - pages) * (work + repeats))
+    controls = controls if at_most is None else min(controls, at_most)
     tasks = work + repeats + controls
     return Plan(
         items=items,

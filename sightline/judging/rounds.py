@@ -90,7 +90,7 @@ class RoundSettings:
     at: str = ""
 
 
-_OURS = ("name", "spec", "found", "questions", "at")
+_OURS = ("name", "spec", "found", "at")
 KEYS = tuple(field.name for field in fields(RoundSettings) if field.name not in _OURS)
 CONTROL_KEYS = tuple(field.name for field in fields(ControlSettings))
 EXAMPLE_KEYS = RoundExample._fields
@@ -128,7 +128,8 @@ def round_settings(study: Study, name: str) -> RoundSettings:
     spec, mode = _mode(table)
     if table.told.get("reference") is False:
         mode = replace(mode, reference=False)
-    questions = [_question(study, asked) for asked in mode.questions]
+    called = _names(table, mode)
+    questions = [_question(study, asked._replace(name=called[asked.name])) for asked in mode.questions]
     examples = _examples(study, table, mode)
     instructions = table.text("instructions", mode.instructions)
     found = replace(
@@ -287,6 +288,37 @@ def _mode(table: _Table) -> tuple[Configured, Mode]:
     except SightlineError as error:
         raise StudyError(error.what, where=table.where, remedy=error.remedy) from None
     return spec, mode
+
+
+def _names(table: _Table, mode: Mode) -> dict[str, str]:
+    """What the mode's questions are called in this study: two rounds may ask alike on different scales."""
+    names = {asked.name: asked.name for asked in mode.questions}
+    told = table.told.get("questions", {})
+    if not isinstance(told, Mapping) or not all(isinstance(name, str) and name for name in told.values()):
+        raise table.wrong("questions", 'names by the mode\'s own, such as {relevance = "topical_relevance"}')
+    for name, wanted in told.items():
+        if name not in names:
+            raise table.wrong("questions", f"a question of {mode.layout} mode: {', '.join(names)}")
+        names[name] = wanted
+    if len(set(names.values())) < len(names):
+        raise table.wrong("questions", "a name of its own for each question")
+    return names
+
+
+def refuse_conflicts(study: Study) -> None:
+    """Raise where two rounds ask a question of the same name on different scales: votes would be mixed up."""
+    first: dict[str, tuple[str, Question]] = {}
+    for name in round_names(study):
+        for asked in round_settings(study, name).questions:
+            other, before = first.setdefault(asked.name, (name, asked))
+            scale = (asked.scale, asked.low, asked.high, set(asked.labels))
+            if scale != (before.scale, before.low, before.high, set(before.labels)):
+                raise UsageError(
+                    f"the rounds {other!r} and {name!r} both ask {asked.name!r}, but on different scales",
+                    where=str(study.home / SETTINGS_FILE),
+                    remedy=f'Call it something else in one of them: [annotate.{name}] questions = '
+                    f'{{{asked.name} = "{asked.name}_{name}"}}',
+                )
 
 
 def _question(study: Study, asked: Question) -> Question:

@@ -11,7 +11,7 @@ from typing import Any
 from sightline.errors import UsageError
 from sightline.judging import assignment
 from sightline.judging.items import build
-from sightline.judging.rounds import RoundSettings, round_names, round_settings
+from sightline.judging.rounds import RoundSettings, refuse_conflicts, round_names, round_settings
 from sightline.store import database, reading, rounds, settling
 from sightline.store.rounds import Round
 from sightline.store.study import SETTINGS_FILE, Study, read_settings
@@ -35,6 +35,13 @@ def annotate(study: Study, names: Sequence[str] = ()) -> list[Opened]:
     count as pages done, so that nobody is asked twice.
     """
     reading.need_prompts(study)
+    known = declared(study)
+    refuse_conflicts(study)
+    return [_open(study, round_settings(study, name)) for name in (names or known)]
+
+
+def declared(study: Study) -> list[str]:
+    """The rounds of study.toml, or an error that has the lines to put there."""
     known = round_names(study)
     if not known:
         raise UsageError(
@@ -44,7 +51,7 @@ def annotate(study: Study, names: Sequence[str] = ()) -> list[Opened]:
             "Or write it yourself:\n    [annotate.quality]\n"
             '    mode = "two_sliders"    # sightline list annotation_mode shows all\n    per_item = 3',
         )
-    return [_open(study, round_settings(study, name)) for name in (names or known)]
+    return known
 
 
 def _open(study: Study, settings: RoundSettings) -> Opened:

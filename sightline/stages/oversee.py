@@ -17,6 +17,7 @@ from sightline.records import Judgement
 from sightline.sources import Source
 from sightline.sources.plain import EXPORT_NOTE, EXPORT_VERSION
 from sightline.store import database, overseeing, reading, rounds, showing, tokens
+from sightline.store.naming import CONTENT
 from sightline.store.overseeing import OWNER, Decision
 from sightline.store.study import Study
 
@@ -218,6 +219,7 @@ def take_in(study: Study, csv_bytes: bytes, name: str, round: str | None = None)
         if table.kept or not unanswered:
             importer, _ = recognise(path, FORMAT)
             records = [each for each in importer.load()(Source(path)) if isinstance(each, Judgement)]
+        _refuse_unknown(study, records)
         held = overseeing.known_rows(study, records)
         table.blank([place for place, known in zip(table.kept, held, strict=True) if known])
         added = 0
@@ -228,6 +230,19 @@ def take_in(study: Study, csv_bytes: bytes, name: str, round: str | None = None)
     with database.writing(study.engine) as connection:
         overseeing.note(connection, "take in", told)
     return TakenIn(added, sum(held), unanswered, pages)
+
+
+def _refuse_unknown(study: Study, records: Sequence[Judgement]) -> None:
+    """An import may name images it does not have; here people judged what they were shown."""
+    known = set(reading.images(study).select("collection", "name").iter_rows())
+    for each in records:
+        for image in (each.subject.image, each.subject.image_b, each.subject.image_c):
+            if image is not None and not image.name.startswith(CONTENT) and tuple(image) not in known:
+                raise DataError(
+                    f"the study has no image {image.name!r} in collection {image.collection!r}",
+                    where=each.at,
+                    remedy="Correct its name or collection; a table downloaded here has both.",
+                )
 
 
 def _adopt(study: Study, name: str) -> int:

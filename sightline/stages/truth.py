@@ -101,7 +101,8 @@ def _settle(
     left_out += screened
     counted = _of_people(study, _once(study, _without(votes, numbers | gone)))
     controls = int(counted.control.sum())
-    counted = _best(study, counted, known)
+    if known is not None or strict:
+        counted = _best(study, counted, known)
     counted = replace(counted.where(~counted.control), pairs=_pairs(parts))
     settled = consensus.load()(counted)
     names = dict(zip(counted.annotators, _labels(counted), strict=True))
@@ -306,7 +307,8 @@ def _screen_round(
             continue
         subjects = parts["subject_id"].to_list()
         votes = _without(_by_role(study, votes, subjects)[0], gone)
-        everybody |= set(votes.annotator.tolist()) if other == name else set()
+        if other == name:
+            everybody = set(_of_people(study, votes.where(~votes.control)).annotator.tolist())
         known = controls_of(study, votes, subjects)
         usable = [each for each in screens if known is not None or not each.spec.details["needs_controls"]]
         applied |= {str(each) for each in usable}

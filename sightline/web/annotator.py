@@ -121,8 +121,7 @@ def _task(state: State, who: Who) -> p.Task:
     settings = who.settings
     mode = settings.found
     with database.reading(state.study.engine) as connection:
-        known = showing.languages(connection)
-    wanted = settings.languages or known
+        known = showing.languages(connection) if mode.shows_prompt else []
     return p.Task(
         task=_task_id(state, who),
         round=who.round.name,
@@ -144,7 +143,7 @@ def _task(state: State, who: Who) -> p.Task:
         skip_reasons=list(settings.skip_reasons),
         shows_prompt=mode.shows_prompt,
         linked=mode.linked,
-        languages=[each for each in known if each in wanted],
+        languages=[each for each in known if each in settings.languages],
     )
 
 

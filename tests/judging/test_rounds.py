@@ -135,7 +135,7 @@ def test_a_mode_is_enough(read: Reader) -> None:
 
 def test_every_field_is_a_setting_or_ours() -> None:
     assert set(KEYS) >= {"mode", "title", "controls", "pairs", "skip_reasons", "hold_hours"}
-    assert not set(KEYS) & {"name", "spec", "found", "questions", "at"}
+    assert not set(KEYS) & {"name", "spec", "found", "at"}
     assert set(CONTROL_KEYS) == {"pages", "of", "images", "file", "tag", "made"}
 
 
@@ -340,3 +340,20 @@ def test_pairs_and_single_images_come_one_at_a_time() -> None:
     asked = [Question("q")]
     assert places(Mode("grid", 5, asked, {}, "")) == 5
     assert places(Mode("pair", 2, asked, {}, "")) == places(Mode("single", 3, asked, {}, "")) == 1
+
+
+def test_two_rounds_must_not_mix_two_scales_under_one_name(tmp_path: Path) -> None:
+    from sightline.judging.rounds import refuse_conflicts
+
+    told = '[annotate.a]\nmode = "relevance4"\nreference = false\n[annotate.b]\nmode = "relevant3"\n'
+    with create_study(tmp_path / "s", settings=told) as study:
+        with pytest.raises(UsageError, match="'a' and 'b' both ask 'relevance'") as caught:
+            refuse_conflicts(study)
+        assert 'questions = {relevance = "relevance_b"}' in caught.value.remedy
+    told += 'questions = {relevance = "relevance_b"}\n'
+    with create_study(tmp_path / "t", settings=told) as study:
+        refuse_conflicts(study)
+        assert [asked.name for asked in round_settings(study, "b").questions] == ["relevance_b"]
+    with create_study(tmp_path / "u", settings=told.replace("{relevance =", "{relevanse =")) as study:
+        with pytest.raises(StudyError, match="questions"):
+            round_settings(study, "b")

@@ -286,7 +286,7 @@ def test_votes_off_the_scale_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_latest_of_single_anonymous_verdicts_counts_and_is_told(tmp_path: Path) -> None:
-    # Item 1 was rated twice, 0 then 1; item 2 once. Named people's repeats all count.
+    # Item 1 was rated twice, 0 then 1; item 2 once. Of named people's repeats the first counts, or all.
     again = [vote(None, "1", 0.0), vote(None, "1", 1.0, occasion=1), vote(None, "2", 0.0)]
     with study_with(tmp_path / "s", small(*again)) as study:
         (found,) = truth(study, rule="mean")
@@ -295,7 +295,14 @@ def test_the_latest_of_single_anonymous_verdicts_counts_and_is_told(tmp_path: Pa
     named = [vote("a", "1", 0.0), vote("a", "1", 1.0, occasion=1)]
     with study_with(tmp_path / "t", small(*named)) as study:
         (found,) = truth(study, rule="mean")
-        assert found.superseded == 0 and truths(study)[0][0] == 0.5
+        assert found.superseded == 0 and truths(study)[0][0] == 0.0
+        for told, value in (("all", 0.5), ("last", 1.0), ("first", 0.0)):
+            study.settings = {"truth": {"repeats": told}}
+            truth(study, rule="mean")
+            assert truths(study)[0][0] == value
+        study.settings = {"truth": {"repeats": "often"}}
+        with pytest.raises(UsageError, match="repeats = 'often'"):
+            truth(study, rule="mean")
 
 
 def test_published_truth_in_parts_does_not_vanish(tmp_path: Path) -> None:
@@ -323,9 +330,12 @@ def test_votes_that_come_in_while_settling_count_as_newer(tmp_path: Path) -> Non
 
 
 def test_a_rule_that_needs_controls_is_refused_without_them(tmp_path: Path) -> None:
-    refused = pytest.raises(UsageError, match="needs control items")
-    with study_with(tmp_path / "s", small(vote("a", "1", 1.0))) as study, refused:
-        truth(study, screening=["control_kappa"])
+    with study_with(tmp_path / "s", small(vote("a", "1", 1.0))) as study:
+        with pytest.raises(UsageError, match="needs control items"):
+            truth(study, "alignment", screening=["control_kappa"])
+        # Where all questions are settled, those without controls do without, and say so.
+        (found,) = truth(study, screening=["control_kappa"])
+        assert found.skipped_rules == ["control_kappa"] and found.settled == 1
 
 
 def test_people_of_the_same_name_in_two_panels_stay_two(tmp_path: Path) -> None:

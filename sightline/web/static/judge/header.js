@@ -5,9 +5,9 @@ import { count, make, the } from "./elements.js";
 export class Header {
   constructor(task) {
     this.task = task;
-    // The question stands above the images already.
+    // The question stands above the images already, and a round's own name may tell more than it should.
     const asked = task.questions.some((question) => question.wording === task.title);
-    the("title").textContent = asked ? task.round : task.title;
+    the("title").textContent = asked ? "Sightline" : task.title;
     document.title = task.title;
     this.languages();
   }
