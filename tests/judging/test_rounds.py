@@ -354,6 +354,6 @@ def test_two_rounds_must_not_mix_two_scales_under_one_name(tmp_path: Path) -> No
     with create_study(tmp_path / "t", settings=told) as study:
         refuse_conflicts(study)
         assert [asked.name for asked in round_settings(study, "b").questions] == ["relevance_b"]
-    with create_study(tmp_path / "u", settings=told.replace("{relevance =", "{relevanse =")) as study:
-        with pytest.raises(StudyError, match="questions"):
-            round_settings(study, "b")
+    wrong = told.replace("{relevance =", "{relevanse =")
+    with create_study(tmp_path / "u", settings=wrong) as study, pytest.raises(StudyError, match="questions"):
+        round_settings(study, "b")
