@@ -15,6 +15,7 @@ from sightline.extension import Configured
 from sightline.pictures import image_size
 from sightline.records import Example, Mode, Question
 from sightline.sources import Source
+from sightline.store.answering import off_scale
 from sightline.store.soundness import INT64, refuse_bad_text, sound_question
 from sightline.store.study import SETTINGS_FILE, Study
 
@@ -257,18 +258,8 @@ def taken_places(settings: RoundSettings) -> int:
 
 
 def on_scale(question: Question, value: float) -> bool:
-    """Whether a value can be an answer: within the scale, on one of its steps."""
-    if not isfinite(value):
-        return False
-    low, high, step = question.low, question.high, question.step
-    if (low is not None and value < low) or (high is not None and value > high):
-        return False
-    if step and low is not None:
-        steps = (value - low) / step
-        return abs(steps - round(steps)) < 1e-6
-    if question.labels and question.scale != "interval":
-        return any(float(label) == value for label in question.labels)
-    return True
+    """Whether a value can be an answer: within the scale, one of its labels or on one of its steps."""
+    return isfinite(value) and not off_scale(question, value)
 
 
 # -- the parts of a table ---------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from sightline.errors import DataError, UsageError, near
 from sightline.records import Judgement
 from sightline.sources import Source
 from sightline.sources.plain import EXPORT_NOTE, EXPORT_VERSION
-from sightline.store import database, overseeing, reading, rounds, showing, tokens
+from sightline.store import database, listing, overseeing, reading, rounds, showing, tokens
 from sightline.store.naming import CONTENT
 from sightline.store.overseeing import OWNER, Decision
 from sightline.store.study import Study
@@ -195,7 +195,7 @@ def judgements_csv(study: Study, round: str) -> str:
     from sightline.stages.export import write_table
 
     found = rounds.get_round(study, round)
-    table = overseeing.named_judgements(study, found.id).with_columns(pl.col("control") == 1)
+    table = listing.named_judgements(study, found.id).with_columns(pl.col("control") == 1)
     with tempfile.TemporaryDirectory() as folder:
         return write_table(table, Path(folder) / "judgements.csv").read_text("utf-8")
 

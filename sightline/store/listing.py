@@ -137,8 +137,8 @@ def named_captions(study: Study) -> pl.DataFrame:
     )
 
 
-def named_judgements(study: Study) -> pl.DataFrame:
-    """Every judgement as it was given, revisions and skipped items included."""
+def named_judgements(study: Study, round_id: int | None = None) -> pl.DataFrame:
+    """Every judgement as it was given, revisions and skipped items included; of one round if named."""
     import polars as pl
 
     schema = {
@@ -157,8 +157,10 @@ def named_judgements(study: Study) -> pl.DataFrame:
         study,
         f"SELECT {QUESTION}, {SUBJECT}, a.panel, a.name, j.value, j.skipped, j.n, j.occasion, j.revision, "
         "j.session, j.control, j.took_ms, j.at FROM judgement j JOIN question q ON q.id = j.question_id "
-        f"{SUBJECT_JOINS.format(of='j')} LEFT JOIN annotator a ON a.id = j.annotator_id ORDER BY j.id",
+        f"{SUBJECT_JOINS.format(of='j')} LEFT JOIN annotator a ON a.id = j.annotator_id "
+        "WHERE :r = 0 OR j.page_id IN (SELECT id FROM page WHERE round_id = :r) ORDER BY j.id",
         schema,
+        r=round_id or 0,
     )
 
 

@@ -11,20 +11,19 @@ from sqlalchemy import Connection, bindparam, text
 
 from sightline.errors import ConflictError, DataError, UsageError, near
 from sightline.records import AnnotatorKey, Judgement, Question
-from sightline.store import database, listing, tables
+from sightline.store import database, tables
 from sightline.store.answering import off_scale
 from sightline.store.entities import Entities
 from sightline.store.facts import Facts
 from sightline.store.loading import now
 from sightline.store.pages import take_out
-from sightline.store.reading import frame
 from sightline.store.reading import questions as known_questions
 from sightline.store.soundness import refuse_bad_text
 from sightline.store.study import Study
 from sightline.store.tokens import PANEL
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 OWNER = "owner"
 """Who acts in the log, and the panel of those who decide what others disagree on."""
@@ -234,35 +233,6 @@ def add_again(connection: Connection, round_id: int, kind: str, items: Sequence[
 
 
 # -- judgements as a table --------------------------------------------------------------------------------
-
-
-def named_judgements(study: Study, round_id: int) -> pl.DataFrame:
-    """Every judgement of a round by names, revisions and skipped items included, in the plain form."""
-    import polars as pl
-
-    numbers = {name: pl.Int64 for name in ("n", "occasion", "revision")}
-    schema = {
-        **listing.question_schema(),
-        **listing.subject_schema(),
-        **{name: pl.String for name in ("panel", "annotator")},
-        "value": pl.Float64,
-        "skipped": pl.String,
-        **numbers,
-        "session": pl.String,
-        "control": pl.Int64,
-        "took_ms": pl.Int64,
-        "time": pl.String,
-    }
-    return frame(
-        study,
-        f"SELECT {listing.QUESTION}, {listing.SUBJECT}, a.panel, a.name, j.value, j.skipped, j.n, "
-        "j.occasion, j.revision, j.session, j.control, j.took_ms, j.at "
-        "FROM judgement j JOIN page g ON g.id = j.page_id JOIN question q ON q.id = j.question_id "
-        f"{listing.SUBJECT_JOINS.format(of='j')} JOIN annotator a ON a.id = j.annotator_id "
-        "WHERE g.round_id = :r ORDER BY j.id",
-        schema,
-        r=round_id,
-    )
 
 
 def known_rows(study: Study, told: Sequence[Judgement]) -> list[bool]:
