@@ -62,13 +62,15 @@ class _Fresh:
         self._held: dict[Any, tuple[Any, float, float, Any]] = {}
         self._lock = threading.Lock()
 
-    def get(self, key: Any, version: Any, make: Callable[[], Any]) -> Any:
+    def get(self, key: Any, version: tuple[int, ...], make: Callable[[], Any]) -> Any:
         """The value for a key, made anew where the version changed or it has grown old."""
         with self._lock:
             known = self._held.get(key)
             now = time.monotonic()
-            # What took long to work out is shown for ten times as long: annotators share this machine.
-            if known is None or now > known[2] or (known[0] != version and now > known[1]):
+            # What took long to work out is shown for ten times as long: annotators share this machine. What
+            # the owner did shows at once.
+            acted = known is not None and known[0][-1] != version[-1]
+            if known is None or acted or now > known[2] or (known[0] != version and now > known[1]):
                 if len(self._held) > 100:
                     self._held.clear()
                 made = make()

@@ -173,7 +173,7 @@ def test_tab_reaches_everything_in_the_order_it_is_seen(live: Any, visit: Any) -
 
 
 def test_prompts_in_another_language_with_the_original_one_key_away(live: Any, visit: Any) -> None:
-    server = live(settings("yes_no"))
+    server = live(settings("yes_no") + 'languages = ["de"]\n')
     with database.writing(server.study.engine) as connection:
         prompts = connection.execute(text("SELECT id, text FROM prompt ORDER BY id")).fetchall()
         told = [(key, {"de": f"Bild: {words}"}, "") for key, words in prompts]
