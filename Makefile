@@ -19,7 +19,7 @@ demo: $(BASE)  ## set up .venv and run the whole flow on the sample study
 	@$(BIN)/sightline demo
 
 test: $(TESTS) chromium wordnet lint  ## ruff, mypy and all tests; says at the end what was skipped
-	@$(BIN)/python -m pytest --numprocesses 2 $(ARGS)
+	@$(BIN)/python -m pytest $(ARGS)
 
 lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .
