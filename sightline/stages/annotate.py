@@ -114,7 +114,10 @@ def declare(study: Study, mode: str) -> str:
         return name
     file = study.home / SETTINGS_FILE
     held = file.read_text("utf-8") if file.exists() else ""
+    hides = configured.load()().reference
+    photo = "reference = false    # or the system or collection that has the photos\n" if hides else ""
     printed = str(configured).replace("\\", "\\\\").replace('"', '\\"')
-    file.write_text(held.rstrip("\n") + f'\n\n[annotate.{name}]\nmode = "{printed}"\nper_item = 3\n', "utf-8")
+    table = f'[annotate.{name}]\nmode = "{printed}"\nper_item = 3\n{photo}'
+    file.write_text(held.rstrip("\n") + "\n\n" + table, "utf-8")
     study.settings = read_settings(file)
     return name

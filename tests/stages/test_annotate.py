@@ -210,6 +210,9 @@ def test_a_mode_adds_a_round(study: Study) -> None:
     assert told.count("[annotate.two_sliders]") == 1
     found = annotate(study, ["two_sliders"])
     assert found[0].items == (PROMPTS + CONTROLS) * 4
+    # A mode that hides a photo does without one until it is named: the round it adds is served as it is.
+    declare(study, "relevance4(images=4)")
+    assert annotate(study, ["relevance4"])[0].items == PROMPTS + CONTROLS
 
 
 def test_a_study_without_images_or_rounds_says_so(tmp_path: Path) -> None:
