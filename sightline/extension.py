@@ -16,12 +16,13 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from sightline.errors import ExtensionError, MissingPackage, UsageError, near
 from sightline.pictures import Picture
 from sightline.records import NoValue, Value
-from sightline.weights import Weights, find
+from sightline.weights import Weights, content_hash, find, offline
 
 if TYPE_CHECKING:
     import numpy as np
@@ -190,12 +191,17 @@ class Configured:
             "name": spec.name,
             "version": spec.version,
             "weights": spec.weights.sha256 if spec.weights else None,
-            "arguments": {
-                name: {"identity": value.identity} if isinstance(value, Configured) else _jsonable(value)
-                for name, value in sorted(self.arguments.items())
-            },
+            "arguments": {name: self._told(name, value) for name, value in sorted(self.arguments.items())},
         }
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+    def _told(self, name: str, value: Any) -> Any:
+        if isinstance(value, Configured):
+            return {"identity": value.identity}
+        if name in self.spec.details.get("files", ()) and Path(value).exists() and value:
+            # Where a file lies decides nothing, what is in it everything.
+            return {"content": content_hash(Path(value))}
+        return _jsonable(value)
 
     def nested(self) -> Iterator[Configured]:
         """Every extension inside this one, itself included."""
@@ -207,31 +213,65 @@ class Configured:
     def require(self) -> None:
         """Raise with the install command if anything this needs is absent."""
         for inner in self.nested():
-            absent = inner.spec.missing()
-            if absent:
-                raise MissingPackage(
-                    f"{inner.name} needs {', '.join(absent)}, not installed here",
-                    remedy=inner.spec.how_to_install(),
-                )
+            inner._require_itself()
 
-    def load(self) -> Any:
-        """The function with its parameters bound, the fitted-to-be predictor, or the loaded encoder."""
+    def _require_itself(self) -> None:
+        absent = self.spec.missing()
+        if absent:
+            raise MissingPackage(
+                f"{self.name} needs {', '.join(absent)}, not installed here",
+                remedy=self.spec.how_to_install(),
+            )
+
+    def load(self, replacing: Mapping[str, Any] | None = None) -> Any:
+        """The function with its parameters bound, the fitted-to-be predictor, or the loaded encoder.
+
+        `replacing` hands in ready objects in place of nested extensions, by parameter name: an encoder that
+        answers from a study's vectors, say. A dot leads further in: {"distance.encoder": ready}. What is
+        replaced need not be installed, and what is loaded this way is shared with nobody.
+        """
+        if replacing:
+            return self._load_with(replacing)
         if self.identity not in _loaded:
             self.require()
             arguments = {
                 name: value.load() if isinstance(value, Configured) else value
                 for name, value in self.arguments.items()
             }
-            target = self.extension.target
-            if inspect.isclass(target):
+            made = self._made(arguments)
+            if inspect.isclass(self.extension.target):
                 # A predictor holds what it learned: never shared between two users of it.
-                return target(**arguments)
-            if self.spec.kind == "backbone":
-                file = [find(self.spec.name, self.spec.weights)] if self.spec.weights else []
-                _loaded[self.identity] = target(*file, **arguments)
-            else:
-                _loaded[self.identity] = partial(target, **arguments)
+                return made
+            _loaded[self.identity] = made
         return _loaded[self.identity]
+
+    def _load_with(self, replacing: Mapping[str, Any]) -> Any:
+        self._require_itself()
+        for name in replacing:
+            first = name.partition(".")[0]
+            if not self.spec.parameter(first).nested:
+                raise UsageError(f"{self.name}: {first} is no extension that could be replaced")
+        arguments = {}
+        for name, value in self.arguments.items():
+            inside = {
+                key.removeprefix(f"{name}."): ready
+                for key, ready in replacing.items()
+                if key.startswith(f"{name}.")
+            }
+            if name in replacing:
+                arguments[name] = replacing[name]
+            else:
+                arguments[name] = value.load(inside) if isinstance(value, Configured) else value
+        return self._made(arguments)
+
+    def _made(self, arguments: Mapping[str, Any]) -> Any:
+        target = self.extension.target
+        if inspect.isclass(target):
+            return target(**arguments)
+        if self.spec.kind == "backbone":
+            file = [find(self.spec.name, self.spec.weights)] if self.spec.weights else []
+            return target(*file, **arguments)
+        return partial(target, **arguments)
 
 
 _loaded: dict[str, Any] = {}
@@ -334,7 +374,7 @@ class _Measure:
 
 measure = _Measure()
 distance = _decorator("distance")
-backbone = _decorator("backbone", encodes=("text",), dimensions=None)
+backbone = _decorator("backbone", encodes=("text",), dimensions=None, files=())
 predictor = _decorator("predictor", sees="prompt")
 importer = _decorator("importer", claims=(), example="")
 exporter = _decorator("exporter", suffix="")
@@ -390,13 +430,16 @@ __all__ = [
     "backbone",
     "check",
     "consensus",
+    "content_hash",
     "distance",
     "exporter",
+    "find",
     "from_origin",
     "generator",
     "importer",
     "measure",
     "needs",
+    "offline",
     "predictor",
     "retriever",
     "screening",
