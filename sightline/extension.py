@@ -16,13 +16,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from sightline.errors import ExtensionError, MissingPackage, UsageError, near
 from sightline.pictures import Picture
 from sightline.records import NoValue, Value
-from sightline.weights import Weights, content_hash, find, offline
+from sightline.weights import Weights, find
 
 if TYPE_CHECKING:
     import numpy as np
@@ -191,17 +190,12 @@ class Configured:
             "name": spec.name,
             "version": spec.version,
             "weights": spec.weights.sha256 if spec.weights else None,
-            "arguments": {name: self._told(name, value) for name, value in sorted(self.arguments.items())},
+            "arguments": {
+                name: {"identity": value.identity} if isinstance(value, Configured) else _jsonable(value)
+                for name, value in sorted(self.arguments.items())
+            },
         }
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
-
-    def _told(self, name: str, value: Any) -> Any:
-        if isinstance(value, Configured):
-            return {"identity": value.identity}
-        if name in self.spec.details.get("files", ()) and Path(value).exists() and value:
-            # Where a file lies decides nothing, what is in it everything.
-            return {"content": content_hash(Path(value))}
-        return _jsonable(value)
 
     def nested(self) -> Iterator[Configured]:
         """Every extension inside this one, itself included."""
@@ -213,15 +207,12 @@ class Configured:
     def require(self) -> None:
         """Raise with the install command if anything this needs is absent."""
         for inner in self.nested():
-            inner._require_itself()
-
-    def _require_itself(self) -> None:
-        absent = self.spec.missing()
-        if absent:
-            raise MissingPackage(
-                f"{self.name} needs {', '.join(absent)}, not installed here",
-                remedy=self.spec.how_to_install(),
-            )
+            absent = inner.spec.missing()
+            if absent:
+                raise MissingPackage(
+                    f"{inner.name} needs {', '.join(absent)}, not installed here",
+                    remedy=inner.spec.how_to_install(),
+                )
 
     def load(self, replacing: Mapping[str, Any] | None = None) -> Any:
         """The function with its parameters bound, the fitted-to-be predictor, or the loaded encoder.
@@ -246,7 +237,7 @@ class Configured:
         return _loaded[self.identity]
 
     def _load_with(self, replacing: Mapping[str, Any]) -> Any:
-        self._require_itself()
+        Configured(self.extension, {}).require()
         for name in replacing:
             first = name.partition(".")[0]
             if not self.spec.parameter(first).nested:
@@ -374,7 +365,7 @@ class _Measure:
 
 measure = _Measure()
 distance = _decorator("distance")
-backbone = _decorator("backbone", encodes=("text",), dimensions=None, files=())
+backbone = _decorator("backbone", encodes=("text",), dimensions=None)
 predictor = _decorator("predictor", sees="prompt")
 importer = _decorator("importer", claims=(), example="")
 exporter = _decorator("exporter", suffix="")
@@ -430,16 +421,13 @@ __all__ = [
     "backbone",
     "check",
     "consensus",
-    "content_hash",
     "distance",
     "exporter",
-    "find",
     "from_origin",
     "generator",
     "importer",
     "measure",
     "needs",
-    "offline",
     "predictor",
     "retriever",
     "screening",

