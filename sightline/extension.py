@@ -214,24 +214,55 @@ class Configured:
                     remedy=inner.spec.how_to_install(),
                 )
 
-    def load(self) -> Any:
-        """The function with its parameters bound, the fitted-to-be predictor, or the loaded encoder."""
+    def load(self, replacing: Mapping[str, Any] | None = None) -> Any:
+        """The function with its parameters bound, the fitted-to-be predictor, or the loaded encoder.
+
+        `replacing` hands in ready objects in place of nested extensions, by parameter name: an encoder that
+        answers from a study's vectors, say. A dot leads further in: {"distance.encoder": ready}. What is
+        replaced need not be installed, and what is loaded this way is shared with nobody.
+        """
+        if replacing:
+            return self._load_with(replacing)
         if self.identity not in _loaded:
             self.require()
             arguments = {
                 name: value.load() if isinstance(value, Configured) else value
                 for name, value in self.arguments.items()
             }
-            target = self.extension.target
-            if inspect.isclass(target):
+            made = self._made(arguments)
+            if inspect.isclass(self.extension.target):
                 # A predictor holds what it learned: never shared between two users of it.
-                return target(**arguments)
-            if self.spec.kind == "backbone":
-                file = [find(self.spec.name, self.spec.weights)] if self.spec.weights else []
-                _loaded[self.identity] = target(*file, **arguments)
-            else:
-                _loaded[self.identity] = partial(target, **arguments)
+                return made
+            _loaded[self.identity] = made
         return _loaded[self.identity]
+
+    def _load_with(self, replacing: Mapping[str, Any]) -> Any:
+        Configured(self.extension, {}).require()
+        for name in replacing:
+            first = name.partition(".")[0]
+            if not self.spec.parameter(first).nested:
+                raise UsageError(f"{self.name}: {first} is no extension that could be replaced")
+        arguments = {}
+        for name, value in self.arguments.items():
+            inside = {
+                key.removeprefix(f"{name}."): ready
+                for key, ready in replacing.items()
+                if key.startswith(f"{name}.")
+            }
+            if name in replacing:
+                arguments[name] = replacing[name]
+            else:
+                arguments[name] = value.load(inside) if isinstance(value, Configured) else value
+        return self._made(arguments)
+
+    def _made(self, arguments: Mapping[str, Any]) -> Any:
+        target = self.extension.target
+        if inspect.isclass(target):
+            return target(**arguments)
+        if self.spec.kind == "backbone":
+            file = [find(self.spec.name, self.spec.weights)] if self.spec.weights else []
+            return target(*file, **arguments)
+        return partial(target, **arguments)
 
 
 _loaded: dict[str, Any] = {}

@@ -261,13 +261,15 @@ class Rankings:
     """Whole runs as columns: ranked answers of query q are gains[offsets[q]:offsets[q+1]].
 
     A gain is NaN where nobody judged the image. `ideal` holds every known gain of a query in falling
-    order, cut by `ideal_offsets`: what a perfect ranking would look like.
+    order, cut by `ideal_offsets`: what a perfect ranking would look like. `found` is where a measure may
+    leave what the next one would have to work out again.
     """
 
     offsets: np.ndarray
     gains: np.ndarray
     ideal_offsets: np.ndarray
     ideal: np.ndarray
+    found: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sightline import extension as house
 from sightline import registry
-from sightline.errors import ExtensionError, UsageError
+from sightline.errors import ExtensionError, MissingPackage, UsageError
 from sightline.extension import (
     KINDS,
     Configured,
@@ -20,7 +22,9 @@ from sightline.extension import (
     distance,
     from_origin,
     measure,
+    needs,
 )
+from sightline.pictures import Picture
 from sightline.weights import find
 
 
@@ -130,6 +134,39 @@ def test_encoders_are_loaded_once_and_predictors_never_shared() -> None:
     assert encoder.load() is encoder.load()
     predictor = registry.configure("predictor", "ridge")
     assert predictor.load() is not predictor.load()
+
+
+def test_something_ready_takes_the_place_of_what_is_nested() -> None:
+    class Ready:
+        def image(self, images: Sequence[object]) -> np.ndarray:
+            return np.arange(float(len(images)))[:, None] * 3
+
+    distance = registry.configure("distance", "embedding")
+    assert distance.load({"encoder": Ready()})([None, None]).tolist() == [[0, 3], [3, 0]]
+    images = [Picture(b"one"), Picture(b"two")]
+    deeper = registry.configure("of_image_set", "pairwise_mean(distance=embedding)")
+    assert deeper.load({"distance.encoder": Ready()})(images) == 1 - 3
+    with pytest.raises(UsageError, match="no extension that could be replaced"):
+        distance.load({"metric": Ready()})
+    with pytest.raises(UsageError, match="no parameter"):
+        distance.load({"encodr": Ready()})
+    assert not isinstance(distance.load().keywords["encoder"], Ready), "nobody else gets what was handed in"
+
+
+def test_what_is_replaced_need_not_be_installed() -> None:
+    @backbone(packages=("no-such-package",))
+    def absent() -> None:
+        """Cannot be had."""
+
+    @measure.of_image()
+    def glow(images: object, *, encoder: object = needs("backbone", "absent")) -> object:
+        """How much an image glows."""
+        return encoder
+
+    nested = Configured(glow, {"encoder": Configured(absent, {})})
+    with pytest.raises(MissingPackage, match="absent needs no-such-package"):
+        nested.load()
+    assert nested.load({"encoder": "ready"})([]) == "ready"
 
 
 def test_origin_is_told_without_changing_identity() -> None:

@@ -13,9 +13,9 @@ from sightline.records import Finding, Material
 def ranking_scores(material: Material) -> Iterator[Finding]:
     """Rankings of a retriever with tied scores, and rankings whose scores rise and fall.
 
-    Where scores are tied the order is an accident of the program that wrote the file, and so are measures
-    that look at ranks. A retriever all of whose rankings rise gives distances instead of scores, which is
-    no fault; ties are looked for between neighbours.
+    Where scores are tied the order is an accident of the program that wrote the file; measures order them by
+    falling image names, unless study.toml says otherwise. A retriever all of whose rankings rise gives
+    distances instead of scores, which is no fault; ties are looked for between neighbours.
     """
     import polars as pl
 
@@ -39,7 +39,7 @@ def ranking_scores(material: Material) -> Iterator[Finding]:
                 f"rankings of {system} with tied scores ({places} places tied with the one before)",
                 tied.height,
                 prompt_examples(material, tied["prompt_id"]),
-                "State how ties are broken, or give scores with more digits; measures keep the given order.",
+                "Give scores with more digits, or state the order: measures take falling image names (ties).",
             )
         wrong = rows.filter("rises") if rows["falls"].any() else rows.clear()
         if not wrong.is_empty():

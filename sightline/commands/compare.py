@@ -10,26 +10,40 @@ from sightline.commands._app import command
 from sightline.commands._options import AsCsv, AsJson, Seed, StudyAt
 from sightline.commands._output import Output, figure, quoted
 from sightline.commands._progress import waiting
+from sightline.errors import UsageError
 
 if TYPE_CHECKING:
-    pass
+    from sightline.reporting.tables import Table
+    from sightline.stages.between import Sets
+    from sightline.stages.compare import Compared
 
 
 @command("compare")
 def compare(
     study: StudyAt,
     by: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--by",
             metavar="QUESTION|MEASURE",
-            help="What decides: a question with truth, or a measure with scores.",
+            help="What decides: a question with truth, or a measure with scores; several with --between.",
             show_default="the first question with truth",
         ),
     ] = None,
     where: Annotated[
         str, typer.Option("--where", metavar="TAG=VALUE", help="Only the prompts with this tag.")
     ] = "",
+    between: Annotated[
+        str,
+        typer.Option(
+            "--between",
+            metavar="TAG=FIRST,SECOND",
+            help="Compare two sets of prompts instead of systems; TAG=FIRST is against all others.",
+        ),
+    ] = "",
+    test: Annotated[
+        str, typer.Option("--test", metavar="sign_flip|bootstrap", help="The paired test of two systems.")
+    ] = "sign_flip",
     seed: Seed = 0,
     json: AsJson = False,
     csv: AsCsv = False,
@@ -37,18 +51,49 @@ def compare(
     """Tell which system is better, and how sure that is.
 
     Means have 95 % intervals over prompts; pairs are tested by sign flips over the prompts both answered, and
-    p is adjusted after Holm for all pairs.
+    p is adjusted after Holm (and after Benjamini and Hochberg) for all pairs. The least detectable difference
+    is what so many prompts would find with a chance of 80 %. With --between every system is compared with
+    itself on two sets of prompts by a one-sided Mann-Whitney test.
     """
-    from sightline.reporting.quantities import Missing
-    from sightline.reporting.tables import Column, Table
+    from sightline.stages.between import between as two_sets
     from sightline.stages.compare import compare as judge
     from sightline.store.study import open_study
 
     output = Output(json=json, csv=csv)
+    names = list(by or ())
+    if between:
+        if where:
+            raise UsageError("--between and --where exclude each other", remedy="Give one of them.")
+        if not names:
+            raise UsageError("--between needs --by", remedy="Name measures: --by ndcg --by r_precision")
+        with open_study(study) as opened, waiting("comparing"):
+            sets = two_sets(opened, names, between)
+        output.show(_set_table(sets), first=sets.first, second=sets.second)
+        output.say(f"Blank: p is .05 or more that {sets.second} is higher by chance; between **: below .01.")
+        return
+    if len(names) > 1:
+        raise UsageError("several --by go with --between only", remedy="Compare by one at a time.")
     with open_study(study) as opened, waiting("comparing"):
-        found = judge(opened, by, where=where, seed=seed)
+        found = judge(opened, names[0] if names else None, where=where, seed=seed, test=test)
+    output.show(
+        _tables(found),
+        by=found.by,
+        direction=found.direction,
+        prompts=found.prompts,
+        where=found.where,
+        test=found.test,
+        notes=list(found.notes),
+    )
+    output.say(*found.notes)
+    output.say(found.sentence)
+    output.next(f"sightline report {quoted(study)}")
+
+
+def _tables(found: Compared) -> dict[str, Table]:
+    from sightline.reporting.quantities import Missing
+    from sightline.reporting.tables import Column, Table
+
     kept = f" where {found.where}" if found.where else ""
-    direction = found.direction
     systems = [
         (
             f"{each.best_rank}"
@@ -59,14 +104,15 @@ def compare(
         )
         for each in found.systems
     ]
+    untold = Missing("not tested")
     pairs = [
         (
             each.first,
             each.second,
             figure(each.difference),
-            Missing("not tested") if each.p is None else each.p,
-            Missing("not tested") if each.p_adjusted is None else each.p_adjusted,
+            *(untold if p is None else p for p in (each.p, each.p_adjusted, each.p_bh)),
             each.significant,
+            Missing("fewer than two prompts in common") if each.detectable is None else each.detectable,
         )
         for each in found.pairs
     ]
@@ -75,7 +121,7 @@ def compare(
             [
                 Column("rank"),
                 Column("system"),
-                Column("mean", f"mean {found.by}", direction, estimate=True),  # type: ignore[arg-type]
+                Column("mean", f"mean {found.by}", found.direction, estimate=True),  # type: ignore[arg-type]
             ],
             systems,
             f"Systems by {found.by} over {found.prompts:,} prompts{kept}",
@@ -87,12 +133,50 @@ def compare(
                 Column("difference", "first minus second", format="+", estimate=True),
                 Column("p", format="p"),
                 Column("p_adjusted", "p after Holm", format="p"),
+                Column("p_bh", "p after BH", format="p"),
                 Column("significant", "more than chance"),
+                Column("detectable", "least detectable difference"),
             ],
             pairs,
             "Pairs",
         ),
     }
-    output.show(tables, by=found.by, direction=direction, prompts=found.prompts, where=found.where)
-    output.say(found.sentence)
-    output.next(f"sightline report {quoted(study)}")
+    if found.overlaps:
+        k = found.overlaps[0].k
+        tables["overlap"] = Table(
+            [Column("first"), Column("second"), Column("share", "images in common", estimate=True)],
+            [(each.first, each.second, figure(each.share)) for each in found.overlaps],
+            f"What the engines' first {k} have in common: images of both by images of either",
+        )
+    return tables
+
+
+def _set_table(sets: Sets) -> Table:
+    from sightline.reporting.quantities import Missing
+    from sightline.reporting.tables import Column, Table
+
+    rows = [
+        (
+            each.system,
+            each.by,
+            figure(each.improvement.first),
+            figure(each.improvement.second),
+            each.improvement.shown,
+            *(
+                Missing(each.improvement.test.reason or "not tested") if p is None else p
+                for p in (each.improvement.test.p, each.p_holm, each.p_bh)
+            ),
+        )
+        for each in sets.rows
+    ]
+    columns = [
+        Column("system"),
+        Column("by", "measure"),
+        Column("first", f"mean on {sets.first}", estimate=True),
+        Column("second", f"mean on {sets.second}", estimate=True),
+        Column("improvement", "relative improvement"),
+        Column("p", format="p"),
+        Column("p_holm", "p after Holm", format="p"),
+        Column("p_bh", "p after BH", format="p"),
+    ]
+    return Table(columns, rows, f"From {sets.first} to {sets.second}")

@@ -96,7 +96,9 @@ def _of_study(output: Output, study: str, measures: Sequence[str], workers: int)
             [Column("measure"), Column("reason"), Column("n")], reasons, "Why there is no value"
         ),
     }
-    output.show(tables)
+    notes = list(dict.fromkeys(note for done in ran for note in done.notes))
+    output.show(tables, notes=notes)
+    output.say(*notes)
     twins = sum(done.total - done.known - done.computed for done in ran)
     if twins:
         output.say(f"{twins:,} have the same content as others and share their values.")

@@ -10,6 +10,7 @@ import typer
 from sightline.commands._app import command
 from sightline.commands._options import AsCsv, AsJson, Seed, StudyAt
 from sightline.commands._output import Output, quoted
+from sightline.commands._progress import watched
 
 SHOWN = 20
 
@@ -19,16 +20,35 @@ def select(
     study: StudyAt,
     n: Annotated[int, typer.Argument(metavar="N", min=1, help="How many prompts to choose.")],
     by: Annotated[
-        str, typer.Option("--by", metavar="WAY", help="spread: far apart in what they say; or random.")
+        str,
+        typer.Option(
+            "--by",
+            metavar="WAY",
+            help="spread: far apart in what they say; random; captions: spread over those of images.",
+        ),
     ] = "spread",
     encoder: Annotated[
         str,
         typer.Option(
             "--encoder",
             metavar="BACKBONE",
-            help="What spread compares texts by: see sightline list backbone.",
+            help="What spread and captions compare texts by: see sightline list backbone.",
         ),
     ] = "hashed_words",
+    collection: Annotated[
+        str | None,
+        typer.Option(
+            "--collection", metavar="NAME", help="For captions: the images they are of.", show_default="all"
+        ),
+    ] = None,
+    joint: Annotated[
+        str,
+        typer.Option(
+            "--joint",
+            metavar="BACKBONE",
+            help="For captions: what tells which of an image's captions is nearest to it.",
+        ),
+    ] = "clip",
     suite: Annotated[
         str | None,
         typer.Option("--suite", metavar="SUITE", help="Only prompts of this suite.", show_default="all"),
@@ -56,8 +76,19 @@ def select(
     from sightline.store.study import open_study
 
     output = Output(json=json, csv=csv)
-    with open_study(study) as opened:
-        found = choose(opened, n, by=by, encoder=encoder, seed=seed, suite=suite, tag=tag)
+    with open_study(study) as opened, watched() as listener:
+        found = choose(
+            opened,
+            n,
+            by=by,
+            encoder=encoder,
+            seed=seed,
+            suite=suite,
+            tag=tag,
+            collection=collection,
+            joint=joint,
+            listener=listener,
+        )
     written = write_selected(found, to) if to is not None else None
     rows = list(zip(found.suites, found.refs, found.texts, strict=True))
     columns = [Column("suite"), Column("prompt_id"), Column("prompt")]

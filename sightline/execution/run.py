@@ -24,13 +24,17 @@ WORTH = 5.0
 
 @dataclass
 class Ran:
-    """What a run did: how much was known and computed, and why scores have no value, known ones included."""
+    """What a run did: how much was known and computed, and why scores have no value, known ones included.
+
+    `notes` say what a reader must know beside the numbers, such as how many images nobody judged.
+    """
 
     measure: str
     total: int
     known: int = 0
     computed: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
 
 
 def run(

@@ -63,7 +63,16 @@ def trec_run(
         if system not in systems:
             systems.add(system)
             yield System(system, "retriever", collection, lines[0].at)
+        first: dict[str, Line] = {}
         for position, line in enumerate(lines):
+            earlier = first.setdefault(line.image, line)
+            if earlier is not line:
+                raise DataError(
+                    f"image {line.image!r} is ranked twice for query {qid!r}, also at {earlier.at}: "
+                    f"scores {earlier.score:g} and {line.score:g}",
+                    where=line.at,
+                    remedy="Keep one of the two lines.",
+                )
             if position and line.rank == lines[position - 1].rank:
                 raise DataError(
                     f"rank {line.rank} is there twice", where=line.at, remedy="Number the ranks anew."

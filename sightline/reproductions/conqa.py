@@ -9,14 +9,15 @@ from typing import Any
 
 from sightline.errors import DataError
 from sightline.language import wordnet
+from sightline.language.abstraction import depths
 from sightline.records import NoValue
 from sightline.reproductions._card import Number, Obtained, Paper, Part, Printed
 from sightline.sources import Source
 from sightline.statistics.rankings import ndcg, r_precision
+from sightline.statistics.votes import CATEGORIES, agreement_categories
 
 SEEDS, VOTES, REPHRASINGS = "seed.json", "mturk.json", "exp_GPT_J6B.json"
 KINDS = {"conceptual": True, "descriptive": False}
-CATEGORIES = ("fully_relevant", "majority_relevant", "unsure", "majority_irrelevant", "fully_irrelevant")
 
 Votes = tuple[int, int, int]
 
@@ -42,17 +43,6 @@ def three_and_none_against(votes: Votes) -> bool:
 
 
 RULES: Mapping[str, Callable[[Votes], bool]] = {"unanimous": unanimous, "three": three_and_none_against}
-
-
-def category(votes: Votes) -> str:
-    """All votes one way, more than half of them one way, or unsure."""
-    total = sum(votes)
-    for count, answer in zip(votes, ("relevant", "irrelevant"), strict=False):
-        if count == total:
-            return f"fully_{answer}"
-        if 2 * count > total:
-            return f"majority_{answer}"
-    return "unsure"
 
 
 def _queries(source: Source) -> dict[str, Query]:
@@ -114,14 +104,14 @@ def _asked(source: Source) -> Obtained:
 
 def _voted(source: Source) -> Obtained:
     votes = [each for of_query in _votes(source).values() for each in of_query.values()]
-    counted = Counter(category(each) for each in votes)
+    counted = Counter(agreement_categories(*zip(*votes, strict=True)).tolist())
     return {
         "pairs": len(votes),
         "pairs.fewest_votes": min(map(sum, votes)),
         "votes.relevant": sum(each[0] for each in votes),
         "votes.irrelevant": sum(each[1] for each in votes),
         "votes.unsure": sum(each[2] for each in votes),
-        **{f"share.{name}": counted[name] / len(votes) for name in CATEGORIES},
+        **{f"share.{name}": counted[place] / len(votes) for place, name in enumerate(CATEGORIES)},
     }
 
 
@@ -176,22 +166,16 @@ def _abstract(source: Source) -> Obtained:
     found: dict[str, Number | NoValue | None] = {}
     queries = _queries(source).values()
     for kind, wanted in KINDS.items():
-        of_kind = [_depths(query.text, words) for query in queries if query.conceptual is wanted]
-        known = [depths for depths in of_kind if depths]
-        for name, summary in (("min", min), ("max", max), ("mean", _mean)):
-            values = [summary(depths) for depths in known]
+        of_kind = [depths(query.text, words) for query in queries if query.conceptual is wanted]
+        known = [each for each in of_kind if each is not None]
+        for place, name in enumerate(("min", "max", "mean")):
+            values = [each[place] for each in known]
             found[f"depth.{kind}.{name}"] = _mean(values) if values else None
             found[f"depth.{kind}.{name}.sd"] = _spread(values) if values else None
     return found
 
 
-def _depths(text: str, words: wordnet.WordNet) -> list[float]:
-    """The depth of every word that WordNet knows: the mean over all its senses."""
-    senses = [words.synsets(word) for word in text.replace(".", "").split(" ") if word]
-    return [_mean([words.depth(sense) for sense in of_word]) for of_word in senses if of_word]
-
-
-def _mean(values: list[float] | list[int]) -> float:
+def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 

@@ -12,6 +12,7 @@ from sightline import registry
 from sightline.errors import DataError, UsageError, near
 from sightline.extension import Configured
 from sightline.judging import rollup
+from sightline.stages.ranked import Overlap, overlap, place, rankings_of
 from sightline.statistics import comparison
 from sightline.statistics.intervals import Interval, mean_interval, within
 from sightline.store import reading
@@ -19,6 +20,8 @@ from sightline.store.study import Study
 
 SURE = 0.05
 """Below this p a difference counts as more than chance."""
+GROUPS = range(2, 17)
+"""A tag with this many values is worth a breakdown."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +44,16 @@ class Versus:
     p: float | None
     p_adjusted: float | None
     significant: bool
+    p_bh: float | None = None
+    detectable: float | None = None
 
 
 @dataclass(frozen=True)
 class Compared:
-    """The systems on one question or measure, best first."""
+    """The systems on one question or measure, best first.
+
+    `notes` say what a measure of rankings counted as not relevant, `overlaps` what engines have in common.
+    """
 
     by: str
     direction: str
@@ -56,12 +64,16 @@ class Compared:
     low: float | None = None
     high: float | None = None
     permutations: int = 10_000
+    test: str = "sign_flip"
+    notes: Sequence[str] = ()
+    overlaps: Sequence[Overlap] = ()
 
     @property
     def least_p(self) -> float:
         """The smallest adjusted p that sign flips can reach: 2 / 2^n or one draw, times the pairs (Holm)."""
         most = max((pair.difference.n for pair in self.pairs), default=0)
-        return float(min(1.0, max(2.0 ** (1 - most), 1 / (self.permutations + 1)) * len(self.pairs)))
+        exact = 2.0 ** (1 - most) if self.test == "sign_flip" else 0.0
+        return float(min(1.0, max(exact, 1 / (self.permutations + 1)) * len(self.pairs)))
 
     @property
     def sentence(self) -> str:
@@ -113,23 +125,30 @@ class Basis:
     direction: str
     low: float | None
     high: float | None
+    measure: Configured | None = None
 
 
-def compare(study: Study, by: str | None = None, *, where: str = "", seed: int = 0) -> Compared:
+def compare(
+    study: Study, by: str | None = None, *, where: str = "", seed: int = 0, test: str = "sign_flip"
+) -> Compared:
     """Compare all systems by the truth of a question or the scores of a measure.
 
     `where` keeps the prompts with a tag, as in `where="skill=counting"`. Differences are paired by prompt;
-    p-values come from sign flips and are adjusted after Holm for all pairs.
+    p-values come from sign flips, or from resampling with `test="bootstrap"`, and are adjusted after Holm for
+    all pairs.
     """
+    if test not in comparison.PAIRED_TESTS:
+        raise UsageError(f"there is no test {test!r}", remedy=near(test, comparison.PAIRED_TESTS))
     basis = values_by(study, by)
     values, name, direction = basis.values, basis.name, basis.direction
-    if where:
-        values = values.filter(pl.col("prompt_id").is_in(tagged(study, where)))
+    kept = tagged(study, where) if where else None
+    if kept is not None:
+        values = values.filter(pl.col("prompt_id").is_in(kept))
     if values["system_id"].n_unique() < 1:
         raise DataError(f"no system has a value of {name}" + (f" where {where}" if where else ""))
     matrix, prompts, systems = rollup.matrix(values)
     sign = -1.0 if direction == "lower" else 1.0
-    found = comparison.compare(matrix * sign, seed=seed)
+    found = comparison.compare(matrix * sign, seed=seed, test=test)  # type: ignore[arg-type]
     placed = [
         Placed(
             systems[s.system],
@@ -147,12 +166,40 @@ def compare(study: Study, by: str | None = None, *, where: str = "", seed: int =
             pair.p,
             pair.p_adjusted,
             pair.significant,
+            pair.p_bh,
+            pair.detectable,
         )
         for pair in found.pairs
     ]
+    notes, overlaps = _beside(study, basis.measure, kept)
     return Compared(
-        name, direction, len(prompts), placed, pairs, where, basis.low, basis.high, found.permutations
+        name,
+        direction,
+        len(prompts),
+        placed,
+        pairs,
+        where,
+        basis.low,
+        basis.high,
+        found.permutations,
+        test,
+        notes,
+        overlaps,
     )
+
+
+def _beside(
+    study: Study, measure: Configured | None, prompts: Sequence[int] | None
+) -> tuple[Sequence[str], Sequence[Overlap]]:
+    """What belongs beside the means of a measure of rankings: what nobody judged, what engines share."""
+    if measure is None or measure.spec.kind != "of_ranking":
+        return (), ()
+    try:
+        ranked = rankings_of(study)
+    except DataError:
+        return (), ()  # scored once, but the rankings or the relevance have been taken out since
+    k = place(measure)
+    return ranked.notes(k, prompts), overlap(study, k or 10, ranked=ranked)
 
 
 def values_by(study: Study, by: str | None) -> Basis:
@@ -174,7 +221,8 @@ def values_by(study: Study, by: str | None) -> Basis:
         return Basis(rollup.by_system(study, by), by, asked.direction, asked.low, asked.high)
     chosen = _scored(study, by, settled)
     spec = chosen.spec
-    return Basis(scores_by_system(study, str(chosen)), chosen.short, spec.direction, *spec.range)
+    low, high = spec.range
+    return Basis(scores_by_system(study, str(chosen)), chosen.short, spec.direction, low, high, chosen)
 
 
 def _scored(study: Study, by: str, settled: Sequence[str]) -> Configured:
@@ -231,6 +279,20 @@ def tagged(study: Study, where: str) -> list[int]:
             f"no prompt has {name} = {value!r}", remedy=near(value, known["value"].unique().to_list())
         )
     return [int(prompt) for prompt in found]
+
+
+def main_tags(study: Study) -> list[str]:
+    """Tags with a few values, those of the fewest first: what a breakdown can be made by."""
+    tags = reading.tags(study)
+    if tags.is_empty():
+        return []
+    sizes = tags.group_by("name").agg(pl.col("value").n_unique().alias("values"), pl.len().alias("n"))
+    total = len(reading.prompts(study))
+    # A split is how the data was cut for learning; it says nothing about the prompts.
+    fits = sizes.filter(
+        pl.col("values").is_in(list(GROUPS)) & (pl.col("n") >= 0.5 * total) & (pl.col("name") != "split")
+    )
+    return [str(name) for name in fits.sort("values", "name")["name"]]
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,13 @@ from sightline.reporting.quantities import Direction, Estimate, Missing, Quantit
 from sightline.reporting.tables import Column, Table
 from sightline.stages import check as checking
 from sightline.stages import variability as varying
-from sightline.stages.compare import Cell, Compared, breakdown, compare, scores_by_system
+from sightline.stages.compare import Cell, Compared, breakdown, compare, main_tags, scores_by_system
 from sightline.stages.predict import LEAST
+from sightline.stages.query_analysis import FEATURES, query_analysis
 from sightline.stages.trust import trust
 from sightline.statistics.correlation import Correlation, pearson
 from sightline.statistics.intervals import Interval, mean_interval, stratified_mean_interval, within
+from sightline.statistics.votes import CATEGORIES
 from sightline.store import reading
 from sightline.store.study import Study
 
@@ -30,8 +32,6 @@ PICTURES = 2
 """Pictures a system and prompt."""
 ENOUGH = 4
 """Prompts a group must have to be called a weak spot."""
-GROUPS = range(2, 17)
-"""A tag with this many values is worth a breakdown."""
 
 
 def quantity(found: Interval | Correlation, why: str = "not defined") -> Quantity:
@@ -112,20 +112,6 @@ def _verdict(first: str, second: str, difference: Interval, significant: bool, d
         return "they differ"
     first_wins = (difference.value > 0) == (direction != "lower")
     return f"{first if first_wins else second} is better"
-
-
-def main_tags(study: Study) -> list[str]:
-    """Tags with a few values, those of the fewest first: what a breakdown can be made by."""
-    tags = reading.tags(study)
-    if tags.is_empty():
-        return []
-    sizes = tags.group_by("name").agg(pl.col("value").n_unique().alias("values"), pl.len().alias("n"))
-    total = len(reading.prompts(study))
-    # A split is how the data was cut for learning; it says nothing about the prompts.
-    fits = sizes.filter(
-        pl.col("values").is_in(list(GROUPS)) & (pl.col("n") >= 0.5 * total) & (pl.col("name") != "split")
-    )
-    return [str(name) for name in fits.sort("values", "name")["name"]]
 
 
 def breakdowns(study: Study, head: Compared, questions: dict[str, Question]) -> list[doc.Breakdown]:
@@ -388,6 +374,53 @@ def measured(study: Study) -> list[doc.Extra]:
     return [
         doc.Extra("What the measures say", "Automatic measures of every system's images.", tables=[table])
     ]
+
+
+def queries(study: Study) -> list[doc.Extra]:
+    """What goes with a query being hard, where rankings were measured."""
+    scored = reading.measures(study).filter((pl.col("kind") == "of_ranking") & (pl.col("values") > 0))
+    forms = [str(form) for form in scored["measure"] if not str(form).startswith("judged")]
+    by = min(forms, key=lambda form: (not form.startswith("ndcg"), forms.index(form)), default=None)
+    if by is None:
+        return []
+    found = query_analysis(study, by)
+    systems = list(dict.fromkeys(each.system for each in found.related))
+    cells = {(each.feature, each.system): quantity(each.correlation) for each in found.related}
+    features = dict.fromkeys(each.feature for each in found.related)
+    related = Table(
+        [Column("feature", "of a query"), *(Column(name, name, estimate=True) for name in systems)],
+        [[FEATURES[name], *(cells[name, system] for system in systems)] for name in features],
+        f"Spearman's rank correlation with {found.by} over queries",
+    )
+    told = {(each.tag, each.group): f"{each.tag} {each.group}".strip() for each in found.described}
+    means = {(each.tag, each.group, each.feature): quantity(each.mean) for each in found.described}
+    described = Table(
+        [Column("queries"), *(Column(name, FEATURES[name], estimate=True) for name in features)],
+        [[said, *(means.get((*key, name)) for name in features)] for key, said in told.items()],
+        "What the queries are like: means over queries",
+    )
+    agreed = Table(
+        [
+            Column("queries"),
+            Column("images", "judged images"),
+            *(Column(name, name.replace("_", " "), format="%") for name in CATEGORIES),
+        ],
+        [
+            [f"{each.tag} {each.group}".strip(), each.total, *(n / each.total for n in each.counts.values())]
+            for each in found.agreed
+        ],
+        "How far votes on an image agree",
+    )
+    text = " ".join(
+        [
+            f"What goes with the values of {found.by} over {found.queries.height:,} queries. A positive "
+            "correlation means that queries with more of it are answered better; depth counts the steps from "
+            "the root of WordNet, so that abstract words lie at small depths.",
+            *found.notes,
+        ]
+    )
+    tables = [table for table in (related, described, agreed) if table.rows]
+    return [doc.Extra("What makes a query hard", text, tables=tables)]
 
 
 def gaps(study: Study) -> list[doc.Gap]:

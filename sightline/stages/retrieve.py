@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sightline import registry
 from sightline.errors import DataError, ExtensionError, UsageError, near
+from sightline.execution.embedding import Cached, cached
 from sightline.execution.progress import Listener, Meter
 from sightline.extension import Configured
-from sightline.records import Answer, Candidates, ImageKey, Prompt, Record, System
+from sightline.pictures import Picture, decode
+from sightline.records import Candidates, ImageKey, Prompt
+from sightline.stages.ranking import Ranking, keep, refuse_name
 from sightline.stages.select import prompts_of
-from sightline.store import listing, loading, reading
+from sightline.store import reading
+from sightline.store.files import ImageFiles
 from sightline.store.study import Study
 
 if TYPE_CHECKING:
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Retrieved:
-    """What a run did; `already` if the study held its very answers before."""
+    """What a run did; `already` if the study held its very answers before.
+
+    `without` counts prompts that found nothing, `unread` why images could not be looked at.
+    """
 
     system: str
     retriever: str
@@ -33,6 +38,7 @@ class Retrieved:
     candidates: int
     answers: int
     without: int
+    unread: Mapping[str, int] = field(default_factory=dict)
 
 
 def retrieve(
@@ -48,48 +54,73 @@ def retrieve(
 ) -> Retrieved:
     """Rank the images of a collection for each prompt and keep the first k as answers, as one source.
 
-    `replace` takes the earlier run of this system back first, for when prompts or images were added.
+    Vectors of images and texts are computed once an encoder and content, and kept as they come: a run that
+    was stopped goes on where it was. `replace` takes the earlier run of this system back first, for when
+    prompts or images were added.
     """
     if k < 1:
         raise UsageError(f"k is {k}", remedy="Ask for 1 answer or more.")
-    if not system.strip():
-        raise UsageError("the system needs a name")
+    refuse_name(study, system)
     engine = registry.configure("retriever", retriever)
     engine.require()
     reading.need_prompts(study)
     wanted = prompts_of(study, suite)
     queries = list(reading.prompt_records(study, wanted["prompt_id"].to_list()).values())
-    candidates = _candidates(study, collection)
-    if listing.system_kind(study, system) == "generator":
-        raise UsageError(f"system {system!r} is a generator", remedy="Give the retriever another name.")
+    found = candidates_of(study, collection)
+    encoders = {name: cached(study, each, listener) for name, each in backbones_of(engine)}
     meter = Meter(f"{system}: {engine.name}", len(queries), listener)
-    ranked = engine.load()(candidates, queries, k)
-    indices, scores = _sound(engine, ranked, len(queries), k, len(candidates.keys))
+    ranked = engine.load(encoders or None)(found, queries, k)
+    indices, scores = _sound(engine, ranked, len(queries), k, len(found.keys))
     meter.add(computed=len(queries))
     settings = {"retriever": str(engine), "version": engine.spec.version, "collection": collection}
-    loaded = loading.load(
-        study,
-        _records(system, collection, settings, queries, candidates, indices, scores),
-        importer="retrieve",
-        path=f"{system} over {collection}",
-        digest=_digest(system, settings, queries, candidates, indices, scores),
-        replace=replace,
-    )
+    rankings = list(_rankings(queries, found, indices, scores))
+    path = f"{system} over {collection}"
+    loaded = keep(study, system, collection, settings, rankings, by="retrieve", path=path, replace=replace)
     meter.finish()
-    found = indices >= 0
+    there = indices >= 0
     return Retrieved(
         system,
         str(engine),
         loaded.source_id,
         loaded.already,
         len(queries),
-        len(candidates.keys),
-        int(found.sum()),
-        int((~found.any(axis=1)).sum()),
+        len(found.keys),
+        int(there.sum()),
+        int((~there.any(axis=1)).sum()),
+        _unread(encoders.values()),
     )
 
 
-def _candidates(study: Study, collection: str) -> Candidates:
+def backbones_of(extension: Configured, within: str = "") -> Iterator[tuple[str, Configured]]:
+    """The encoders that an extension needs, by parameter; one inside another comes with it."""
+    for name, value in extension.arguments.items():
+        if isinstance(value, Configured):
+            if value.spec.kind == "backbone":
+                yield within + name, value
+            else:
+                yield from backbones_of(value, f"{within}{name}.")
+
+
+class _Fresh(Picture):
+    """A picture that keeps neither its bytes nor its pixels: a collection of them would fill the memory."""
+
+    __slots__ = ("_files",)
+
+    def __init__(self, files: ImageFiles, sha256: str) -> None:
+        super().__init__(b"", sha256=sha256, name=sha256)
+        self._files = files
+
+    @property
+    def data(self) -> bytes:
+        return self._files.read(self.sha256)
+
+    @property
+    def rgb(self) -> np.ndarray:
+        return decode(self.data, self.name)
+
+
+def candidates_of(study: Study, collection: str) -> Candidates:
+    """The images of a collection as retrievers see them."""
     import polars as pl
 
     images = reading.images(study)
@@ -112,8 +143,16 @@ def _candidates(study: Study, collection: str) -> Candidates:
     return Candidates(
         keys=[ImageKey(collection, name) for name in chosen["name"]],
         captions=[captions.get(int(key), []) for key in chosen["image_id"]],
-        pictures=[None if sha is None else study.images.picture(sha) for sha in chosen["sha256"]],
+        pictures=[None if sha is None else _Fresh(study.images, sha) for sha in chosen["sha256"]],
     )
+
+
+def _unread(encoders: Iterable[Cached]) -> dict[str, int]:
+    reasons: dict[str, int] = {}
+    told = {content: reason for encoder in encoders for content, reason in encoder.without.items()}
+    for reason in told.values():
+        reasons[reason] = reasons.get(reason, 0) + 1
+    return reasons
 
 
 def _sound(
@@ -141,36 +180,9 @@ def _sound(
     return indices, scores
 
 
-def _digest(
-    system: str,
-    settings: Mapping[str, Any],
-    queries: list[Prompt],
-    candidates: Candidates,
-    indices: np.ndarray,
-    scores: np.ndarray,
-) -> str:
-    told = [system, dict(settings), [query.key for query in queries], candidates.keys]
-    whole = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
-    whole.update(indices.astype("<i8").tobytes())
-    whole.update(scores.astype("<f8").tobytes())
-    return whole.hexdigest()
-
-
-def _records(
-    system: str,
-    collection: str,
-    settings: Mapping[str, Any],
-    queries: list[Prompt],
-    candidates: Candidates,
-    indices: np.ndarray,
-    scores: np.ndarray,
-) -> Iterator[Record]:
-    yield System(system, "retriever", collection)
+def _rankings(
+    queries: Sequence[Prompt], candidates: Candidates, indices: np.ndarray, scores: np.ndarray
+) -> Iterator[Ranking]:
     for query, row, values in zip(queries, indices, scores, strict=True):
-        for position, (index, value) in enumerate(zip(row.tolist(), values.tolist(), strict=True)):
-            if index < 0:
-                break
-            at = f"{system}, {query.key.ref}, rank {position}"
-            yield Answer(
-                query.key, system, position, candidates.keys[index], float(value), settings=settings, at=at
-            )
+        n = int((row >= 0).sum())
+        yield Ranking(query.key, [candidates.keys[i] for i in row[:n].tolist()], values[:n].tolist())

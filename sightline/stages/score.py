@@ -14,7 +14,8 @@ from sightline.execution.progress import Listener
 from sightline.execution.run import Ran, register, run_together
 from sightline.extension import Configured
 from sightline.pictures import Picture
-from sightline.records import NoValue, Rankings
+from sightline.records import NoValue
+from sightline.stages.ranked import Ranked, place, rankings_of
 from sightline.store import reading, scores
 from sightline.store.scores import Item, Outcome
 from sightline.store.study import Study
@@ -52,7 +53,8 @@ def score(
     for kind, numbers in together.items():
         alike = [chosen[number] for number in numbers]
         if kind == "of_ranking":
-            ran = [score_rankings(study, measure) for measure in alike]
+            ranked = rankings_of(study)
+            ran = [score_rankings(study, measure, ranked) for measure in alike]
         else:
             ran = run_together(study, alike, workers=workers, listener=listener)
         found.update(zip(numbers, ran, strict=True))
@@ -100,48 +102,24 @@ def score_files(measures: str | Sequence[str], paths: Sequence[str | Path]) -> l
     return found
 
 
-def score_rankings(study: Study, measure: Configured, question: str = "relevance") -> Ran:
+def score_rankings(study: Study, measure: Configured, ranked: Ranked | None = None) -> Ran:
     """Score every ranking of every retriever against the known relevance."""
     import numpy as np
-    import polars as pl
 
-    known = {asked.name for _, asked in reading.questions(study)}
-    if question not in known:
-        raise DataError(
-            f"{measure.name} needs relevant images, and no truth of {question!r} is in the study",
-            remedy="Import qrels, or judge and settle a question named relevance.",
-        )
-    # A truth of a pair says which image is better, not that the first one is relevant.
-    truths = reading.truths(study, question).filter(
-        pl.col("value").is_not_null() & (pl.col("image_id") > 0) & (pl.col("image_b") == 0)
-    )
-    gain = {(p, i): v for p, i, v in truths.select("prompt_id", "image_id", "value").iter_rows()}
-    answers = reading.answers(study, "retriever").filter(pl.col("image_id").is_not_null())
-    ideal: dict[int, list[float]] = {}
-    for (prompt, _), value in gain.items():
-        ideal.setdefault(prompt, []).append(value)
-    keys, gains, offsets, best, best_offsets, hashes = [], [], [0], [], [0], []
-    for (system, prompt), rows in answers.group_by(["system_id", "prompt_id"], maintain_order=True):
-        # An image that stands twice counts at its first place; `check` names such rankings.
-        ranked = list(dict.fromkeys(int(image) for image in rows["image_id"]))
-        keys.append((int(str(prompt)), int(str(system))))
-        gains += [gain.get((prompt, image), float("nan")) for image in ranked]
-        offsets.append(len(gains))
-        best += sorted(ideal.get(int(str(prompt)), []), reverse=True)
-        best_offsets.append(len(best))
-        hashes.append(scores.hashed(ranked, gains[offsets[-2] :], best[best_offsets[-2] :]))
-    ran = Ran(str(measure), len(keys))
-    if not keys:
-        raise DataError("no retriever has answered yet", remedy="Import a TREC run, or sightline retrieve.")
-    table = Rankings(np.array(offsets), np.array(gains), np.array(best_offsets), np.array(best))
-    values = np.asarray(measure.load()(table), dtype=np.float64)
+    known = rankings_of(study) if ranked is None else ranked
+    ran = Ran(str(measure), len(known))
+    values = np.asarray(measure.load()(known.table), dtype=np.float64)
     reason = str(measure.spec.details["nan"])
-    outcomes = gate(measure.spec, [NoValue(reason) if np.isnan(v) else float(v) for v in values], len(keys))
+    outcomes = gate(measure.spec, [NoValue(reason) if np.isnan(v) else float(v) for v in values], len(known))
+    keys = zip(known.prompt.tolist(), known.system.tolist(), known.hashes(), strict=True)
     results: list[tuple[Item, Outcome]] = [
         (Item(prompt, system, 0, inputs, None, ()), outcome)
-        for (prompt, system), inputs, outcome in zip(keys, hashes, outcomes, strict=True)
+        for (prompt, system, inputs), outcome in zip(keys, outcomes, strict=True)
     ]
+    # A ranking that has gone since, or that other rules leave out, must not keep its score.
+    scores.clear(study, measure.identity)
     scores.write(study, register(study, measure), results)
     ran.computed = len(results)
     ran.reasons.update(outcome.reason for _, outcome in results if outcome.reason is not None)
+    ran.notes = known.notes(place(measure))
     return ran

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sightline import registry
-from sightline.errors import UsageError, near
-from sightline.records import NewPrompt
+from sightline.errors import DataError, UsageError, near
+from sightline.execution.embedding import embed_images, embed_texts
+from sightline.execution.progress import Listener, Meter
+from sightline.extension import Configured
+from sightline.records import ImageKey, NewPrompt
 from sightline.stages.export import prompt_table, write_table
+from sightline.statistics.search import unit
 from sightline.store import reading
 from sightline.store.study import Study
 
@@ -18,12 +23,18 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
-WAYS = ("spread", "random")
+WAYS = ("spread", "random", "captions")
+IMAGES = 2_048
+"""Images whose captions are compared at once."""
 
 
 @dataclass(frozen=True)
 class Selected:
-    """The chosen prompts in the order of the study, and how they were chosen."""
+    """The chosen prompts in the order of the study, and how they were chosen.
+
+    Captions are no prompts of the study yet: they have no ids, their suite is the collection, and `refs` are
+    the images they were written for.
+    """
 
     prompt_ids: Sequence[int]
     suites: Sequence[str]
@@ -42,11 +53,16 @@ def select(
     seed: int = 0,
     suite: str | None = None,
     tag: str | None = None,
+    collection: str | None = None,
+    joint: str = "clip",
+    listener: Listener | None = None,
 ) -> Selected:
     """Choose n prompts: `spread` over what they say, or `random`; nothing is written to the study.
 
     `spread` groups the texts' vectors by k-means (k-means++ start) into n groups and takes the prompt nearest
-    each centre. `tag` is a name under which a file written from the choice marks the prompts.
+    each centre. `captions` (PQPP) chooses so among the captions of `collection`: of each image the one that
+    is nearest to it in the space of the encoder `joint`; their vectors are kept in the study. `tag` is a name
+    under which a file written from the choice marks the prompts.
     """
     import numpy as np
 
@@ -54,6 +70,8 @@ def select(
         raise UsageError(f"prompts are not selected by {by!r}", remedy=near(by, WAYS))
     if seed < 0:
         raise UsageError(f"the seed is {seed}", remedy="A seed is 0 or more.")
+    if by == "captions":
+        return _captions(study, n, _backbone(encoder, "text"), seed, tag, (collection, joint), listener)
     reading.need_prompts(study)
     prompts = prompts_of(study, suite)
     if not 1 <= n <= prompts.height:
@@ -66,9 +84,8 @@ def select(
         chosen = np.sort(np.random.default_rng(seed).choice(len(texts), n, replace=False))
         how = f"random(seed={seed})"
     else:
-        backbone = registry.configure("backbone", encoder)
-        if "text" not in backbone.spec.details["encodes"]:
-            raise UsageError(f"{backbone.name} encodes no texts", remedy="sightline list backbone")
+        backbone = _backbone(encoder, "text")
+        # A study that can only be read can be selected from, too: nothing is kept.
         vectors = np.asarray(backbone.load().text(texts), dtype=np.float32)
         chosen = spread(vectors, n, seed)
         how = f"spread(encoder={backbone}, seed={seed})"
@@ -105,12 +122,125 @@ def spread(vectors: np.ndarray, n: int, seed: int) -> np.ndarray:
         others = np.setdiff1d(np.arange(len(vectors)), first)
         return np.sort(np.concatenate([first, others[: n - len(first)]]))
     found = KMeans(n, init="k-means++", n_init=1, random_state=seed).fit(vectors[first])
-    distances = found.transform(vectors[first])
-    taken: list[int] = []
-    for centre in range(n):
-        order = np.argsort(distances[:, centre], kind="stable")
-        taken.append(next(int(row) for row in order if int(row) not in taken))
-    return np.sort(first[taken])
+    return np.sort(first[nearest_rows(vectors[first], found.cluster_centers_)])
+
+
+def nearest_rows(vectors: np.ndarray, centres: np.ndarray, block: int = 64) -> np.ndarray:
+    """The row nearest to each centre that no earlier centre took; ties by row. Blocks of centres in turn."""
+    import numpy as np
+
+    rows = vectors.astype(np.float64)
+    squares = np.einsum("ij,ij->i", rows, rows)
+    free = np.ones(len(rows), dtype=bool)
+    taken = []
+    for start in range(0, len(centres), block):
+        # |x - c|^2 without |c|^2, which is the same for all rows.
+        distances = squares[:, None] - 2 * rows @ centres[start : start + block].astype(np.float64).T
+        for column in distances.T:
+            best = int(np.argmin(np.where(free, column, np.inf)))
+            free[best] = False
+            taken.append(best)
+    return np.array(taken, dtype=np.int64)
+
+
+def _backbone(text: str, what: str) -> Configured:
+    backbone = registry.configure("backbone", text)
+    if what not in backbone.spec.details["encodes"]:
+        raise UsageError(f"{backbone.name} encodes no {what}s", remedy="sightline list backbone")
+    backbone.require()
+    return backbone
+
+
+def _captions(
+    study: Study,
+    n: int,
+    encoder: Configured,
+    seed: int,
+    tag: str | None,
+    where: tuple[str | None, str],
+    listener: Listener | None,
+) -> Selected:
+    collection, joint = where
+    names, texts, how = best_captions(study, collection, joint, listener)
+    # The same words under two images are one caption: it is chosen once at most.
+    first = {text: number for number, text in reversed(list(enumerate(texts)))}
+    kept = sorted(first.values())
+    if not 1 <= n <= len(kept):
+        raise UsageError(
+            f"{n} captions cannot be selected out of {len(kept)} that differ",
+            remedy=f"A number from 1 to {len(kept)}.",
+        )
+    vectors = embed_texts(study, encoder, [texts[row] for row in kept], listener)
+    chosen = [kept[row] for row in spread(vectors, n, seed).tolist()]
+    told = f"captions({how}, encoder={encoder}, seed={seed})"
+    return Selected(
+        (),
+        [names[row].collection for row in chosen],
+        [names[row].name for row in chosen],
+        [texts[row] for row in chosen],
+        told,
+        tag,
+    )
+
+
+def best_captions(
+    study: Study, collection: str | None, joint: str, listener: Listener | None = None
+) -> tuple[list[ImageKey], list[str], str]:
+    """Of each captioned image the caption with the highest cosine with it, ties by their order.
+
+    An image with one caption needs no comparison, and no file.
+    """
+    import polars as pl
+
+    images = reading.images(study)
+    known = images["collection"].unique().to_list()
+    if collection is not None and collection not in known:
+        raise UsageError(f"there is no collection called {collection!r}", remedy=near(collection, known))
+    if collection is not None:
+        images = images.filter(pl.col("collection") == collection)
+    rows = reading.captions(study).join(images, on="image_id", maintain_order="left")
+    if rows.is_empty():
+        raise DataError("no image has a caption", remedy="Import a table of image and caption.")
+    each = rows.group_by("image_id", maintain_order=True).agg(
+        pl.col("collection", "name", "sha256").first(), pl.col("caption")
+    )
+    several = each.filter(pl.col("caption").list.len() > 1)
+    unseen = several["sha256"].null_count()
+    if unseen:
+        raise DataError(
+            f"{unseen:,} images have several captions and no file to compare them with",
+            remedy="Import the image files.",
+        )
+    best: dict[int, int] = {}
+    how = "one caption an image"
+    if several.height:
+        encoder = _backbone(joint, "image")
+        how = f"joint={encoder}"
+        meter = Meter(f"{encoder.short}: nearest captions", several.height, listener)
+        for start in range(0, several.height, IMAGES):
+            part = several[start : start + IMAGES]
+            best.update(zip(part["image_id"].to_list(), _nearest(study, encoder, part), strict=True))
+            meter.add(computed=part.height)
+        meter.finish()
+    texts = [captions[best.get(key, 0)] for key, captions in each.select("image_id", "caption").iter_rows()]
+    names = [ImageKey(home, name) for home, name in each.select("collection", "name").iter_rows()]
+    return names, texts, how
+
+
+def _nearest(study: Study, encoder: Configured, images: pl.DataFrame) -> list[int]:
+    """Which of its captions is nearest to each image, by number."""
+    import numpy as np
+
+    pictures = unit(embed_images(study, encoder, images["sha256"].to_list()))
+    told = images["caption"].to_list()
+    sizes = [len(captions) for captions in told]
+    texts = unit(embed_texts(study, encoder, [text for captions in told for text in captions]))
+    owner = np.repeat(np.arange(len(told)), sizes)
+    cosines = np.einsum("ij,ij->i", texts, pictures[owner], dtype=np.float64)
+    # An image that cannot be read has no cosine: its first caption stands for it.
+    cosines = np.round(np.nan_to_num(cosines, nan=-2.0), 12)
+    starts = np.cumsum([0, *sizes])
+    return [int(np.argmax(cosines[a:b])) for a, b in pairwise(starts)]
 
 
 def write_selected(selected: Selected, path: str | Path) -> Path:

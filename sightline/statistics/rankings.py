@@ -25,14 +25,12 @@ def precision(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: in
 
     Source: trec_eval, P.
     """
-    hits = _hits(gain, offsets, relevant, level)
-    return hits.per_query(_within(hits.rank, k)) / k + hits.unknown
+    return find_hits(gain, offsets, relevant, level=level).precision(k)
 
 
 def recall(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int, level: float = 1) -> Array:
     """Share of the relevant images that are within the first k places. Source: trec_eval, recall."""
-    hits = _hits(gain, offsets, relevant, level)
-    return hits.per_query(_within(hits.rank, k)) / hits.relevant
+    return find_hits(gain, offsets, relevant, level=level).recall(k)
 
 
 def hit_rate(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int, level: float = 1) -> Array:
@@ -40,14 +38,12 @@ def hit_rate(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int
 
     Source: trec_eval, success.
     """
-    hits = _hits(gain, offsets, relevant, level)
-    return (hits.per_query(_within(hits.rank, k)) > 0) + hits.unknown
+    return find_hits(gain, offsets, relevant, level=level).hit_rate(k)
 
 
 def reciprocal_rank(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, level: float = 1) -> Array:
     """1 / rank of the first relevant answer, 0 if none was retrieved. Source: trec_eval, recip_rank."""
-    hits = _hits(gain, offsets, relevant, level)
-    return hits.per_query((hits.nth == 1) / hits.rank) + hits.unknown
+    return find_hits(gain, offsets, relevant, level=level).reciprocal_rank()
 
 
 def r_precision(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, level: float = 1) -> Array:
@@ -55,8 +51,7 @@ def r_precision(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, lev
 
     Source: trec_eval, Rprec.
     """
-    hits = _hits(gain, offsets, relevant, level)
-    return hits.per_query(hits.rank <= hits.relevant[hits.query]) / hits.relevant
+    return find_hits(gain, offsets, relevant, level=level).r_precision()
 
 
 def average_precision(
@@ -66,8 +61,7 @@ def average_precision(
 
     Source: trec_eval, map and map_cut.
     """
-    hits = _hits(gain, offsets, relevant, level)
-    return hits.per_query(_within(hits.rank, k) * hits.nth / hits.rank) / hits.relevant
+    return find_hits(gain, offsets, relevant, level=level).average_precision(k)
 
 
 def ndcg(
@@ -78,12 +72,7 @@ def ndcg(
     sum of 1 / log2(rank + 1) over relevant answers, divided by the same sum for an ideal ranking.
     Source: Jarvelin and Kekalainen, ACM TOIS 20 (2002).
     """
-    hits = _hits(gain, offsets, relevant, level)
-    gained = hits.per_query(_within(hits.rank, k) / np.log2(hits.rank + 1))
-    most = np.nan_to_num(hits.relevant).astype(np.int64)
-    depth = most if k is None else np.minimum(most, k)
-    ideal = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, depth.max(initial=0) + 2)))])
-    return gained / np.where(depth > 0, ideal[depth], np.nan)
+    return find_hits(gain, offsets, relevant, level=level).ndcg(k)
 
 
 def ndcg_graded(
@@ -105,10 +94,8 @@ def ndcg_graded(
     truth, truth_starts = _run(truth_gain, truth_offsets)
     if starts.size != truth_starts.size:
         raise ValueError(f"{starts.size - 1} queries in the run, {truth_starts.size - 1} in the truth")
-    owner = np.repeat(np.arange(truth_starts.size - 1), np.diff(truth_starts))
-    best_first = truth[np.lexsort((-np.nan_to_num(truth), owner))]
     gained = _discounted(column, starts, k, gains)
-    ideal = _discounted(best_first, truth_starts, k, gains)
+    ideal = _discounted(_best_first(truth, truth_starts), truth_starts, k, gains)
     return gained / np.where(ideal > 0, ideal, np.nan)
 
 
@@ -119,38 +106,76 @@ def count_relevant(truth_gain: ArrayLike, truth_offsets: ArrayLike, *, level: fl
 
 
 @dataclass(frozen=True)
-class _Hits:
-    """The relevant answers only: their query, rank from 1, and number among the query's relevant ones."""
+class Hits:
+    """The relevant answers only: their query, rank from 1, and number among the query's relevant ones.
+
+    Finding them is most of the work, so that several measures of one run share it: each measure above is a
+    method here.
+    """
 
     query: Indices
     rank: Indices
     nth: Indices
     relevant: Array  # a query's number of relevant images, NaN instead of 0
+    before: Indices  # how many hits lie before each query
 
-    def per_query(self, what: NDArray[np.bool_] | Array) -> Array:
+    def precision(self, k: int) -> Array:
+        return self._within(k) / k + self._unknown
+
+    def recall(self, k: int) -> Array:
+        return self._within(k) / self.relevant
+
+    def hit_rate(self, k: int) -> Array:
+        return (self._within(k) > 0) + self._unknown
+
+    def reciprocal_rank(self) -> Array:
+        found = np.zeros(self.relevant.size)
+        some = np.flatnonzero(np.diff(self.before))
+        found[some] = 1 / self.rank[self.before[some]]
+        return found + self._unknown
+
+    def r_precision(self) -> Array:
+        return self._sum(self.rank <= self.relevant[self.query]) / self.relevant
+
+    def average_precision(self, k: int | None = None) -> Array:
+        return self._sum(_within(self.rank, k) * self.nth / self.rank) / self.relevant
+
+    def ndcg(self, k: int | None = None) -> Array:
+        most = np.nan_to_num(self.relevant).astype(np.int64)
+        depth = most if k is None else np.minimum(most, k)
+        discount = _discounts(max(depth.max(initial=0), self.rank.max(initial=0)))
+        ideal = np.cumsum(discount)
+        gained = self._sum(_within(self.rank, k) * discount[self.rank])
+        return gained / np.where(depth > 0, ideal[depth], np.nan)
+
+    def _within(self, k: int) -> Array:
+        return self._sum(_within(self.rank, k))
+
+    def _sum(self, what: NDArray[np.bool_] | Array) -> Array:
         return sum_by(self.query, what, self.relevant.size)
 
     @property
-    def unknown(self) -> Array:
+    def _unknown(self) -> Array:
         return np.where(np.isnan(self.relevant), np.nan, 0.0)
 
 
-def _hits(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, level: float) -> _Hits:
+def find_hits(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, level: float = 1) -> Hits:
+    """The answers of a run with a gain of at least `level`."""
     column, starts = _run(gain, offsets)
     known = np.asarray(relevant, dtype=np.float64)
     if known.shape != (starts.size - 1,):
         raise ValueError(f"{starts.size - 1} queries need as many counts of relevant, not {known.shape}")
     row = np.flatnonzero(column >= level)
-    query, rank = _places(row, starts)
-    before = np.searchsorted(row, starts)
+    before, query, rank = _places(row, starts)
     nth = np.arange(1, row.size + 1) - before[query]
-    if np.any(np.diff(before) > known):
-        worst = int(np.argmax(np.diff(before) - known))
+    found = np.diff(before)
+    if np.any(found > known):
+        worst = int(np.argmax(found - known))
         raise ValueError(
-            f"query {worst} ranks {np.diff(before)[worst]} relevant answers of {known[worst]:g} known: "
+            f"query {worst} ranks {found[worst]} relevant answers of {known[worst]:g} known: "
             "is an image listed twice, or was the truth counted at another level?"
         )
-    return _Hits(query, rank, nth, np.where(known > 0, known, np.nan))
+    return Hits(query, rank, nth, np.where(known > 0, known, np.nan), before)
 
 
 def _run(gain: ArrayLike, offsets: ArrayLike) -> tuple[Array, Indices]:
@@ -163,9 +188,11 @@ def _run(gain: ArrayLike, offsets: ArrayLike) -> tuple[Array, Indices]:
     return column, starts
 
 
-def _places(row: Indices, starts: Indices) -> tuple[Indices, Indices]:
-    query = np.searchsorted(starts, row, side="right") - 1
-    return query, row - starts[query] + 1
+def _places(row: Indices, starts: Indices) -> tuple[Indices, Indices, Indices]:
+    """How many of these rows lie before each query, and the query and rank of each row."""
+    before = np.searchsorted(row, starts)
+    query = np.repeat(np.arange(starts.size - 1), np.diff(before))
+    return before, query, row - starts[query] + 1
 
 
 def _within(rank: Indices, k: int | None) -> NDArray[np.bool_]:
@@ -176,13 +203,30 @@ def _within(rank: Indices, k: int | None) -> NDArray[np.bool_]:
     return np.asarray(rank <= k)
 
 
+def _best_first(truth: Array, starts: Indices) -> Array:
+    falls = truth[1:] <= truth[:-1]
+    # Where one query ends and the next begins, anything may follow anything.
+    falls[starts[(starts > 0) & (starts < truth.size)] - 1] = True
+    if falls.all():
+        return truth
+    owner = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    return np.asarray(truth[np.lexsort((-np.nan_to_num(truth), owner))], dtype=np.float64)
+
+
 def _discounted(column: Array, starts: Indices, k: int | None, gains: str) -> Array:
     row = np.flatnonzero(column > 0)
-    query, rank = _places(row, starts)
+    _, query, rank = _places(row, starts)
     if gains == "linear":
         gained = column[row]
     elif gains == "exponential":
         gained = np.exp2(column[row]) - 1
     else:
         raise ValueError(f"gains {gains!r} is none of linear, exponential")
-    return sum_by(query, _within(rank, k) * gained / np.log2(rank + 1), starts.size - 1)
+    if k is not None:
+        gained = gained * _within(rank, k)
+    return sum_by(query, gained * _discounts(rank.max(initial=0))[rank], starts.size - 1)
+
+
+def _discounts(deepest: int) -> Array:
+    """1 / log2(rank + 1) of every rank down to the deepest; that of rank 0 is 0."""
+    return np.concatenate([[0.0], 1 / np.log2(np.arange(2, int(deepest) + 2))])

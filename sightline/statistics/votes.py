@@ -16,6 +16,8 @@ from sightline.statistics.grouping import sum_by
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+CATEGORIES = ("fully_relevant", "majority_relevant", "unsure", "majority_irrelevant", "fully_irrelevant")
+"""How far the votes on one item agree."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,22 @@ def who_cast(
     if np.any(asked >= people):
         raise ValueError(f"annotator indices must lie below {people}")
     return np.where(asked < 0, people, asked)[votes.row], people
+
+
+def agreement_categories(relevant: ArrayLike, irrelevant: ArrayLike, unsure: ArrayLike) -> Indices:
+    """The place in CATEGORIES of each item, by its numbers of votes; -1 where there is none.
+
+    Fully one or the other where all votes say so, the majority's where it has more than half of all votes,
+    else unsure. Source: our rule; the shares that ConQA prints fit no rule tried.
+    """
+    yes, no, open_ = (np.asarray(column, dtype=np.float64) for column in (relevant, irrelevant, unsure))
+    total = yes + no + open_
+    found = np.full(total.shape, CATEGORIES.index("unsure"), dtype=np.int64)
+    for name, count in (("relevant", yes), ("irrelevant", no)):
+        found[2 * count > total] = CATEGORIES.index(f"majority_{name}")
+        found[count == total] = CATEGORIES.index(f"fully_{name}")
+    found[total == 0] = -1
+    return found
 
 
 def over(sums: Array, counts: Array) -> Array:

@@ -121,14 +121,18 @@ def _answer_pages(study: Study, size: int) -> Iterator[list[Item]]:
     )
     while rows := _ask(study, query, last=last, size=max(1, size // 16)):
         first, last = int(rows[0][0]), int(rows[-1][0])
-        answers = _ask(study, inner, first=first, last=last)
-        found = reading.prompt_records(study, sorted({int(row[0]) for row in answers}))
-        page = [
-            Item(int(p), 0, int(i), hashed(_prompt_hash(found[int(p)]), sha), found[int(p)], (sha,))
-            for p, i, sha in answers
-        ]
+        page = answer_items(study, _ask(study, inner, first=first, last=last))
         if page:
             yield page
+
+
+def answer_items(study: Study, answers: Sequence[tuple[int, int, str]]) -> list[Item]:
+    """Pairs of a prompt and an image, told as prompt id, image id and content, as things to measure."""
+    found = reading.prompt_records(study, sorted({int(row[0]) for row in answers}))
+    return [
+        Item(int(p), 0, int(i), hashed(_prompt_hash(found[int(p)]), sha), found[int(p)], (sha,))
+        for p, i, sha in answers
+    ]
 
 
 def _set_pages(study: Study, size: int) -> Iterator[list[Item]]:

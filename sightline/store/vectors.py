@@ -57,22 +57,30 @@ class Vectors:
                 connection, vector, ["encoder", "content", "shard", "row"], entries, replace=False
             )
 
+    def known(self, encoder: str, contents: Sequence[str]) -> set[str]:
+        """Which of these contents have a vector of this encoder."""
+        places = self._where(encoder, contents)
+        return {content for content, place in zip(contents, places, strict=True) if place is not None}
+
     def get(self, encoder: str, contents: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Rows for these contents, and which of them are known; unknown rows are zero."""
+        """Rows for these contents, and which of them are known; unknown rows are zero.
+
+        One shard is open at a time, so that besides the rows asked for nothing stays in memory.
+        """
         import numpy as np
 
         places = self._where(encoder, contents)
         known = np.array([place is not None for place in places], dtype=bool)
-        shards: dict[int, np.ndarray] = {}
-        dimensions = 0
-        for place in places:
-            if place is not None and place[0] not in shards:
-                shards[place[0]] = self._shard(encoder, place[0])
-                dimensions = shards[place[0]].shape[1]
-        out = np.zeros((len(contents), dimensions), dtype=np.float32)
-        for i, place in enumerate(places):
-            if place is not None:
-                out[i] = shards[place[0]][place[1]]
+        asked = np.flatnonzero(known)
+        at = np.array([place for place in places if place is not None], dtype=np.int64).reshape(-1, 2)
+        order = np.argsort(at[:, 0], kind="stable")
+        shards, starts = np.unique(at[order, 0], return_index=True)
+        out = np.zeros((len(contents), 0), dtype=np.float32)
+        for shard, rows in zip(shards.tolist(), np.split(order, starts[1:]), strict=False):
+            opened = self._shard(encoder, shard)
+            if not out.shape[1]:
+                out = np.zeros((len(contents), opened.shape[1]), dtype=np.float32)
+            out[asked[rows]] = opened[at[rows, 1]]
         return out, known
 
     def _shard(self, encoder: str, shard: int) -> np.ndarray:

@@ -195,3 +195,45 @@ def test_long_prompts_with_a_vocabulary(find: Find, tmp_path: Path, monkeypatch:
 )
 def test_pieces_of_a_text(text: str, pieces: int) -> None:
     assert len(long_prompts._pieces(text)) == pieces
+
+
+def test_ranked_images_of_another_collection(find: Find, picture: Picture) -> None:
+    known, strange, other = ImageKey("photos", "1"), ImageKey("photos", "2"), ImageKey("pictures", "1")
+    records = [
+        *PROMPTS,
+        SEARCH,
+        Image(known, picture("known")),
+        *(Answer(A, "search", n, key) for n, key in enumerate((known, strange, other))),
+        Answer(B, "search", 0, known),
+    ]
+    elsewhere, bare = find("ranked_images_missing", records)
+    assert (elsewhere.finding.severity, elsewhere.finding.n) == ("error", 1)
+    assert list(elsewhere.finding.examples) == ["pictures/1"]
+    assert (bare.finding.severity, list(bare.finding.examples)) == ("warning", ["photos/2"])
+
+
+def test_runs_published_with_names_alone_are_clean(find: Find) -> None:
+    assert find("ranked_images_missing", [*PROMPTS, SEARCH, *ranking(A, [3.0, 2.0])]) == []
+
+
+def relevance(prompt: PromptKey, *names: str) -> list[Any]:
+    return [Truth("relevance", Subject(prompt, image=ImageKey("photos", name)), 1.0) for name in names]
+
+
+def test_relevance_of_another_collection(find: Find) -> None:
+    asked = Question("relevance", "ordinal", 0, 1, 1)
+    rankings = [*ranking(A, [3.0, 2.0]), *ranking(B, [3.0, 2.0])]
+    records = [*PROMPTS, SEARCH, asked, *rankings, *relevance(A, "a1.jpg"), *relevance(B, "b1.jpg")]
+    (found,) = find("rankings_unjudged", records)
+    assert (found.finding.severity, found.finding.n) == ("error", 2)
+    assert "another collection" in found.finding.remedy
+
+
+def test_a_few_rankings_without_a_judged_image(find: Find) -> None:
+    asked = Question("relevance", "ordinal", 0, 1, 1)
+    rankings = [*ranking(A, [3.0, 2.0]), *ranking(B, [3.0, 2.0]), *ranking(C, [1.0])]
+    # A's first image is judged, none of B's is; for C nobody judged anything, which is no fault of the run.
+    records = [*PROMPTS, SEARCH, asked, *rankings, *relevance(A, "0"), *relevance(B, "9")]
+    (found,) = find("rankings_unjudged", records)
+    assert (found.finding.severity, found.finding.n) == ("warning", 1)
+    assert list(found.finding.examples) == ["suite/b: two dogs"]

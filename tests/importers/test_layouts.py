@@ -176,6 +176,8 @@ def test_trec_run_tells_when_scores_and_ranks_disagree(tmp_path: Path) -> None:
         ("trec_run", "q Q0 a first 0.1 s\n", "x.run:1", "must be numbers"),
         ("trec_run", "q Q0 a 1 nan s\n", "x.run:1", "must be numbers"),
         ("trec_run", "q Q0 a 1 0.1 s\nq Q0 b 1 0.1 s\n", "x.run:2", "rank 1 is there twice"),
+        ("trec_run", "q Q0 a 1 0.9 s\nq Q0 b 2 0.5 s\nq Q0 a 3 0.4 s\n", "x.run:3", "ranked twice"),
+        ("trec_run", "q Q0 a 1 inf s\n", "x.run:1", "must be numbers"),
         ("trec_run", "q Q0 a 1 1 s\np Q0 a 1 1 s\nq Q0 b 2 0 s\n", "x.run:3", "not together"),
         ("trec_qrels", "q 0 a 1\nq 0 b\n", "x.run:2", "3 cells instead of 4"),
         ("trec_qrels", "q 0 a high\n", "x.run:1", "not a whole number"),

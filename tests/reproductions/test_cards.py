@@ -27,9 +27,10 @@ from sightline.reproductions._card import (
     papers,
     reproduce,
 )
-from sightline.reproductions.conqa import category, three_and_none_against, unanimous
+from sightline.reproductions.conqa import three_and_none_against, unanimous
 from sightline.reproductions.pqpp import feasible_scores
 from sightline.sources import Source
+from sightline.statistics.votes import CATEGORIES, agreement_categories
 
 ALL = ("agiqa3k", "conqa", "gimbrr", "pqpp", "w1kp")
 FOLDERS = {name: name for name in ALL} | {"pqpp": "pqpp/dataset"}
@@ -418,7 +419,8 @@ def test_the_rules_of_conqa() -> None:
         (2, 2, 0): "unsure",
         (0, 0, 3): "unsure",
     }
-    assert {votes: category(votes) for votes in told} == told
+    places = agreement_categories(*zip(*told, strict=True))
+    assert {votes: CATEGORIES[n] for votes, n in zip(told, places, strict=True)} == told
 
 
 def test_scores_that_pqpp_can_have() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import sightline
 from sightline.errors import ConflictError, DataError, ExtensionError, UsageError
-from sightline.records import Image, ImageKey, Prompt, PromptKey, System
+from sightline.records import Image, ImageKey, Prompt, PromptKey, Question, Subject, System, Truth
 from sightline.store import reading
 from sightline.store.loading import load
 from sightline.store.study import Study, create_study
@@ -147,3 +147,72 @@ def test_a_retriever_that_breaks_its_promise(
     with pytest.raises(ExtensionError, match=said):
         sightline.retrieve(study, "odd", name, collection="photos", k=2)
     assert reading.counts(study)["answer"] == 0
+
+
+def test_images_are_searched_by_an_encoder_and_embedded_once(painted: Study, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    engine = f"exact(encoder=colours(log={str(log)!r}))"
+    done = sightline.retrieve(painted, "dense", engine, collection="paints", k=10)
+    assert ranked(painted) == {
+        # A zero cosine is an answer too, after all that share a colour; ties by the order of the collection.
+        "r": ["rose", "grape", "sea", "leaf"],
+        "b": ["sea", "grape", "rose", "leaf"],
+        "g": ["leaf", "rose", "grape", "sea"],
+    }
+    assert (done.answers, done.without, dict(done.unread)) == (12, 0, {})
+    first = sorted(log.read_text().splitlines())
+    assert first == ["image 4", "text 3"]
+    # The captions are other texts; the prompts and images are known.
+    sightline.retrieve(painted, "other", engine, collection="paints", k=2)
+    sightline.retrieve(painted, "text", engine.replace("exact", "text_only"), collection="paints", k=2)
+    # "red", "blue" and "green" stand in captions and prompts alike: what is left are the other three.
+    assert sorted(log.read_text().splitlines()) == [*first, "text 3"]
+
+
+def test_a_file_that_is_gone_is_counted_and_no_answer(painted: Study) -> None:
+    images = reading.images(painted)
+    sha = images.filter(pl.col("name") == "sea")["sha256"][0]
+    (painted.home / "images" / sha[:2] / sha).unlink()
+    done = sightline.retrieve(painted, "dense", "exact(encoder=colours)", collection="paints", k=10)
+    assert "sea" not in ranked(painted)["b"] and done.answers == 9
+    assert sum(done.unread.values()) == 1 and "missing" in next(iter(done.unread))
+
+
+def test_pictures_are_not_held_in_memory(painted: Study) -> None:
+    from sightline.stages.retrieve import candidates_of
+
+    picture = candidates_of(painted, "paints").pictures[0]
+    assert picture is not None and picture.rgb[0, 0].tolist() == [255, 0, 0]
+    assert picture._rgb is None and picture._data == b""
+
+
+def test_captions_alone_are_no_images_to_look_at(study: Study, colours: str) -> None:
+    with pytest.raises(DataError, match="none of the images to search has its file"):
+        sightline.retrieve(study, "dense", "exact(encoder=colours)", collection="photos")
+
+
+def test_an_encoder_of_texts_alone_is_refused(painted: Study) -> None:
+    with pytest.raises(ExtensionError, match="encodes text, not images"):
+        sightline.retrieve(painted, "dense", "exact(encoder=hashed_words)", collection="paints")
+
+
+def test_a_rephrasing_inherits_the_relevance(painted: Study) -> None:
+    key = PromptKey("suite", "r")
+    load(
+        painted,
+        [
+            Prompt(PromptKey("suite", "r.0"), "something red", links=[("rephrases", key)]),
+            Question("relevance", "ordinal", 0, 1, 1),
+            Truth("relevance", Subject(key, image=ImageKey("paints", "grape")), 1.0),
+        ],
+        importer="test",
+        path="more",
+        digest="more",
+    )
+    sightline.retrieve(painted, "dense", "exact(encoder=colours)", collection="paints")
+    sightline.score(painted, "reciprocal_rank")
+    identity = reading.measures(painted)["identity"][0]
+    refs = dict(reading.prompts(painted).select("prompt_id", "ref").iter_rows())
+    found = {refs[row[0]]: row[3] for row in reading.scores(painted, identity).iter_rows()}
+    # The grape is second for "red" and for its rephrasing; of the others nothing is known.
+    assert found == {"r": 0.5, "r.0": 0.5, "b": None, "g": None}

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import sightline
 from sightline.errors import DataError, UsageError
-from sightline.records import Prompt, PromptKey
+from sightline.records import Image, ImageKey, Prompt, PromptKey
 from sightline.stages.import_ import import_
-from sightline.stages.select import spread, write_selected
+from sightline.stages.select import best_captions, nearest_rows, spread, write_selected
 from sightline.store import reading
 from sightline.store.loading import load
 from sightline.store.study import Study, create_study
@@ -120,3 +120,73 @@ def test_spread_on_clusters_that_are_known() -> None:
         cluster = vectors[row // 25 * 25 : row // 25 * 25 + 25]
         nearest = int(np.argmin(((cluster - cluster.mean(axis=0)) ** 2).sum(axis=1)))
         assert row % 25 == nearest
+
+
+def test_the_nearest_caption_stands_for_its_image(painted: Study) -> None:
+    names, texts, how = best_captions(painted, "paints", "colours")
+    # Of the rose "red" and not "a flower"; the leaf's two captions are equally near, and the first stays.
+    assert dict(zip((key.name for key in names), texts, strict=True)) == {
+        "rose": "red",
+        "grape": "red blue fruit",
+        "sea": "blue",
+        "leaf": "green",
+    }
+    assert how.startswith("joint=colours")
+
+
+def test_captions_are_chosen_once_and_for_a_seed(painted: Study) -> None:
+    load(
+        painted,
+        [Image(ImageKey("paints", f"copy{n}"), captions=["blue"]) for n in range(5)],
+        importer="test",
+        path="copies",
+        digest="copies",
+    )
+    told = {"by": "captions", "collection": "paints", "joint": "colours"}
+    for seed in range(4):
+        chosen = sightline.select(painted, 3, **told, seed=seed)  # type: ignore[arg-type]
+        assert len(set(chosen.texts)) == 3 and set(chosen.texts) <= {"red", "red blue fruit", "blue", "green"}
+        assert chosen == sightline.select(painted, 3, **told, seed=seed)  # type: ignore[arg-type]
+    every = sightline.select(painted, 4, **told)  # type: ignore[arg-type]
+    # Six images are captioned "blue": the first of them has it.
+    assert list(every.refs) == ["rose", "grape", "sea", "leaf"] and set(every.suites) == {"paints"}
+    with pytest.raises(UsageError, match="5 captions cannot be selected out of 4 that differ"):
+        sightline.select(painted, 5, **told)  # type: ignore[arg-type]
+
+
+def test_chosen_captions_become_prompts(painted: Study, tmp_path: Path) -> None:
+    chosen = sightline.select(painted, 4, by="captions", joint="colours", tag="pqpp")
+    file = write_selected(chosen, tmp_path / "chosen.csv")
+    with create_study(tmp_path / "new") as new:
+        import_(new, file)
+        assert reading.prompts(new)["ref"].to_list() == ["rose", "grape", "sea", "leaf"]
+
+
+def test_captions_that_cannot_be_compared(study: Study, painted: Study) -> None:
+    with pytest.raises(DataError, match="no image has a caption"):
+        sightline.select(study, 1, by="captions")
+    with pytest.raises(UsageError, match="encodes no images"):
+        sightline.select(painted, 1, by="captions", collection="paints", joint="hashed_words")
+    load(
+        painted,
+        [Image(ImageKey("paints", "ghost"), captions=["a", "b"])],
+        importer="test",
+        path="ghost",
+        digest="ghost",
+    )
+    with pytest.raises(DataError, match="1 images have several captions and no file"):
+        sightline.select(painted, 1, by="captions", joint="colours")
+    with pytest.raises(UsageError, match="Did you mean paints"):
+        sightline.select(painted, 1, by="captions", collection="paint")
+
+
+def test_the_nearest_free_row_of_each_centre() -> None:
+    rng = np.random.default_rng(1)
+    rows, centres = rng.normal(size=(200, 5)), rng.normal(size=(90, 5))
+    free, wanted = list(range(200)), []
+    for centre in centres:
+        best = min(free, key=lambda row: float(((rows[row] - centre) ** 2).sum()))
+        free.remove(best)
+        wanted.append(best)
+    for block in (1, 7, 90, 500):
+        assert nearest_rows(rows, centres, block).tolist() == wanted

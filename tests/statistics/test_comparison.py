@@ -102,3 +102,41 @@ def test_many_systems_can_still_be_told_apart():
     found = compare(np.arange(34.0) + 0.1 * rng.normal(size=(40, 34)))
     assert found.permutations > 10_000
     assert all(pair.significant for pair in found.pairs)
+
+
+def test_both_corrections_and_the_detectable_difference():
+    found = compare(systems())
+    p = [pair.p for pair in found.pairs]
+    assert [pair.p_bh for pair in found.pairs] == pytest.approx(stats.false_discovery_control(p))
+    assert all(pair.p <= pair.p_bh <= pair.p_adjusted for pair in found.pairs)
+    for pair in found.pairs:
+        differences = systems()[:, pair.first] - systems()[:, pair.second]
+        # Large n: the normal power formula at alpha / 3 pairs, z(1 - .05/6) + z(.8) standard errors.
+        rough = (stats.norm.ppf(1 - 0.05 / 6) + stats.norm.ppf(0.8)) * differences.std(ddof=1) / np.sqrt(60)
+        assert pair.detectable == pytest.approx(rough, rel=0.05)
+    lonely = compare([[1.0, 2.0]]).pairs[0]
+    assert lonely.detectable is None
+
+
+@pytest.mark.parametrize("test", ["sign_flip", "bootstrap"])
+def test_the_detectable_difference_is_detected(test):
+    """Planted at its size over the true spread, a difference is found in about 80 % of studies."""
+    from sightline.statistics.significance import minimum_detectable_difference
+
+    planted = minimum_detectable_difference(np.sqrt(2), 40)
+    found = []
+    for seed in range(300):
+        values = np.random.default_rng(seed).normal(size=(40, 2)) + np.array([planted, 0])
+        found.append(compare(values, permutations=999, seed=seed, test=test).pairs[0].significant)
+    # 300 trials at .8: standard error .023; three of them.
+    assert np.mean(found) == pytest.approx(0.8, abs=0.07)
+
+
+def test_the_bootstrap_agrees_with_sign_flips_where_both_hold():
+    matrix = systems()
+    flips, draws = compare(matrix), compare(matrix, test="bootstrap")
+    for one, two in zip(flips.pairs, draws.pairs, strict=True):
+        assert one.significant == two.significant
+        assert one.p == pytest.approx(two.p, abs=0.03)
+    with pytest.raises(ValueError, match="coin"):
+        compare(matrix, test="coin")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sightline.extension import measure
+from sightline.measures.of_ranking._places import hits
 from sightline.records import Rankings
-from sightline.statistics import rankings
 
 
 @measure.of_ranking(direction="higher", range=(0, 1), source="trec_eval (recip_rank)", licence="Apache-2.0")
@@ -15,5 +15,4 @@ def reciprocal_rank(run: Rankings, *, level: float = 1.0) -> np.ndarray:
 
     Relevant is a gain of at least `level`; an image nobody judged counts as not relevant.
     """
-    known = np.diff(np.append(0, np.cumsum(run.ideal >= level))[run.ideal_offsets])
-    return rankings.reciprocal_rank(run.gains, run.offsets, known, level=level)
+    return hits(run, level).reciprocal_rank()

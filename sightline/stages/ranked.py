@@ -1,0 +1,272 @@
+"""The rankings of a study as columns: what was ranked, what is known of it, and what nobody judged."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sightline.errors import DataError, UsageError, near
+from sightline.extension import Configured
+from sightline.records import Rankings
+from sightline.statistics import runs
+from sightline.statistics.intervals import Interval, mean_interval, within
+from sightline.store import reading
+from sightline.store.study import Study
+
+KEYS = ("measures", "relevance", "ties", "without", "complete")
+"""What [score] in study.toml may hold."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How rankings are read, as [score] in study.toml has it.
+
+    `relevance` is the question whose truth says what is relevant. `ties` is how equal scores are ordered:
+    "name" (falling image names, as TREC does), "trec" (so too, but by the scores in single precision and
+    whatever the positions say: as trec_eval) or "given" (as imported). Images with a truth above 0 of the
+    question `without`, for any prompt, leave rankings and relevance alike (ConQA's seeds). With `complete`
+    a prompt that an engine gave no ranking for counts as an empty one, not as none.
+    """
+
+    relevance: str = "relevance"
+    ties: str = "name"
+    without: str = ""
+    complete: bool = False
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Every ranking of every retriever: prompt and system of each, its images, and its gains as columns.
+
+    `repeated` counts places left out because their image stands further up, `unanswered` the prompts with
+    known relevance that a system gave no ranking for; both by system.
+    """
+
+    prompt: np.ndarray
+    system: np.ndarray
+    image: np.ndarray
+    table: Rankings
+    names: dict[int, str]
+    repeated: dict[int, int]
+    unanswered: dict[int, int]
+    prompts_judged: int
+    rules: Rules
+
+    def __len__(self) -> int:
+        return len(self.prompt)
+
+    def hashes(self) -> list[int]:
+        """64 bits over what a measure is told of each ranking, signed for the databases."""
+        told = self.table
+        parts = ((self.image, told.offsets), (told.gains, told.offsets), (told.ideal, told.ideal_offsets))
+        views = [(column.tobytes(), (8 * offsets).tolist()) for column, offsets in parts]
+        found = []
+        for n in range(len(self)):
+            whole = hashlib.sha256()
+            for column, starts in views:
+                whole.update((starts[n + 1] - starts[n]).to_bytes(8, "big"))
+                whole.update(column[starts[n] : starts[n + 1]])
+            found.append(int.from_bytes(whole.digest()[:8], "big", signed=True))
+        return found
+
+    def notes(self, k: int | None = None, prompts: Sequence[int] | None = None) -> list[str]:
+        """What a reader must know beside the numbers: what was unjudged, unanswered or repeated."""
+        kept = np.ones(len(self), dtype=bool) if prompts is None else np.isin(self.prompt, list(prompts))
+        counted = runs.count_judged(self.table.gains, self.table.offsets, k=k)
+        first = f"among the first {k}" if k is not None else "in its rankings"
+        found = []
+        for system, name in self.names.items():
+            mine = kept & (self.system == system)
+            of, judged = int(counted.of[mine].sum()), int(counted.judged[mine].sum())
+            if judged < of:
+                share = f"{of - judged:,} of the {of:,} images {first} ({1 - judged / of:.0%})"
+                found.append(f"{name}: {share} are unjudged and count as not relevant.")
+            missing = self.unanswered.get(system, 0)
+            if missing and prompts is None:
+                whole = f"{missing:,} of the {self.prompts_judged:,} prompts with known relevance"
+                told = "count as 0" if self.rules.complete else "are left out of its means"
+                found.append(f"{name}: {whole} have no ranking and {told}.")
+            if self.repeated.get(system):
+                places = self.repeated[system]
+                found.append(f"{name}: {places:,} places were left out: their image stands further up.")
+        return found
+
+
+def rules(study: Study) -> Rules:
+    """The rules of the settings file, or the usual ones."""
+    told: Any = study.settings.get("score", {})
+    where = f"{study.name}: study.toml [score]"
+    for key in told:
+        if key not in KEYS:
+            raise UsageError(f"there is no setting {key!r}", where=where, remedy=near(key, KEYS))
+    ties, complete = told.get("ties", "name"), told.get("complete", False)
+    if ties not in runs.TIES:
+        raise UsageError(
+            f"there is no order of ties {ties!r}", where=where, remedy=near(str(ties), runs.TIES)
+        )
+    if not isinstance(complete, bool):
+        raise UsageError("complete must be true or false", where=where)
+    return Rules(str(told.get("relevance", "relevance")), ties, str(told.get("without", "")), complete)
+
+
+def place(measure: Configured) -> int | None:
+    """How many places a measure looks at; None for all."""
+    k = measure.arguments.get("k")
+    return k if isinstance(k, int) else None
+
+
+def rankings_of(study: Study, by: Rules | None = None) -> Ranked:
+    """Every ranking of the study with its gains, ties broken and repeats left out."""
+    chosen = by or rules(study)
+    truths, answers = relevance(study, chosen), _answers(study)
+    if chosen.without:
+        answers = answers.join(_left_out(study, chosen), on="image_id", how="anti", maintain_order="left")
+    if answers.is_empty():
+        raise DataError("no retriever has answered yet", remedy="Import a TREC run, or sightline retrieve.")
+    if chosen.ties == "trec":
+        _refuse_distances(answers)
+    truths = truths.sort("prompt_id", "value", "image_id", descending=[False, True, False])
+    answers = answers.with_columns(query=pl.struct("system_id", "prompt_id").rle_id().cast(pl.Int64))
+    columns = [answers[name].to_numpy() for name in ("query", "position", "score", "name_order")]
+    answers = answers[runs.order(*columns, ties=chosen.ties)]  # type: ignore[arg-type]
+    first = runs.first_places(answers["query"].to_numpy(), answers["image_id"].to_numpy())
+    repeats = answers.filter(~first)["system_id"].value_counts()
+    answers = answers.filter(first)
+    keys = answers.group_by("query", "system_id", "prompt_id", maintain_order=True).len()
+    judged = truths["prompt_id"].unique()
+    absent = _absent(answers, judged)
+    if chosen.complete:
+        empty = absent.with_columns(query=pl.lit(-1, pl.Int64), len=pl.lit(0, pl.UInt32))
+        keys = pl.concat([keys, empty.select(keys.columns)])
+    gains = runs.gains(
+        *(answers[name].to_numpy() for name in ("prompt_id", "image_id")),
+        *(truths[name].to_numpy() for name in ("prompt_id", "image_id", "value")),
+    )
+    prompt = keys["prompt_id"].to_numpy()
+    ideal, ideal_offsets = _ideal(prompt, truths)
+    offsets = np.concatenate([[0], np.cumsum(keys["len"].to_numpy().astype(np.int64))])
+    return Ranked(
+        prompt,
+        keys["system_id"].to_numpy(),
+        answers["image_id"].to_numpy(),
+        Rankings(offsets, gains, ideal_offsets, ideal),
+        dict(answers.select("system_id", "system").unique().sort("system_id").iter_rows()),
+        {int(system): int(n) for system, n in repeats.iter_rows()},
+        {int(system): int(n) for system, n in absent["system_id"].value_counts().iter_rows()},
+        len(judged),
+        chosen,
+    )
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How much two engines have in common: mean over prompts of |A and B| / |A or B| of their first k."""
+
+    first: str
+    second: str
+    k: int
+    share: Interval
+
+
+def overlap(study: Study, k: int = 10, *, ranked: Ranked | None = None) -> list[Overlap]:
+    """Every pair of engines over the prompts both answered."""
+    if k < 1:
+        raise UsageError(f"k is {k}", remedy="Compare 1 place or more.")
+    known = rankings_of(study) if ranked is None else ranked
+    lengths = np.diff(known.table.offsets)
+    rank = np.arange(known.image.size) - np.repeat(known.table.offsets[:-1], lengths)
+    system, prompt = np.repeat(known.system, lengths), np.repeat(known.prompt, lengths)
+    tops = {}
+    for each in known.names:
+        mine = (system == each) & (rank < k)
+        tops[each] = (prompt[mine], known.image[mine])
+    found = []
+    names = list(known.names.items())
+    for n, (a, first) in enumerate(names):
+        for b, second in names[n + 1 :]:
+            _, shares = runs.overlap(*tops[a], *tops[b])
+            found.append(Overlap(first, second, k, within(mean_interval(shares), 0, 1)))
+    return found
+
+
+def _answers(study: Study) -> pl.DataFrame:
+    names = reading.images(study).sort("name", "collection").with_row_index("name_order")
+    return (
+        reading.answers(study, "retriever")
+        .filter(pl.col("image_id").is_not_null())
+        .join(names.select("image_id", pl.col("name_order").cast(pl.Int64)), on="image_id")
+        .sort("system_id", "prompt_id", "position")
+    )
+
+
+def relevance(study: Study, by: Rules) -> pl.DataFrame:
+    """prompt_id, image_id, value; a rephrasing without truth of its own has that of its original."""
+    known = {asked.name for _, asked in reading.questions(study)}
+    if by.relevance not in known:
+        raise DataError(
+            f"rankings need relevant images, and no truth of {by.relevance!r} is in the study",
+            remedy="Import qrels, or judge and settle a question named relevance.",
+        )
+    # A truth of a pair says which image is better, not that the first one is relevant.
+    own = (
+        reading.truths(study, by.relevance)
+        .filter(
+            pl.col("value").is_not_null()
+            & (pl.col("prompt_id") > 0)
+            & (pl.col("image_id") > 0)
+            & (pl.col("image_b") == 0)
+        )
+        .select("prompt_id", "image_id", "value")
+        .unique(["prompt_id", "image_id"], keep="last", maintain_order=True)
+    )
+    links = reading.links(study).filter(pl.col("kind") == "rephrases")
+    heirs = links.join(own, on="prompt_id", how="anti").select("prompt_id", "to_prompt_id")
+    inherited = (
+        heirs.join(own, left_on="to_prompt_id", right_on="prompt_id")
+        .select("prompt_id", "image_id", "value")
+        .unique(["prompt_id", "image_id"], keep="first", maintain_order=True)
+    )
+    told = pl.concat([own, inherited])
+    return told.join(_left_out(study, by), on="image_id", how="anti") if by.without else told
+
+
+def _left_out(study: Study, by: Rules) -> pl.DataFrame:
+    reading.question(study, by.without)
+    return reading.truths(study, by.without).filter(pl.col("value") > 0).select("image_id").unique()
+
+
+def _refuse_distances(answers: pl.DataFrame) -> None:
+    """Ordered by falling score, rankings by distance would stand upside down."""
+    step = pl.col("score").diff().over("system_id", "prompt_id", order_by="position")
+    ways = (
+        answers.with_columns(step=step)
+        .group_by("system", maintain_order=True)
+        .agg((pl.col("step") > 0).any().alias("rises"), (pl.col("step") < 0).any().alias("falls"))
+    )
+    upside_down = ways.filter(pl.col("rises") & ~pl.col("falls"))["system"].to_list()
+    if upside_down:
+        raise DataError(
+            f"the scores of {upside_down[0]} rise along its rankings: they are distances",
+            remedy='trec_eval would turn them upside down: use ties = "name", or negate them.',
+        )
+
+
+def _absent(answers: pl.DataFrame, judged: pl.Series) -> pl.DataFrame:
+    """The prompts with known relevance that a system has no ranking for."""
+    systems = answers.select("system_id").unique().sort("system_id")
+    pairs = systems.join(pl.DataFrame({"prompt_id": judged.sort()}), how="cross")
+    return pairs.join(answers.select("system_id", "prompt_id"), on=["system_id", "prompt_id"], how="anti")
+
+
+def _ideal(prompt: np.ndarray, truths: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """The known gains of each ranking's prompt in falling order, and where each ranking's begin."""
+    owner, value = truths["prompt_id"].to_numpy(), truths["value"].to_numpy()
+    start = np.searchsorted(owner, prompt, side="left")
+    lengths = np.searchsorted(owner, prompt, side="right") - start
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return value[np.repeat(start - offsets[:-1], lengths) + np.arange(offsets[-1])], offsets

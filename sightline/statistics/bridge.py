@@ -1,0 +1,321 @@
+"""A bridge between images and texts: a joint space fitted in closed form on captioned images.
+
+Frozen image features and frozen text vectors meet in two ways, put side by side. Kernel ridge regression
+says which caption an image would have; regularised canonical correlation finds the directions in which
+images and captions vary together. Both see images through one Gaussian kernel.
+Sources: C. Saunders, A. Gammerman and V. Vovk, Ridge regression in dual variables, ICML (1998); D. Hardoon,
+S. Szedmak and J. Shawe-Taylor, Canonical correlation analysis, Neural Computation 16 (2004).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.statistics.folds import k_fold
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+WIDTH = 0.5
+"""The kernel is exp(-WIDTH |a - b|^2) of directions a and b."""
+NEAREST = 10
+"""Captions by which it is told how much of a hub an image is."""
+REFERENCES = 2000
+"""As many captions of the fit are kept for that."""
+MOST_IMAGES = 4000
+"""Of more images a random choice is fitted: time grows with the cube of their number."""
+LEAST_IMAGES = 20
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How strongly ridge and canonical correlation are held back, and how many canonical directions count."""
+
+    ridge: float = 0.3
+    canonical: float = 3.0
+    dimensions: int = 50
+
+
+GRID = tuple(Settings(*told) for told in product((0.1, 0.3, 1.0), (1.0, 3.0, 10.0), (30, 100)))
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """A fitted bridge: nothing but arrays, so that it can be kept as such."""
+
+    centre: Array
+    landmarks: Array
+    offset: Array
+    image_map: Array
+    ridge_columns: int
+    text_centre: Array
+    text_map: Array
+    references: Array
+
+    def image(self, features: Array) -> Array:
+        """Images in the joint space, one row each, of length 1; a row with NaN stays NaN.
+
+        With s(t, i) the mean of both parts' cosines and h(i) the mean s of the image's 10 nearest captions of
+        the fit, a text's row times an image's row is proportional to s(t, i) - h(i) / 2: images that are near
+        to every text would otherwise be everybody's answer (CSLS, Conneau et al. 2018).
+        """
+        seen = _kernel(_directions(features, self.centre), self.landmarks)
+        mapped = self._halves(seen @ self.image_map - self.offset)
+        near = self.references @ mapped.T
+        k = min(NEAREST, len(near))
+        hub = np.partition(near, -k, axis=0)[-k:].mean(axis=0)[:, None]
+        # The last column makes every row equally long without changing a single product.
+        rest = np.sqrt(np.maximum(1.25 - (mapped**2).sum(axis=1, keepdims=True) - hub**2 / 4, 0))
+        return np.hstack([mapped, -hub / 2, rest]) / np.sqrt(1.25)
+
+    def text(self, vectors: Array) -> Array:
+        """Texts in the joint space, one row each, of length 1."""
+        mapped = self._texts(vectors)
+        told = np.hstack([mapped, np.ones((len(mapped), 1)), np.zeros((len(mapped), 1))])
+        return told / np.linalg.norm(told, axis=1, keepdims=True)
+
+    def _texts(self, vectors: Array) -> Array:
+        centred = vectors - self.text_centre
+        return self._halves(np.hstack([centred, centred @ self.text_map]))
+
+    def _halves(self, rows: Array) -> Array:
+        first, second = rows[:, : self.ridge_columns], rows[:, self.ridge_columns :]
+        return np.hstack([_unit(first), _unit(second)]) / np.sqrt(2)
+
+    def arrays(self) -> dict[str, Array]:
+        """What there is to keep, by name."""
+        return {each.name: np.asarray(getattr(self, each.name)) for each in fields(self)}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, Array]) -> Bridge:
+        """The bridge whose arrays these are; ValueError where they do not fit together."""
+        missing = [each.name for each in fields(cls) if each.name not in arrays]
+        if missing:
+            raise ValueError(f"there is no {', '.join(missing)}")
+        told = {each.name: np.asarray(arrays[each.name], dtype=np.float64) for each in fields(cls)}
+        if not all(np.isfinite(array).all() for array in told.values()):
+            raise ValueError("a number is not finite")
+        columns = int(told.pop("ridge_columns"))
+        found = cls(ridge_columns=columns, **told)
+        width = columns + found.text_map.shape[1]
+        fits = (
+            found.landmarks.shape == (len(found.image_map), len(found.centre))
+            and found.image_map.shape[1] == len(found.offset) == found.references.shape[1] == width
+            and len(found.text_map) == len(found.text_centre) == columns
+        )
+        if not fits:
+            raise ValueError("its arrays do not fit together")
+        return found
+
+
+def fit(images: Array, captions: Array, owner: Indices, settings: Settings, *, seed: int = 0) -> Bridge:
+    """Fit a bridge on images x features and captions x numbers; `owner` is the row of a caption's image."""
+    return _Base(images, captions, owner, seed).bridge(settings)
+
+
+def ranks(bridge: Bridge, images: Array, captions: Array, owner: Indices) -> Indices:
+    """For each caption how many of the images come before its own; an equal one comes before it."""
+    found = bridge.text(captions) @ bridge.image(images).T
+    own = found[np.arange(len(owner)), owner]
+    return (found >= own[:, None]).sum(axis=1) - 1
+
+
+def choose(
+    images: Array,
+    captions: Array,
+    owner: Indices,
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    grid: Sequence[Settings] = GRID,
+) -> Settings:
+    """The settings with the highest mean reciprocal rank of captions of images held back."""
+    scores = np.zeros(len(grid))
+    for seen, held in _cuts(len(images), folds, seed):
+        base = _Base(*_part(images, captions, owner, seen), seed)
+        shown = _part(images, captions, owner, held)
+        for number, settings in enumerate(grid):
+            scores[number] += (1 / (1 + ranks(base.bridge(settings), *shown))).sum()
+    return grid[int(scores.argmax())]
+
+
+@dataclass(frozen=True)
+class Held:
+    """Captions whose image was held back: their number, the rank from 0, and among how many images."""
+
+    fitted_on: int
+    caption: Indices
+    rank: Indices
+    among: Indices
+
+    def hits(self, k: int) -> Array:
+        """1 for each caption whose image is among the first k."""
+        return (self.rank < k).astype(np.float64)
+
+    def chance(self, k: int) -> float:
+        """The share of hits that guessing would have."""
+        return float(np.minimum(1.0, k / self.among).mean())
+
+
+def cross_validate(
+    images: Array,
+    captions: Array,
+    owner: Indices,
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    shares: Sequence[float] = (0.25, 0.5, 1.0),
+    done: Callable[[], None] = lambda: None,
+) -> list[Held]:
+    """Rank the held-back images of each fold by bridges fitted on shares of the other images.
+
+    Nested: settings are chosen by cross-validation inside what is fitted on, never by what is held back.
+    """
+    found: list[Held] = []
+    for share in shares:
+        captions_at, rank, among, sizes = [], [], [], []
+        for fold, (seen, held) in enumerate(_cuts(len(images), folds, seed)):
+            order = np.random.default_rng((seed, fold)).permutation(seen)
+            used = np.sort(order[: max(round(share * len(seen)), 2 * folds)])
+            shown = _part(images, captions, owner, used)
+            settings = choose(*shown, folds=folds, seed=seed)
+            fitted = fit(*shown, settings, seed=seed)
+            rank.append(ranks(fitted, *_part(images, captions, owner, held)))
+            captions_at.append(np.flatnonzero(np.isin(owner, held)))
+            among.append(np.full(len(rank[-1]), len(held)))
+            sizes.append(len(used))
+            done()
+        columns = (np.concatenate(each).astype(np.int64) for each in (captions_at, rank, among))
+        found.append(Held(round(float(np.mean(sizes))), *columns))
+    return found
+
+
+class _Base:
+    """What all settings share: the kernel, the captions and their decompositions."""
+
+    def __init__(self, images: Array, captions: Array, owner: Indices, seed: int) -> None:
+        if len(images) > MOST_IMAGES:
+            kept = np.sort(np.random.default_rng(seed).choice(len(images), MOST_IMAGES, replace=False))
+            images, captions, owner = _part(images, captions, owner, kept)
+        counts = np.bincount(owner, minlength=len(images))
+        if not counts.all():
+            raise ValueError("every image needs a caption")
+        self.captions = captions
+        self.seed = seed
+        self.centre = _roots(images).mean(axis=0)
+        self.landmarks = _directions(images, self.centre)
+        values, vectors = np.linalg.eigh(_kernel(self.landmarks, self.landmarks))
+        kept = values > 1e-9 * values[-1]
+        self.values, self.vectors = values[kept], vectors[:, kept]
+        said = np.zeros((len(images), captions.shape[1]))
+        np.add.at(said, owner, captions)
+        said /= counts[:, None]
+        self.text_centre = said.mean(axis=0)
+        self.said = said - self.text_centre
+        self._canonical: dict[float, tuple[Array, Array, Array]] = {}
+
+    def bridge(self, settings: Settings) -> Bridge:
+        """The bridge of these settings."""
+        ridge = self.vectors / (self.values + settings.ridge) @ (self.vectors.T @ self.said)
+        image_map, offset, text_map = self.canonical(settings.canonical)
+        d = min(settings.dimensions, text_map.shape[1])
+        columns = ridge.shape[1]
+        plain = Bridge(
+            centre=self.centre,
+            landmarks=self.landmarks,
+            offset=np.concatenate([np.zeros(columns), offset[:d]]),
+            image_map=np.hstack([ridge, image_map[:, :d]]),
+            ridge_columns=columns,
+            text_centre=self.text_centre,
+            text_map=text_map[:, :d],
+            references=np.zeros((0, columns + d)),
+        )
+        chosen = self.captions
+        if len(chosen) > REFERENCES:
+            rows = np.random.default_rng(self.seed).choice(len(chosen), REFERENCES, replace=False)
+            chosen = chosen[np.sort(rows)]
+        return Bridge(**{**plain.__dict__, "references": plain._texts(chosen)})
+
+    def canonical(self, strength: float) -> tuple[Array, Array, Array]:
+        """Maps of kernel rows and of centred texts onto canonical directions, weighted by correlation.
+
+        With covariances S, each regularised by `strength` times its mean variance, the directions are the
+        singular vectors of Sxx^-1/2 Sxy Syy^-1/2; x is the image in the kernel's principal axes.
+        """
+        if strength not in self._canonical:
+            middle, left, right = self.thin
+            n = len(self.landmarks)
+            scaled = [part.sizes / np.sqrt(n) / part.held(strength, n) for part in (left, right)]
+            cross = scaled[0][:, None] * (left.rows.T @ right.rows) * scaled[1]
+            u, correlation, v = np.linalg.svd(cross, full_matrices=False)
+            # Either sign is right; one of them, so that a fit is the same on every machine.
+            turn = np.where(u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])] < 0, -1.0, 1.0)
+            u, v = u * turn, v * turn[:, None]
+            onto = left.columns / left.held(strength, n) @ u * correlation
+            to_axes = self.vectors / np.sqrt(self.values)
+            texts = right.columns / right.held(strength, n) @ v.T * correlation
+            self._canonical[strength] = (to_axes @ onto, middle @ onto, texts)
+        return self._canonical[strength]
+
+    @cached_property
+    def thin(self) -> tuple[Array, _Thin, _Thin]:
+        """The mean image in the kernel's axes, and the decompositions of centred images and captions."""
+        axes = self.vectors * np.sqrt(self.values)
+        middle = axes.mean(axis=0)
+        return middle, _Thin.of(axes - middle), _Thin.of(self.said)
+
+
+@dataclass(frozen=True)
+class _Thin:
+    """A centred matrix as rows diag(sizes) columns', without the directions in which nothing varies."""
+
+    rows: Array
+    sizes: Array
+    columns: Array
+
+    @classmethod
+    def of(cls, matrix: Array) -> _Thin:
+        rows, sizes, columns = np.linalg.svd(matrix, full_matrices=False)
+        kept = sizes > 1e-9 * max(float(sizes[0]), TINY)
+        return cls(rows[:, kept], sizes[kept], columns[kept].T)
+
+    def held(self, strength: float, n: int) -> Array:
+        """Square roots of the regularised variances along the columns."""
+        variances = self.sizes**2 / n
+        return np.asarray(np.sqrt(variances + strength * variances.sum() / len(self.columns)))
+
+
+def _roots(features: Array) -> Array:
+    # Square roots: a few channels that fire at everything would otherwise decide every distance.
+    return np.asarray(np.sign(features) * np.sqrt(np.abs(features)), dtype=np.float64)
+
+
+def _directions(features: Array, centre: Array) -> Array:
+    return _unit(_roots(features) - centre)
+
+
+def _kernel(a: Array, b: Array) -> Array:
+    return np.asarray(np.exp(-2 * WIDTH * (1 - a @ b.T)))
+
+
+def _unit(rows: Array) -> Array:
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), TINY))
+
+
+def _cuts(n: int, folds: int, seed: int) -> list[tuple[Indices, Indices]]:
+    fold = k_fold(n, folds, seed=seed)
+    return [(np.flatnonzero(fold != each), np.flatnonzero(fold == each)) for each in range(folds)]
+
+
+def _part(images: Array, captions: Array, owner: Indices, rows: Indices) -> tuple[Array, Array, Indices]:
+    place = np.full(len(images), -1)
+    place[rows] = np.arange(len(rows))
+    mine = place[owner] >= 0
+    return images[rows], captions[mine], place[owner[mine]]

@@ -1,0 +1,322 @@
+"""Exact search: for each query the rows of a matrix with the highest dot products, in bounded memory.
+
+Products are taken in float32 by BLAS, block against block. A block's products are compared with the query's
+k-th best so far, so that almost all of them are looked at once and never sorted. What remains is worked out
+again in float64, term by term, so that the order depends neither on the size of the blocks, nor on the number
+of threads, nor on the BLAS: equal rows have equal products, and equal products keep the order of the rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sightline.errors import DataError, UsageError
+
+Array = NDArray[np.float64]
+Single = NDArray[np.float32]
+Indices = NDArray[np.int64]
+Heard = Callable[[int], None]
+
+QUERIES = 1024
+"""Queries of a block at most: with ROWS a block of products of 4 MB, which stays near the processor."""
+ROWS = 1024
+AGAIN = 2048
+"""Rows that are worked out again at once: 2,048 x 512 numbers of 8 bytes are 8 MB."""
+UNIT = 2.0**-24
+"""Half the distance from 1 to the next float32."""
+
+
+def top_k(
+    queries: ArrayLike,
+    rows: ArrayLike,
+    k: int,
+    *,
+    threads: int | None = None,
+    block: tuple[int, int] | None = None,
+    heard: Heard | None = None,
+) -> tuple[Indices, Array]:
+    """The k rows with the highest dot product with each query, best first, ties by the order of the rows.
+
+    Gives indices (-1 past the last row) and products (NaN there), queries x k. `rows` may be memory-mapped.
+    `heard` is told how many queries are done. Vectors count as float32. `block` is how many queries and rows
+    are multiplied at once; results do not depend on it.
+    """
+    # A memory map's own class is slow to index; the view below it reads the same file.
+    asked, known = np.asarray(_matrix(queries, "queries")), np.asarray(_matrix(rows, "rows"))
+    if k < 1:
+        raise UsageError(f"k is {k}", remedy="Ask for 1 or more.")
+    if len(asked) and len(known) and asked.shape[1] != known.shape[1]:
+        raise DataError(
+            f"queries have {asked.shape[1]} dimensions and rows {known.shape[1]}",
+            remedy="Embed both with the same encoder.",
+        )
+    indices = np.full((len(asked), k), -1, dtype=np.int64)
+    scores = np.full((len(asked), k), np.nan)
+    if not len(asked) or not len(known):
+        return indices, scores
+    lengths = _longest(asked, "query", each=True)
+    slack = _slack(lengths, float(_longest(known, "row").max()), known.shape[1])
+
+    count = _cores() if threads is None else threads
+    high, wide = block or (min(QUERIES, ceil(len(asked) / max(count, 1))), ROWS)
+
+    def search(start: int) -> int:
+        part = slice(start, min(start + high, len(asked)))
+        _Block(asked[part], known, min(k, len(known)), slack[part]).fill(indices[part], scores[part], wide)
+        return part.stop - part.start
+
+    with _own_threads(count) as run:
+        for done in run(search, range(0, len(asked), high)):
+            if heard is not None:
+                heard(done)
+    return indices, scores
+
+
+def top_k_owners(
+    queries: ArrayLike,
+    rows: ArrayLike,
+    owner: ArrayLike,
+    k: int,
+    *,
+    threads: int | None = None,
+    heard: Heard | None = None,
+) -> tuple[Indices, Array]:
+    """The k best owners of rows for each query, an owner as good as its best row; ties by owner.
+
+    `owner` numbers the owner of each row and does not fall. The best w rows name their owners in the right
+    order; where they name fewer than k, twice as many rows are asked for.
+    """
+    asked, numbers = np.asarray(queries), np.asarray(owner, dtype=np.int64)
+    if np.any(np.diff(numbers) < 0):
+        raise ValueError("rows must be ordered by their owners")
+    indices = np.full((len(asked), max(k, 0)), -1, dtype=np.int64)
+    scores = np.full(indices.shape, np.nan)
+    left = np.arange(len(asked))
+    owners = min(k, len(np.unique(numbers)))
+    wide = 2 * k
+    while left.size and owners:
+        wide = min(wide, len(numbers))
+        unfinished = []
+        # A part at a time: where one owner has very many rows, the lists get long.
+        for start in range(0, left.size, size := max(1, 4_000_000 // wide)):
+            part = left[start : start + size]
+            found, values = top_k(asked[part], rows, wide, threads=threads)
+            for query, row, value in zip(part, numbers[found], values, strict=True):
+                first = np.sort(np.unique(row, return_index=True)[1])[:k]
+                if len(first) < owners:
+                    unfinished.append(query)
+                    continue
+                indices[query, : len(first)], scores[query, : len(first)] = row[first], value[first]
+        if heard is not None:
+            heard(left.size - len(unfinished))
+        left, wide = np.array(unfinished, dtype=np.int64), 2 * wide
+    return indices, scores
+
+
+def owners_above(
+    queries: ArrayLike, rows: ArrayLike, owner: ArrayLike, least: float, *, block: int = 64
+) -> Iterator[tuple[Indices, Array]]:
+    """For each query the owners with a product above `least`, best first, ties by owner, and their products.
+
+    An owner is as good as its best row; `owner` numbers the owner of each row.
+    """
+    asked, known = _matrix(queries, "queries"), _matrix(rows, "rows")
+    numbers = np.asarray(owner, dtype=np.int64)
+    _longest(asked, "query"), _longest(known, "row")
+    for start in range(0, len(asked), block):
+        parts: list[tuple[Indices, Indices, Single]] = []
+        for first in range(0, len(known), wide := 64 * ROWS):
+            products = asked[start : start + block] @ known[first : first + wide].astype(np.float32).T
+            query, row = np.nonzero(products > least)
+            parts.append((query, numbers[row + first], products[query, row]))
+        whole = [np.concatenate([part[n] for part in parts]) if parts else np.zeros(0) for n in range(3)]
+        for number in range(min(block, len(asked) - start)):
+            mine = whole[0] == number
+            found, score = whole[1][mine].astype(np.int64), whole[2][mine].astype(np.float64)
+            order = np.lexsort((found, -score))
+            best = np.sort(np.unique(found[order], return_index=True)[1])
+            yield found[order][best], score[order][best]
+
+
+def unit(vectors: ArrayLike) -> Single:
+    """Rows of length 1, so that dot products are cosines; a row of zeros stays as it is."""
+    rows = np.asarray(vectors, dtype=np.float32)
+    length = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    scaled: Single = (rows / np.where(length > 0, length, 1)[:, None]).astype(np.float32)
+    return scaled
+
+
+@dataclass
+class _Block:
+    """The search of one block of queries over all rows."""
+
+    queries: Single
+    rows: NDArray[Any]
+    k: int
+    slack: Array
+    """How far the float32 product of each query with any row may be from the true one."""
+
+    def fill(self, indices: Indices, scores: Array, size: int) -> None:
+        found = _Found(self)
+        products = np.empty((len(self.queries), min(size, len(self.rows))), dtype=np.float32)
+        for start in range(0, len(self.rows), size):
+            part = np.ascontiguousarray(self.rows[start : start + size], dtype=np.float32)
+            # Only the last part is narrower.
+            out = products if len(part) == products.shape[1] else np.empty((len(products), len(part)), "f4")
+            np.matmul(self.queries, part.T, out=out)
+            found.add(out, start)
+        found.settle()
+        indices[:, : self.k], scores[:, : self.k] = found.best, found.exact
+
+    def exactly(self, query: int, rows: Indices) -> Array:
+        """True products: every term is exact in float64, and a row's sum depends on that row alone."""
+        asked = self.queries[query].astype(np.float64)
+        parts = [
+            np.multiply(self.rows[rows[start : start + AGAIN]], asked).sum(axis=1)
+            for start in range(0, len(rows), AGAIN)
+        ]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+
+class _Found:
+    """What may still be among the best: pending products, and what is settled for good."""
+
+    def __init__(self, block: _Block) -> None:
+        self._block = block
+        self._n = len(block.queries)
+        self._pending: list[tuple[Indices, Indices, Single]] = []
+        self._held = 0
+        self._most = self._n * max(block.k, 64)
+        self._seen = 0
+        self._limit = np.full(self._n, -np.inf, dtype=np.float32)
+        # Settled: the true best so far, ordered; -inf where there is none yet.
+        self.best = np.full((self._n, block.k), -1, dtype=np.int64)
+        self.exact = np.full((self._n, block.k), -np.inf)
+
+    def add(self, products: Single, start: int) -> None:
+        """Keep of a block of products what is not certainly behind the k-th best."""
+        k = self._block.k
+        self._seen += products.shape[1]
+        if self._limit[0] == -np.inf and k <= products.shape[1]:
+            kth = np.partition(products, products.shape[1] - k, axis=1)[:, products.shape[1] - k]
+            self._raise(kth - 2 * self._block.slack)
+        flat = np.flatnonzero(products >= self._limit[:, None])
+        query, column = np.divmod(flat, products.shape[1])
+        self._pending.append((query, column + start, products.ravel()[flat]))
+        self._held += len(flat)
+        if self._held > self._most and self._seen >= k:
+            self._thin()
+
+    def _raise(self, limit: Array) -> None:
+        # Rounded down, so that nothing is lost on the way to float32.
+        lower = np.nextafter(limit.astype(np.float32), np.float32(-np.inf))
+        self._limit = np.maximum(self._limit, lower)
+
+    def _thin(self) -> None:
+        """Drop what the k-th best of all pending products now leaves behind."""
+        query, row, product = self._together()
+        counts = np.bincount(query, minlength=self._n)
+        width = max(int(counts.max()), self._block.k)
+        # A row a query, filled up with what is worse than anything: then one partition serves all queries.
+        order = np.argsort(query.astype(np.uint16), kind="stable")
+        place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+        table = np.full((self._n, width), -np.inf, dtype=np.float32)
+        table[query[order], place] = product[order]
+        kth = np.partition(table, width - self._block.k, axis=1)[:, width - self._block.k]
+        self._raise(kth - 2 * self._block.slack)
+        kept = product >= self._limit[query]
+        self._pending = [(query[kept], row[kept], product[kept])]
+        self._held = int(kept.sum())
+        self._most = max(self._most, 2 * self._n * self._block.k)
+        if self._held > 2 * self._most:
+            # Very many rows are as good as equal: only true products tell them apart.
+            self.settle()
+
+    def _together(self) -> tuple[Indices, Indices, Single]:
+        parts = self._pending
+        return (
+            np.concatenate([part[0] for part in parts]),
+            np.concatenate([part[1] for part in parts]),
+            np.concatenate([part[2] for part in parts]),
+        )
+
+    def settle(self) -> None:
+        """Work out the pending ones again and keep the k truly best, ties by the order of the rows."""
+        if not self._pending:
+            return
+        query, row, _ = self._together()
+        order = np.lexsort((row, query))
+        starts = np.searchsorted(query[order], np.arange(self._n + 1))
+        k = self._block.k
+        for number in range(self._n):
+            fresh = row[order[starts[number] : starts[number + 1]]]
+            if not len(fresh):
+                continue
+            mine = self.best[number] >= 0
+            rows = np.concatenate([self.best[number][mine], fresh])
+            true = np.concatenate([self.exact[number][mine], self._block.exactly(number, fresh)])
+            first = np.lexsort((rows, -true))[:k]
+            self.best[number, : len(first)], self.exact[number, : len(first)] = rows[first], true[first]
+        # A later row must be truly better than the k-th: an equal one comes behind it.
+        full = self.best[:, -1] >= 0
+        self._raise(np.where(full, self.exact[:, -1], -np.inf) - self._block.slack)
+        self._pending, self._held = [], 0
+
+
+def _matrix(vectors: ArrayLike, what: str) -> NDArray[Any]:
+    found = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
+    if found.ndim != 2 or found.dtype.kind not in "fiu":
+        raise DataError(f"the {what} are no matrix of numbers, but {found.dtype} of shape {found.shape}")
+    return found.astype(np.float32) if what == "queries" or found.dtype.kind != "f" else found
+
+
+def _longest(vectors: NDArray[Any], what: str, *, each: bool = False) -> Array:
+    """The lengths of vectors, or the greatest of every part of them; refuses what is not finite."""
+    found = []
+    for start in range(0, len(vectors), ROWS):
+        part = np.asarray(vectors[start : start + ROWS], dtype=np.float32)
+        squares = np.einsum("ij,ij->i", part, part).astype(np.float64)
+        if not np.isfinite(squares).all():
+            bad = start + int(np.argmin(np.isfinite(squares)))
+            raise DataError(
+                f"the vector of {what} {bad} is not finite",
+                remedy="An encoder gave NaN or infinity; embed it anew, or leave it out.",
+            )
+        found.append(np.sqrt(squares) if each else np.sqrt(squares.max(keepdims=True)))
+    return np.concatenate(found) if found else np.zeros(0)
+
+
+def _slack(lengths: Array, longest: float, dimensions: int) -> Array:
+    """Bound on the rounding of a float32 dot product in any order: n u |q| |x| (Higham 2002, section 3.1)."""
+    # Four more than the terms: the lengths themselves were rounded.
+    n = (dimensions + 4) * UNIT
+    return n / (1 - n) * lengths * longest
+
+
+Run = Callable[[Callable[[int], int], Sequence[int]], Iterator[int]]
+
+
+@contextmanager
+def _own_threads(count: int) -> Iterator[Run]:
+    """A way to run blocks side by side, each with one thread of BLAS: selection then runs beside products."""
+    from threadpoolctl import threadpool_limits
+
+    if count < 1:
+        raise UsageError(f"{count} threads", remedy="1 or more.")
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(count) as pool:
+        yield lambda search, starts: pool.map(search, starts)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,96 @@
+"""Search engines by command: rephrased, searched, ranked anew, fused, pooled, and written to a file."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+Run = Callable[..., Any]
+PAINTS = {"rose.png": (255, 0, 0), "sea.png": (0, 0, 255), "leaf.png": (0, 128, 0)}
+CAPTIONS = {"rose.png": "a red flower", "sea.png": "the blue sea", "leaf.png": "a green leaf"}
+
+
+@pytest.fixture
+def search(run: Run, tmp_path: Path) -> Path:
+    """A study of three painted and captioned images, two queries, and an engine over the captions."""
+    study = tmp_path / "study"
+    (tmp_path / "photos").mkdir()
+    for name, colour in PAINTS.items():
+        Image.new("RGB", (32, 32), colour).save(tmp_path / "photos" / name)
+    with (tmp_path / "captions.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["image", "caption"])
+        table.writerows([f"photos/{name}", text] for name, text in CAPTIONS.items())
+    (tmp_path / "queries.csv").write_text("prompt_id,prompt\nq1,a red thing\nq2,the blue sea\n")
+    assert run("import", study, tmp_path / "captions.csv", "--option", "collection=photos").code == 0
+    assert run("import", study, tmp_path / "queries.csv").code == 0
+    words = ("--with", "caption_words", "--collection", "photos")
+    assert run("retrieve", study, "words", *words).code == 0
+    assert run("retrieve", study, "dense", "--with", "text_only", "--collection", "photos").code == 0
+    return study
+
+
+def test_fuse_and_pool_and_write(run: Run, search: Path, tmp_path: Path) -> None:
+    fused = run("retrieve", search, "both", "--fuse", "words,dense", "--json").json
+    assert fused["rule"] == "rrf(constant=60)" and fused["of"] == ["words", "dense"]
+    again = run("retrieve", search, "both", "--fuse", "words,dense")
+    assert again.code == 0 and "Nothing was changed" in again.out
+    scaled = run("retrieve", search, "sum", "--fuse", "words,dense", "--by", "combsum", "--scaling", "z")
+    assert scaled.code == 0 and "combsum(scaling=z)" in scaled.out
+    pooled = run("pool", search, "--depth", 2, "--to", tmp_path / "pairs.csv")
+    assert pooled.code == 0 and 'systems = ["pool"]' in pooled.out
+    rows = list(csv.DictReader((tmp_path / "pairs.csv").open()))
+    assert {row["prompt_id"] for row in rows} == {"q1", "q2"} and rows[0]["image"] == "photos/rose.png"
+    told = run("pool", search, "one", "--systems", "words", "--depth", 1, "--json").json
+    assert told["pools"]["rows"][0]["pairs"] == 2
+    by_captions = ("--by", "captions", "--encoder", "hashed_words", "--above", 0.9)
+    wide = run("pool", search, "wide", *by_captions, "--csv")
+    assert wide.code == 0 and wide.out.splitlines()[1].startswith("wide,1,1,")
+
+
+def test_rephrase(run: Run, search: Path) -> None:
+    line = f"{shlex.quote(sys.executable)} -c \"import sys; print('so', sys.argv[1])\" {{prompt}}"
+    done = run("rephrase", search, "mine", "--with", line, "--json").json
+    assert done["rows"][0]["made"] == 2
+    again = run("rephrase", search, "mine", "--with", line)
+    assert again.code == 0 and "To take it back" in again.out
+    assert run("rephrase", search, "mine", "--with", "echo").code == 2
+    assert run("import", search, "--undo", done["number"]).code == 0
+
+
+def test_rerank_by_what_the_images_show(run: Run, search: Path) -> None:
+    done = run("retrieve", search, "closer", "--rerank", "dense", "--by", "colour_match", "--json").json
+    assert done["systems"]["rows"][0]["prompts"] == 2 and done["measure"].startswith("colour_match(")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "what is to answer?"),
+        (["--with", "caption_words", "--fuse", "a,b"], "what is to answer?"),
+        (["--with", "caption_words"], "no collection is named"),
+        (["--with", "caption_words", "--collection", "photos", "--by", "rrf"], "is for --rerank and --fuse"),
+        (["--rerank", "dense"], "needs a measure"),
+        (["--fuse", "words,dense", "--suite", "x"], "Leave --collection and --suite out"),
+        (["--fuse", "words"], "one ranking alone"),
+        (["--fuse", "words,dens"], "Did you mean dense"),
+    ],
+)
+def test_wrong_words_are_told(run: Run, search: Path, words: list[str], said: str) -> None:
+    wrong = run("retrieve", search, "new", *words)
+    assert wrong.code == 2 and said in wrong.err
+
+
+def test_a_pool_that_cannot_be(run: Run, search: Path) -> None:
+    wrong = run("pool", search, "--relations")
+    assert wrong.code == 2 and "--relations chooses among" in wrong.err
+    assert run("pool", search, "words").code == 2
+    seeds = run("pool", search, "--by", "neighbours", "--collection", "photos")
+    assert seeds.code == 2 and "no question is called 'seed'" in seeds.err

@@ -1,0 +1,245 @@
+"""Rankings as columns: ties, what nobody judged, what engines share, rephrasings and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import pytrec_eval
+
+from sightline.errors import DataError, UsageError
+from sightline.records import (
+    Answer,
+    ImageKey,
+    Prompt,
+    PromptKey,
+    Question,
+    Record,
+    Subject,
+    System,
+    Truth,
+)
+from sightline.registry import find_measure
+from sightline.stages.compare import compare
+from sightline.stages.ranked import Rules, overlap, rankings_of, rules
+from sightline.stages.score import score
+from sightline.store import reading
+from sightline.store.loading import load
+from sightline.store.study import Study, create_study
+
+RELEVANCE = Question("relevance", "ordinal", 0, 3, 1)
+SEED = Question("seed", "nominal", 0, 1, 1, direction="none")
+
+
+def query(n: int | str) -> PromptKey:
+    return PromptKey("q", str(n))
+
+
+def image(name: str) -> ImageKey:
+    return ImageKey("c", name)
+
+
+def run(system: str, told: dict[int, list[tuple[str, float | None]]]) -> list[Record]:
+    return [
+        System(system, "retriever", "c"),
+        *(
+            Answer(query(q), system, n, image(name), score)
+            for q, ranking in told.items()
+            for n, (name, score) in enumerate(ranking)
+        ),
+    ]
+
+
+def qrels(told: dict[int, dict[str, float]], question: str = "relevance") -> list[Record]:
+    return [
+        Truth(question, Subject(query(q), image=image(name)), value)
+        for q, grades in told.items()
+        for name, value in grades.items()
+    ]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Any]:
+    made: list[Study] = []
+
+    def study(records: list[Record], settings: str = "", prompts: int = 3) -> Study:
+        found = create_study(tmp_path / f"study{len(made)}", settings=settings)
+        made.append(found)
+        asked: list[Record] = [Prompt(query(n), f"query {n}") for n in range(1, prompts + 1)]
+        load(found, [*asked, RELEVANCE, SEED, *records], importer="test", path="test", digest="1")
+        return found
+
+    yield study
+    for each in made:
+        each.close()
+
+
+def values(study: Study, measure: str) -> dict[int, float | None]:
+    score(study, measure)
+    found = reading.scores(study, find_measure(measure).identity)
+    return dict(found.select("prompt_id", "value").iter_rows())
+
+
+TIED = run("e", {1: [("a", 0.5), ("b", 0.5), ("c", 0.1)], 2: [("a", 0.5 + 1e-12), ("b", 0.5)]})
+
+
+@pytest.mark.parametrize(
+    ("ties", "expected"),
+    [
+        # b before a wherever they are tied: in query 2 only in single precision.
+        ("name", {1: 1.0, 2: 0.5}),
+        ("trec", {1: 1.0, 2: 1.0}),
+        ("given", {1: 0.5, 2: 0.5}),
+    ],
+)
+def test_ties(make: Any, ties: str, expected: dict[int, float]) -> None:
+    study = make([*TIED, *qrels({1: {"b": 1}, 2: {"b": 1}})], f'[score]\nties = "{ties}"\n')
+    assert values(study, "reciprocal_rank") == expected
+
+
+def test_a_whole_study_as_trec_eval(make: Any) -> None:
+    """Random tied scores of two engines over 20 queries, through the study and through trec_eval."""
+    rng = np.random.default_rng(4)
+    names = [f"im{n}" for n in range(30)]
+    told: dict[str, dict[int, list[tuple[str, float | None]]]] = {"one": {}, "two": {}}
+    grades: dict[int, dict[str, float]] = {}
+    for q in range(1, 21):
+        grades[q] = {str(n): float(rng.integers(0, 3)) for n in rng.permutation(names)[:12]}
+        for engine in told.values():
+            ranked = [str(n) for n in rng.permutation(names)[: rng.integers(1, 25)]]
+            scores = sorted((rng.integers(0, 6, len(ranked)) / 3).tolist(), reverse=True)
+            engine[q] = list(zip(ranked, scores, strict=True))
+    records = [*run("one", told["one"]), *run("two", told["two"]), *qrels(grades)]
+    study = make(records, '[score]\nties = "trec"\n', prompts=20)
+    score(study, ["ndcg", "average_precision", "r_precision"])
+    judged = {str(q): {n: int(g) for n, g in each.items()} for q, each in grades.items()}
+    systems = dict(reading.systems(study).select("system_id", "system").iter_rows())
+    refs = dict(reading.prompts(study).select("prompt_id", "ref").iter_rows())
+    for ours, theirs in (("ndcg", "ndcg"), ("average_precision", "map"), ("r_precision", "Rprec")):
+        expected = {
+            name: pytrec_eval.RelevanceEvaluator(judged, {theirs}).evaluate(
+                {str(q): dict(ranking) for q, ranking in engine.items()}
+            )
+            for name, engine in told.items()
+        }
+        found = reading.scores(study, find_measure(ours).identity)
+        assert found.height == 40
+        for prompt, system, value in found.select("prompt_id", "system_id", "value").iter_rows():
+            if value is not None:
+                assert value == pytest.approx(expected[systems[system]][refs[prompt]][theirs], abs=1e-9)
+
+
+def test_distances_are_not_turned_upside_down(make: Any) -> None:
+    records = [*run("far", {1: [("a", 0.1), ("b", 0.2)]}), *qrels({1: {"a": 1}})]
+    assert values(make(records), "reciprocal_rank") == {1: 1.0}
+    with pytest.raises(DataError, match="far rise along its rankings: they are distances"):
+        score(make(records, '[score]\nties = "trec"\n'), "reciprocal_rank")
+
+
+def test_unjudged_images_are_counted(make: Any) -> None:
+    ranking: list[tuple[str, float | None]] = [("a", None), ("b", None), ("c", None)]
+    study = make([*run("e", {1: ranking, 2: ranking}), *qrels({1: {"a": 1, "b": 0}, 3: {"z": 1}})])
+    (ran,) = score(study, "precision@2")
+    # Of the first two of two rankings the two of query 2 are unjudged; query 3 has no ranking.
+    assert ran.notes == [
+        "e: 2 of the 4 images among the first 2 (50%) are unjudged and count as not relevant.",
+        "e: 1 of the 2 prompts with known relevance have no ranking and are left out of its means.",
+    ]
+    (whole,) = score(study, "reciprocal_rank")
+    assert whole.notes[0].startswith("e: 4 of the 6 images in its rankings (67%) are unjudged")
+    assert list(compare(study, "precision@2").notes) == ran.notes
+
+
+def test_unanswered_prompts_count_as_zero_where_asked_for(make: Any) -> None:
+    records = [*run("e", {1: [("a", None)]}), *qrels({1: {"a": 1}, 3: {"z": 1}})]
+    study = make(records)
+    assert values(study, "reciprocal_rank") == {1: 1.0}
+    (study.home / "study.toml").write_text("[score]\ncomplete = true\n", "utf-8")
+    from sightline.store.study import open_study
+
+    with open_study(study.home) as again:
+        assert values(again, "reciprocal_rank") == {1: 1.0, 3: 0.0}
+        assert (
+            "1 of the 2 prompts with known relevance have no ranking and count as 0."
+            in rankings_of(again).notes()[0]
+        )
+    # Without the setting the zero must go again.
+    assert values(study, "reciprocal_rank") == {1: 1.0}
+
+
+def test_repeats_are_left_out_and_counted(make: Any) -> None:
+    study = make([*run("e", {1: [("a", None), ("a", None), ("b", None)]}), *qrels({1: {"a": 0, "b": 1}})])
+    assert values(study, "reciprocal_rank") == {1: 0.5}
+    (ran,) = score(study, "reciprocal_rank")
+    assert ran.notes == ["e: 1 places were left out: their image stands further up."]
+
+
+def test_rephrasings_inherit_relevance(make: Any) -> None:
+    again = Prompt(query("1.0"), "another wording", {}, [("rephrases", query(1))])
+    own = Prompt(query("1.1"), "a third", {}, [("rephrases", query(1))])
+    asked: list[Record] = [again, own]
+    for key in (again.key, own.key):
+        asked += [Answer(key, "e", n, image(name)) for n, name in enumerate("abc")]
+    told = Truth("relevance", Subject(own.key, image=image("c")), 1.0)
+    study = make([System("e", "retriever", "c"), *asked, *qrels({1: {"b": 1}}), told])
+    refs = dict(reading.prompts(study).select("prompt_id", "ref").iter_rows())
+    found = {refs[key]: value for key, value in values(study, "reciprocal_rank").items()}
+    # b is second; the third wording has a truth of its own, c, which is third.
+    assert found == {"1.0": 0.5, "1.1": pytest.approx(1 / 3)}
+
+
+def test_seeds_leave_the_search_space(make: Any) -> None:
+    records = [
+        *run("e", {1: [("s", None), ("a", None), ("b", None)]}),
+        *qrels({1: {"s": 1, "b": 1}}),
+        # A seed of any query leaves all of them.
+        *qrels({2: {"s": 1}}, "seed"),
+    ]
+    assert values(make(records), "ndcg")[1] == pytest.approx((1 + 0.5) / (1 + 1 / np.log2(3)))
+    study = make(records, '[score]\nwithout = "seed"\n')
+    # Left are a, b with b relevant: 1 / log2 3 of 1.
+    assert values(study, "ndcg")[1] == pytest.approx(1 / np.log2(3))
+    assert values(study, "recall@10") == {1: 1.0}
+
+
+def test_overlap_by_hand(make: Any) -> None:
+    study = make(
+        [
+            *run("one", {1: [("a", None), ("b", None), ("c", None)], 2: [("a", None)]}),
+            *run("two", {1: [("b", None), ("d", None), ("a", None)], 2: [("a", None)], 3: [("z", None)]}),
+            *qrels({1: {"a": 1}}),
+        ]
+    )
+    # First two: {a, b} and {b, d} share one of three; query 2 all of it. Mean of 1/3 and 1.
+    (found,) = overlap(study, 2)
+    assert (found.first, found.second, found.share.n) == ("one", "two", 2)
+    assert found.share.value == pytest.approx((1 / 3 + 1) / 2)
+    # First three: {a, b, c} and {a, b, d} share two of four.
+    assert overlap(study, 3)[0].share.value == pytest.approx((1 / 2 + 1) / 2)
+    with pytest.raises(UsageError, match="k is 0"):
+        overlap(study, 0)
+    score(study, "precision@2")
+    assert compare(study, "precision@2").overlaps[0].share == found.share
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ('ties = "coin"', "no order of ties 'coin'"),
+        ('complete = "yes"', "complete must be true or false"),
+        ("tied = 1", "no setting 'tied'"),
+        ('relevance = "relevanse"', "no truth of 'relevanse'"),
+        ('without = "sed"', "no question is called 'sed'"),
+    ],
+)
+def test_wrong_settings(make: Any, setting: str, said: str) -> None:
+    study = make([*TIED, *qrels({1: {"b": 1}})], f"[score]\n{setting}\n")
+    with pytest.raises((UsageError, DataError), match=said):
+        score(study, "precision")
+
+
+def test_the_usual_rules(make: Any) -> None:
+    assert rules(make(TIED)) == Rules()
