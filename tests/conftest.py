@@ -1,11 +1,13 @@
 """What tests share: published data, a real PostgreSQL, a browser, and an honest account of what was skipped.
 
 SIGHTLINE_REQUIRE=all (set by .ci/run) turns every skip into a failure, unless its reason begins with
-"not needed here: ".
+"not needed here: ". A test that uses a browser is run once more if it fails, and the end of the run names it.
+Tests marked `serial` measure time, or need the machine to themselves: tools/tests.sh runs them by themselves.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -24,11 +26,30 @@ from hypothesis import settings
 HERE = Path(__file__).resolve().parent
 MAY_SKIP = "not needed here: "
 REQUIRE_ALL = os.environ.get("SIGHTLINE_REQUIRE", "") == "all"
-_required: Counter[str] = Counter()
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("sightline")
+    group.addoption("--serial", choices=["only", "without"], help="run only the serial tests, or all others")
+    group.addoption("--failed-to", metavar="FILE", help="add the names of the tests that failed to a file")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            # What was skipped because there is no browser has none the second time either.
+            item.add_marker(pytest.mark.flaky(reruns=1, rerun_except=[pytest.skip.Exception]))
+    asked = config.getoption("--serial")
+    if asked:
+        apart: dict[bool, list[pytest.Item]] = {True: [], False: []}
+        for item in items:
+            apart[item.get_closest_marker("serial") is not None].append(item)
+        items[:] = apart[asked == "only"]
+        config.hook.pytest_deselected(items=apart[asked != "only"])
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
@@ -42,9 +63,11 @@ def _fail_if_required(report: Any) -> None:
         return
     reason = _reason(report)
     if not reason.startswith(MAY_SKIP):
-        _required[reason] += 1
+        # Kept in the report, since that is all that comes back from another process.
+        report.was_skipped = reason
         report.outcome = "failed"
-        report.longrepr = f"SIGHTLINE_REQUIRE=all, but this was skipped: {reason}"
+        # Of files with the same words only one would be told, hence the name.
+        report.longrepr = f"{report.nodeid}: SIGHTLINE_REQUIRE=all, but this was skipped: {reason}"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -62,15 +85,33 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter: Any) -> None:
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    failed = [*terminalreporter.stats.get("failed", []), *terminalreporter.stats.get("error", [])]
+    names = dict.fromkeys(report.nodeid for report in failed)
+    _tell_reruns(terminalreporter, names)
     skipped = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", []))
+    required = Counter(report.was_skipped for report in failed if hasattr(report, "was_skipped"))
     terminalreporter.write_sep("=", "what was skipped, and why")
-    if not skipped and not _required:
+    if not skipped and not required:
         terminalreporter.write_line("Nothing: every test that was asked for ran.")
     for reason, times in skipped.most_common():
         terminalreporter.write_line(f"{times:4} x {reason}")
-    for reason, times in _required.most_common():
+    for reason, times in required.most_common():
         terminalreporter.write_line(f"{times:4} x FAILED, since all is required: {reason}")
+    if config.getoption("--failed-to"):
+        with open(config.getoption("--failed-to"), "a", encoding="utf-8") as file:
+            file.writelines(f"{name}\n" for name in names)
+
+
+def _tell_reruns(terminalreporter: Any, failed: dict[str, None]) -> None:
+    reruns = terminalreporter.stats.get("rerun", [])
+    if reruns:
+        terminalreporter.write_sep("=", "what failed in a browser and was run again")
+    for report in reruns:
+        crash = getattr(report.longrepr, "reprcrash", None)
+        why = str(crash.message if crash else report.longrepr).partition("\n")[0]
+        then = "and failed again" if report.nodeid in failed else "then passed"
+        terminalreporter.write_line(f"{report.nodeid} {then}; first: {why}")
 
 
 @pytest.fixture(scope="session")
@@ -91,6 +132,35 @@ def chromium() -> str:
         if found:
             return found
     pytest.skip("no Chromium on the PATH (Debian: apt-get install chromium); SIGHTLINE_CHROMIUM names one")
+
+
+@pytest.fixture(scope="module")
+def browsers(chromium: str) -> Iterator[Any]:
+    """Starts Chromium, or hands out the one that runs; it ends with the file of tests.
+
+    Playwright keeps an event loop going in this thread, which tests of other files must not find there.
+    """
+    from playwright.sync_api import sync_playwright
+
+    running: list[Any] = []
+
+    def started() -> Any:
+        # One that has died is replaced, so that a test that is run again has a chance.
+        if not running or not running[-1].is_connected():
+            options = ["--no-sandbox", "--disable-gpu"]
+            running.append(playwright.chromium.launch(executable_path=chromium, args=options))
+        return running[-1]
+
+    with sync_playwright() as playwright:
+        yield started
+        for browser in running:
+            browser.close()
+
+
+@pytest.fixture
+def browser(browsers: Any) -> Any:
+    """A Chromium, driven by Playwright, that the tests of one file share."""
+    return browsers()
 
 
 # The server is not our child (pg_ctl detaches it), so that killing the test run would leave it behind. This
@@ -133,7 +203,10 @@ def postgres() -> Iterator[str]:
     # pytest's own temporary folders meet neither.
     folder = Path(tempfile.mkdtemp(prefix="sightline-pg-"))
     folder.chmod(0o755)
-    server = pgserver.get_server(folder / "server", cleanup_mode="stop")
+    with Path(__file__).open() as own:
+        # Under root the first to come makes the user that the server runs as: processes take turns.
+        fcntl.flock(own, fcntl.LOCK_EX)
+        server = pgserver.get_server(folder / "server", cleanup_mode="stop")
     guard = subprocess.Popen(
         [sys.executable, "-I", "-c", _GUARD, str(folder), str(server.get_pid())],
         stdin=subprocess.PIPE,

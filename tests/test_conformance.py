@@ -11,13 +11,16 @@ adds the missing ones. Nothing ever overwrites a value.
 
 from __future__ import annotations
 
+import atexit
 import io
 import itertools
 import json
 import math
 import os
 import shlex
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -27,7 +30,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sightline import records as records_of
 from sightline import registry
+from sightline.errors import MissingPackage
 from sightline.execution.gate import gate
 from sightline.extension import KINDS, Configured, Extension
 from sightline.pictures import Picture, decode
@@ -49,7 +54,10 @@ from sightline.records import (
     Settled,
     Votes,
 )
+from sightline.stages.bridge import fit_bridge
+from sightline.store.loading import load
 from sightline.store.scores import Outcome
+from sightline.store.study import create_study
 
 # Whose golden values are kept here; other packages have their own tests.
 OURS = ("sightline", "sightline-example")
@@ -66,9 +74,11 @@ every_extension = pytest.mark.parametrize(
 
 
 def configured(extension: Extension) -> Configured:
-    return registry.configure(
-        extension.spec.kind, extension.spec.name, **SETTINGS.get(extension.spec.name, {})
-    )
+    name = extension.spec.name
+    settings = {**SETTINGS.get(name, {}), **({BRIDGED[name]: small_bridge()} if name in BRIDGED else {})}
+    if name == "bridge":
+        settings = dict(small_bridge().arguments)
+    return registry.configure(extension.spec.kind, name, **settings)
 
 
 DRAWING = (
@@ -83,12 +93,52 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
+# These need a joint space, and only a fitted bridge needs no weights.
+BRIDGED = {"embedding_similarity": "encoder", "exact": "encoder"}
+
+
+@cache
+def small_bridge() -> Configured:
+    """A bridge fitted on 24 painted halves and what captions say of them."""
+    paints = {"red": (220, 20, 20), "green": (20, 200, 20), "blue": (20, 20, 220), "white": (240, 240, 240)}
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    records = []
+    for (left, one), (right, two) in itertools.permutations(paints.items(), 2):
+        for wide in (10, 20):
+            pixels = np.tile(np.array(two, dtype=np.uint8), (32, 32, 1))
+            pixels[:, :wide] = one
+            name = f"{left}-{right}-{wide}.png"
+            Image.fromarray(pixels).save(folder / name)
+            captions = [f"{left} beside {right}", f"a {right} thing with some {left}"]
+            records.append(records_of.Image(ImageKey("halves", name), str(folder / name), captions))
+    with create_study(folder / "study") as study:
+        load(study, records, importer="test", path="halves", digest="1")
+        fitted = fit_bridge(study, "halves", image="colour_layout", text="hashed_words", folds=3)
+    return registry.configure(
+        "backbone",
+        "bridge",
+        path=str(fitted.path),
+        image_encoder="colour_layout",
+        text_encoder="hashed_words",
+    )
+
+
 def runnable(extension: Extension) -> Configured:
     ready = configured(extension)
     absent = [name for inner in ready.nested() for name in inner.spec.missing()]
     if absent:
         pytest.skip(f"not needed here: {extension.spec.name} wants {', '.join(absent)}")
+    try:
+        ready.load()
+    except MissingPackage as error:
+        pytest.skip(f"not needed here: {extension.spec.name}: {error.what}")
     return ready
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGHTLINE_OFFLINE", "1")
 
 
 def test_every_kind_is_checked_somewhere() -> None:

@@ -159,12 +159,18 @@ def test_known(): assert False
 """
 
 
-def run_tests(folder: Path, source: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_tests(
+    folder: Path, source: str, *words: str, program: tuple[str, ...] = (), **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs tests in a folder of their own with our conftest, by pytest or by another program."""
     shutil.copy(ROOT / "tests" / "conftest.py", folder)
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = serial\n", encoding="utf-8")
     (folder / "test_it.py").write_text(source, encoding="utf-8")
     inherited = {name: value for name, value in os.environ.items() if name != "SIGHTLINE_REQUIRE"}
+    asked = program or (sys.executable, "-m", "pytest")
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)],
+        [*asked, "-p", "no:cacheprovider", "--rootdir", str(folder), *words, str(folder)],
+        cwd=folder,
         env={**inherited, **environment},
         capture_output=True,
         text=True,
@@ -172,30 +178,128 @@ def run_tests(folder: Path, source: str, **environment: str) -> subprocess.Compl
     )
 
 
-def test_skips_are_told_at_the_end(tmp_path: Path) -> None:
-    done = run_tests(tmp_path, SKIPPING.format(at_top=""), PATH="")
+either_way = pytest.mark.parametrize("processes", ["0", "2"])
+
+
+@either_way
+def test_skips_are_told_at_the_end(tmp_path: Path, processes: str) -> None:
+    done = run_tests(tmp_path, SKIPPING.format(at_top=""), "-n", processes, PATH="")
     assert done.returncode == 0, done.stdout
     told = done.stdout.split("what was skipped, and why")[1]
     assert "1 x no Chromium on the PATH" in told
     assert "1 x not needed here: torch is not installed" in told
 
 
-def test_skips_fail_where_all_is_required(tmp_path: Path) -> None:
-    done = run_tests(tmp_path, SKIPPING.format(at_top=""), PATH="", SIGHTLINE_REQUIRE="all")
+@either_way
+def test_skips_fail_where_all_is_required(tmp_path: Path, processes: str) -> None:
+    done = run_tests(
+        tmp_path, SKIPPING.format(at_top=""), "-n", processes, PATH="", SIGHTLINE_REQUIRE="all"
+    )
     assert done.returncode == 1
     assert "this was skipped: no Chromium on the PATH" in done.stdout
     assert (
         "1 x FAILED, since all is required: no Chromium" in done.stdout.split("what was skipped, and why")[1]
     )
-    assert re.search(r"1 skipped, 1 xfailed, 1 error", done.stdout), done.stdout
+    # A browser that is not there is not asked for twice.
+    assert re.search(r"\b1 skipped, 1 xfailed, 1 error in", done.stdout), done.stdout
 
 
-def test_a_skipped_file_fails_where_all_is_required(tmp_path: Path) -> None:
+@either_way
+def test_a_skipped_file_fails_where_all_is_required(tmp_path: Path, processes: str) -> None:
     source = SKIPPING.format(at_top="pytest.importorskip('no_such_package')")
-    assert run_tests(tmp_path, source).returncode == 5
-    done = run_tests(tmp_path, source, SIGHTLINE_REQUIRE="all")
+    (tmp_path / "test_other.py").write_text(source, encoding="utf-8")
+    assert run_tests(tmp_path, source, "-n", processes).returncode == 5
+    done = run_tests(tmp_path, source, "-n", processes, SIGHTLINE_REQUIRE="all")
     assert done.returncode not in (0, 5)
-    assert "no_such_package" in done.stdout
+    told = done.stdout.split("what was skipped, and why")[1]
+    assert re.search("2 x FAILED, since all is required: could not import 'no_such_package'", told), told
+
+
+FLAKY = """
+import os, pytest
+@pytest.fixture
+def chromium(): return "anything"
+@pytest.fixture
+def browser(chromium): return chromium
+def fails(name, times):
+    with open(name, "a") as seen: seen.write("x")
+    assert os.path.getsize(name) > times, f"{name} failed"
+def test_once(browser): fails("once", 1)
+def test_always(browser): fails("always", 9)
+def test_without_a_browser(): fails("without", 1)
+"""
+
+
+@either_way
+def test_only_what_uses_a_browser_is_run_again_and_named(tmp_path: Path, processes: str) -> None:
+    done = run_tests(tmp_path, FLAKY, "-n", processes)
+    assert done.returncode == 1
+    assert {name: (tmp_path / name).stat().st_size for name in ("once", "always", "without")} == {
+        "once": 2,
+        "always": 2,
+        "without": 1,
+    }
+    assert re.search(r"2 failed, 1 passed, 2 rerun in", done.stdout), done.stdout
+    told = done.stdout.split("what failed in a browser and was run again")[1]
+    assert "test_it.py::test_once then passed; first: AssertionError: once failed" in told
+    assert "test_it.py::test_always and failed again; first: AssertionError: always failed" in told
+
+
+def test_a_browser_that_died_is_replaced(tmp_path: Path, chromium: str) -> None:
+    source = """
+seen = []
+def test_it(browser):
+    seen.append(browser)
+    if len(seen) == 1:
+        browser.close()
+    assert browser.new_page().evaluate("1 + 1") == 2
+"""
+    done = run_tests(tmp_path, source, SIGHTLINE_CHROMIUM=chromium)
+    assert done.returncode == 0 and "test_it.py::test_it then passed" in done.stdout, done.stdout
+
+
+STEPS = """
+import os, pytest
+def test_any(): assert os.environ.get("PYTEST_XDIST_WORKER") and os.environ.get("ANY") != "fails"
+@pytest.mark.serial
+def test_timed(): assert not os.environ.get("PYTEST_XDIST_WORKER") and os.environ.get("TIMED") != "fails"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "code", "last"),
+    [
+        ("", {}, 0, ["PASSED, side by side and one by one"]),
+        ("-k any", {}, 0, ["PASSED, side by side and one by one"]),
+        ("-k timed", {}, 0, ["PASSED, side by side and one by one"]),
+        ("-k nothing_like_it", {}, 5, ["NO TEST was found"]),
+        ("", {"ANY": "fails"}, 1, ["FAILED, 1 in all:", "  test_it.py::test_any"]),
+        ("", {"TIMED": "fails"}, 1, ["FAILED, 1 in all:", "  test_it.py::test_timed"]),
+        (
+            "",
+            {"ANY": "fails", "TIMED": "fails"},
+            1,
+            ["FAILED, 2 in all:", "  test_it.py::test_any", "  test_it.py::test_timed"],
+        ),
+        ("-k timed", {"TIMED": "fails"}, 1, ["FAILED, 1 in all:", "  test_it.py::test_timed"]),
+        ("--no-such-word", {}, 4, ["STOPPED: pytest ended with 4"]),
+    ],
+)
+def test_both_steps_give_one_verdict(
+    tmp_path: Path, words: str, environment: dict[str, str], code: int, last: list[str]
+) -> None:
+    script = ("sh", str(ROOT / "tools" / "tests.sh"), sys.executable)
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
+        environment = {name: "", **environment}
+    done = run_tests(tmp_path, STEPS, *words.split(), program=script, **environment)
+    assert (done.returncode, done.stdout.splitlines()[-len(last) :]) == (code, last), done.stdout
+
+
+def test_a_file_that_cannot_be_read_fails_both_steps(tmp_path: Path) -> None:
+    script = ("sh", str(ROOT / "tools" / "tests.sh"), sys.executable)
+    done = run_tests(tmp_path, "import no_such_package\n", program=script)
+    assert done.returncode not in (0, 5)
+    assert done.stdout.splitlines()[-2:] == ["FAILED, 1 in all:", "  test_it.py"], done.stdout
 
 
 def test_each_test_has_its_own_empty_database(postgres_url: str) -> None:

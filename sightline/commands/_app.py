@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, str] = {
     "suite": "Make prompts that test one skill.",
     "rephrase": "Word prompts anew; what is relevant stays the same.",
     "generate": "Let a generator draw the prompts of a study.",
+    "bridge": "Fit a search engine's eye on your own captioned images.",
     "retrieve": "Let a search engine answer the prompts of a study.",
     "pool": "Gather the images that people are to judge for each prompt.",
     "annotate": "Let people judge images, in a browser or on sheets.",

@@ -16,6 +16,7 @@ from sightline.records import Rankings
 from sightline.statistics import runs
 from sightline.statistics.intervals import Interval, mean_interval, within
 from sightline.store import reading
+from sightline.store.pools import pools
 from sightline.store.study import Study
 
 KEYS = ("measures", "relevance", "ties", "without", "complete")
@@ -195,10 +196,13 @@ def overlap(study: Study, k: int = 10, *, ranked: Ranked | None = None) -> list[
 
 
 def _answers(study: Study) -> pl.DataFrame:
+    """What engines answered; a pool only says which images are to be judged."""
     names = reading.images(study).sort("name", "collection").with_row_index("name_order")
+    gathered = reading.systems(study).filter(pl.col("system").is_in(list(pools(study)))).select("system_id")
     return (
         reading.answers(study, "retriever")
         .filter(pl.col("image_id").is_not_null())
+        .join(gathered, on="system_id", how="anti")
         .join(names.select("image_id", pl.col("name_order").cast(pl.Int64)), on="image_id")
         .sort("system_id", "prompt_id", "position")
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import struct
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -276,23 +278,20 @@ def somebody_else() -> Iterator[None]:
 
 
 @pytest.fixture
-def locked(study: Path, tmp_path: Path) -> Iterator[Path]:
-    """A study that may be read and not written."""
-    opened = [*tmp_path.parents][:2]
-    modes = {path: path.stat().st_mode for path in (*opened, tmp_path)}
-    for path in modes:
-        path.chmod(0o755)
-    for path in (study, *study.rglob("*")):
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    yield study
-    for path in (study, *study.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    for path, mode in modes.items():
-        path.chmod(mode)
+def locked(study: Path) -> Iterator[Path]:
+    """A study that may be read and not written, where others can get to: pytest's own folders are closed."""
+    with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
+        Path(folder).chmod(0o755)
+        copy = Path(shutil.copytree(study, Path(folder) / "study"))
+        for path in (copy, *copy.rglob("*")):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        yield copy
+        for path in (copy, *copy.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-def test_a_study_that_cannot_be_written(run: Run, locked: Path, files: Path, tmp_path: Path) -> None:
-    extra = tmp_path / "extra.csv"
+def test_a_study_that_cannot_be_written(run: Run, locked: Path, tmp_path: Path) -> None:
+    extra = locked.parent / "extra.csv"
     extra.write_text("prompt_id,prompt\nnew,a zebra\n", encoding="utf-8")
     # Whatever these commands import is imported now, as somebody who may read it.
     for words in (["status", locked], ["compare", locked]):

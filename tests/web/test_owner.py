@@ -325,18 +325,6 @@ def test_the_page_holds_no_script_or_style_of_its_own() -> None:
 # -- in a browser -------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield launched
-        launched.close()
-
-
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Callable[..., Any]]:
     """Opens the owner's page; whatever it says on the console fails the test."""

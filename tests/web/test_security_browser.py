@@ -18,29 +18,25 @@ EVIL = f"{IMAGE}{SCRIPT}\"'><svg onload=alert(3)>{{{{7*7}}}}"
 
 
 @pytest.fixture
-def watched(chromium: str) -> Iterator[tuple[Any, list[str]]]:
+def watched(browser: Any) -> Iterator[tuple[Any, list[str]]]:
     """A browser's context, and whatever in it looks like a script that ran or was stopped."""
-    from playwright.sync_api import sync_playwright
-
     seen: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        context = browser.new_context()
-        context.set_default_timeout(15_000)
-        context.expose_binding("tell", lambda _, what: seen.append(what))
-        context.add_init_script(
-            "document.addEventListener('securitypolicyviolation',"
-            " event => tell('policy: ' + event.violatedDirective + ' ' + event.blockedURI))"
-        )
+    context = browser.new_context()
+    context.set_default_timeout(15_000)
+    context.expose_binding("tell", lambda _, what: seen.append(what))
+    context.add_init_script(
+        "document.addEventListener('securitypolicyviolation',"
+        " event => tell('policy: ' + event.violatedDirective + ' ' + event.blockedURI))"
+    )
 
-        def dialog(opened: Any) -> None:
-            seen.append(f"dialog: {opened.message}")
-            opened.dismiss()
+    def dialog(opened: Any) -> None:
+        seen.append(f"dialog: {opened.message}")
+        opened.dismiss()
 
-        context.on("dialog", dialog)
-        context.on("console", lambda told: seen.append(told.text) if "Security Policy" in told.text else None)
-        yield context, seen
-        browser.close()
+    context.on("dialog", dialog)
+    context.on("console", lambda told: seen.append(told.text) if "Security Policy" in told.text else None)
+    yield context, seen
+    context.close()
 
 
 def test_scripts_in_a_prompt_are_text_before_an_annotator(live: Any, watched: Any) -> None:

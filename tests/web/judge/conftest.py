@@ -80,18 +80,6 @@ class Person:
         )
 
 
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield launched
-        launched.close()
-
-
 @pytest.fixture
 def visit(browser: Any) -> Iterator[Callable[..., Person]]:
     """Lets people in by their links; at the end nobody's browser may have reported an error."""
