@@ -70,7 +70,8 @@ def _fail_if_required(report: Any) -> None:
         report.longrepr = f"{report.nodeid}: SIGHTLINE_REQUIRE=all, but this was skipped: {reason}"
 
 
-@pytest.hookimpl(wrapper=True)
+# Before the plugin that runs tests again reads the report.
+@pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     _fail_if_required(report)
@@ -86,6 +87,8 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        return  # one of several processes: the one that started them tells of all
     failed = [*terminalreporter.stats.get("failed", []), *terminalreporter.stats.get("error", [])]
     names = dict.fromkeys(report.nodeid for report in failed)
     _tell_reruns(terminalreporter, names)

@@ -336,6 +336,7 @@ def test_small_tools() -> None:
     assert [once.new(each) for each in ("a", "b", "a")] == [True, True, False]
 
 
+@pytest.mark.serial
 def test_the_time_of_a_row_is_small(tmp_path: Path) -> None:
     out = io.StringIO()
     csv.writer(out).writerows([["prompt", "n"], *([f"prompt {n}", n] for n in range(50_000))])

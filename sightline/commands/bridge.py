@@ -14,6 +14,7 @@ from sightline.commands._progress import watched
 if TYPE_CHECKING:
     from sightline.reporting.tables import Table
     from sightline.stages.bridge import Fitted
+    from sightline.stages.cross_fitted import CrossFitted
 
 
 @command("bridge")
@@ -45,6 +46,19 @@ def bridge(
         int, typer.Option("--folds", min=2, help="Parts that are held back in turn to measure it.")
     ] = 5,
     seed: Annotated[int, typer.Option("--seed", help="Which images come into which part.")] = 0,
+    answers: Annotated[
+        str,
+        typer.Option(
+            "--answers",
+            metavar="SYSTEM",
+            help="Also answer the prompts under this name, captions by bridges that did not see their image.",
+            show_default=False,
+        ),
+    ] = "",
+    k: Annotated[int, typer.Option("--k", min=1, help="For --answers: images a prompt.")] = 100,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="For --answers: take back its earlier answers first.")
+    ] = False,
     json: AsJson = False,
     csv: AsCsv = False,
 ) -> None:
@@ -56,8 +70,10 @@ def bridge(
     \b
     sightline bridge my-study photos
     sightline bridge my-study photos --image efficientnet_lite0 --text sentence
+    sightline bridge my-study photos --answers bridge
     """
     from sightline.stages.bridge import fit_bridge
+    from sightline.stages.cross_fitted import cross_fitted
     from sightline.store.study import open_study
 
     output = Output(json=json, csv=csv)
@@ -65,8 +81,28 @@ def bridge(
         done = fit_bridge(
             opened, collection, image=image, text=text, folds=folds, seed=seed, listener=listener
         )
+        answered = (
+            cross_fitted(
+                opened,
+                answers,
+                collection,
+                image=image,
+                text=text,
+                folds=folds,
+                seed=seed,
+                k=k,
+                replace=replace,
+                listener=listener,
+            )
+            if answers
+            else None
+        )
     output.show(
-        {"hits": _hits(done), "curve": _curve(done)},
+        {
+            "hits": _hits(done),
+            "curve": _curve(done),
+            **({"answers": _answers(answered)} if answered is not None else {}),
+        },
         backbone=done.backbone,
         images=done.images,
         captions=done.captions,
@@ -81,6 +117,10 @@ def bridge(
         f"As an alignment measure: sightline score {quoted(study)} "
         f"{quoted(f'embedding_similarity(encoder={done.backbone})')}"
     )
+    if answered is not None:
+        output.say(f"To take the answers back: sightline import {quoted(study)} --undo {answered.source_id}")
+        output.next(f"sightline score {quoted(study)} ndcg@10", "against the relevance that is known")
+        return
     output.next(
         f"sightline retrieve {quoted(study)} bridge --with {quoted(f'exact(encoder={done.backbone})')} "
         f"--collection {quoted(collection)}"
@@ -106,3 +146,17 @@ def _curve(done: Fitted) -> Table:
     columns += [Column(f"hit_rate@{each.k}", f"found @{each.k}") for each in done.curve[0].hits]
     rows = [(step.images, *(each.value for each in step.hits)) for step in done.curve]
     return Table(columns, rows, "How it grows with the images it learns from")
+
+
+def _answers(answered: CrossFitted) -> Table:
+    from sightline.reporting.tables import Column, Table
+
+    columns = [
+        Column("system"),
+        Column("images", "images searched"),
+        Column("unseen", "captions it did not see"),
+        Column("others", "other prompts"),
+        Column("torn", "captions of several images"),
+    ]
+    row = (answered.system, answered.images, answered.unseen, answered.others, answered.torn)
+    return Table(columns, [row], "Answered by bridges fitted without the prompt's image")

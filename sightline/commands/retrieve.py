@@ -86,6 +86,12 @@ def retrieve(
         str | None,
         typer.Option("--suite", metavar="SUITE", help="Only prompts of this suite.", show_default="all"),
     ] = None,
+    without_own: Annotated[
+        bool,
+        typer.Option(
+            "--without-own", help="Leave out the caption that is the prompt itself, prompt by prompt."
+        ),
+    ] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Take back this system's earlier answers first.")
     ] = False,
@@ -103,7 +109,7 @@ def retrieve(
     """
     from sightline.store.study import open_study
 
-    _one_way(with_, collection, rerank, fuse, by, suite)
+    _one_way(with_, collection, rerank, fuse, by, suite, without_own)
     output = Output(json=json, csv=csv)
     with open_study(study) as opened, watched() as listener:
         if rerank:
@@ -111,11 +117,16 @@ def retrieve(
         elif fuse:
             shown = _fused(opened, system, listed(fuse), by or "rrf", scaling, first, k, replace)
         else:
-            shown = _searched(opened, system, with_, collection, k, suite, replace, listener)
+            shown = _searched(opened, system, with_, collection, k, suite, without_own, replace, listener)
     tables, told = shown
     output.show(tables, **told)
     for reason, n in told.get("unread", {}).items():
         output.say(f"{n:,} images could not be looked at: {reason}.")
+    if told.get("own_captions") and not told["without_own"]:
+        output.say(
+            f"{told['own_captions']:,} prompts are captions of this collection, word for word. "
+            "What reads captions, or was fitted on them, knows the answer: see --without-own."
+        )
     if told["already"]:
         output.say("The study held exactly these answers already. Nothing was changed.")
     output.say(f"To take it back: sightline import {quoted(study)} --undo {told['number']}")
@@ -124,7 +135,9 @@ def retrieve(
     )
 
 
-def _one_way(with_: str, collection: str, rerank: str, fuse: str, by: str, suite: str | None) -> None:
+def _one_way(
+    with_: str, collection: str, rerank: str, fuse: str, by: str, suite: str | None, without_own: bool
+) -> None:
     if sum(map(bool, (with_, rerank, fuse))) != 1:
         raise UsageError(
             "what is to answer?", remedy="Give one of --with RETRIEVER, --rerank ENGINE and --fuse ENGINES."
@@ -137,10 +150,10 @@ def _one_way(with_: str, collection: str, rerank: str, fuse: str, by: str, suite
         )
     if with_ and by:
         raise UsageError("--by is for --rerank and --fuse", remedy="Leave it out.")
-    if (rerank or fuse) and (collection or suite):
+    if (rerank or fuse) and (collection or suite or without_own):
         raise UsageError(
             "--rerank and --fuse answer what the engines answered, from the same images",
-            remedy="Leave --collection and --suite out.",
+            remedy="Leave --collection, --suite and --without-own out.",
         )
 
 
@@ -154,6 +167,7 @@ def _searched(
     collection: str,
     k: int,
     suite: str | None,
+    without_own: bool,
     replace: bool,
     listener: Listener,
 ) -> Shown:
@@ -161,7 +175,15 @@ def _searched(
     from sightline.stages.retrieve import retrieve as search
 
     done = search(
-        study, system, retriever, collection=collection, k=k, suite=suite, replace=replace, listener=listener
+        study,
+        system,
+        retriever,
+        collection=collection,
+        k=k,
+        suite=suite,
+        without_own=without_own,
+        replace=replace,
+        listener=listener,
     )
     columns = [
         Column("system"),
@@ -172,6 +194,7 @@ def _searched(
     ]
     row = (done.system, done.prompts, done.candidates, done.answers, done.without)
     told = {"retriever": done.retriever, "number": done.source_id, "already": done.already}
+    told |= {"own_captions": done.own, "without_own": without_own}
     return Table(columns, [row], done.retriever), {**told, "unread": dict(done.unread)}
 
 

@@ -91,21 +91,8 @@ def fit_bridge(
     """
     if folds < 2:
         raise UsageError(f"{folds} folds hold nothing out", remedy="At least 2, usually 5.")
-    named = {"image": image or _first(IMAGES), "text": text or _first(TEXTS)}
-    encoders = {name: registry.configure("backbone", told) for name, told in named.items()}
-    for name, encoder in encoders.items():
-        if name not in encoder.spec.details["encodes"]:
-            raise UsageError(f"{encoder.name} does not encode {name}s", remedy="sightline list backbone")
-    contents, captions, owner = _captioned(study, collection)
-    seen = images_embedded(study, encoders["image"], contents, listener)
-    said = embed_texts(study, encoders["text"], captions, listener)
-    features, said, owner = _known(seen.vectors, said, owner)
-    least = max(arithmetic.LEAST_IMAGES, 4 * folds)
-    if len(features) < least:
-        raise DataError(
-            f"only {len(features)} images of {collection!r} have a caption and a readable file",
-            remedy=f"A bridge needs {least} or more, and gains from hundreds.",
-        )
+    learned = captioned(study, collection, image=image, text=text, folds=folds, listener=listener)
+    encoders, features, said, owner = learned.encoders, learned.features, learned.said, learned.owner
     meter = Meter("bridge: cross-validation", folds * len(SHARES) + 1, listener)
     curve = arithmetic.cross_validate(
         features, said, owner, folds=folds, seed=seed, shares=SHARES, done=lambda: meter.add(computed=1)
@@ -139,12 +126,64 @@ def fit_bridge(
         collection=collection,
         images=len(features),
         captions=len(owner),
-        left_out=len(contents) - len(features),
+        left_out=learned.left_out,
         among=float(curve[-1].among.mean()),
         settings=settings,
         hits=steps[-1].hits,
         curve=steps,
         date=date,
+    )
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """The captioned images of a collection as encoders see them; `owner` is the image of each caption."""
+
+    encoders: dict[str, Configured]
+    contents: Sequence[str]
+    captions: Sequence[str]
+    features: np.ndarray
+    said: np.ndarray
+    owner: np.ndarray
+    left_out: int
+
+
+def captioned(
+    study: Study,
+    collection: str,
+    *,
+    image: str | None = None,
+    text: str | None = None,
+    folds: int = 5,
+    listener: Listener | None = None,
+) -> Captioned:
+    """What a bridge is fitted on: every image of the collection with a caption and a readable file."""
+    import numpy as np
+
+    named = {"image": image or _first(IMAGES), "text": text or _first(TEXTS)}
+    encoders = {name: registry.configure("backbone", told) for name, told in named.items()}
+    for name, encoder in encoders.items():
+        if name not in encoder.spec.details["encodes"]:
+            raise UsageError(f"{encoder.name} does not encode {name}s", remedy="sightline list backbone")
+    contents, captions, owner = _captioned(study, collection)
+    seen = images_embedded(study, encoders["image"], contents, listener).vectors
+    said = embed_texts(study, encoders["text"], captions, listener)
+    known = np.isfinite(seen).all(axis=1)
+    kept = known[owner]
+    least = max(arithmetic.LEAST_IMAGES, 4 * folds)
+    if known.sum() < least:
+        raise DataError(
+            f"only {known.sum()} images of {collection!r} have a caption and a readable file",
+            remedy=f"A bridge needs {least} or more, and gains from hundreds.",
+        )
+    return Captioned(
+        encoders,
+        [content for content, there in zip(contents, known, strict=True) if there],
+        [caption for caption, there in zip(captions, kept, strict=True) if there],
+        seen[known].astype(np.float64),
+        said[kept].astype(np.float64),
+        (np.cumsum(known) - 1)[owner[kept]],
+        int((~known).sum()),
     )
 
 
@@ -183,18 +222,6 @@ def _captioned(study: Study, collection: str) -> tuple[list[str], list[str], np.
             remedy="Import a table of image and caption, and the images themselves.",
         )
     return list(place), captions, np.array(owner, dtype=np.int64)
-
-
-def _known(
-    features: np.ndarray, said: np.ndarray, owner: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Without the images that could not be read."""
-    import numpy as np
-
-    known = np.isfinite(features).all(axis=1)
-    place = np.cumsum(known) - 1
-    kept = known[owner]
-    return features[known].astype(np.float64), said[kept].astype(np.float64), place[owner[kept]]
 
 
 def _hit_rates(held: arithmetic.Held, owner: np.ndarray, seed: int) -> list[HitRate]:

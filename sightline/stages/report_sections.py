@@ -18,11 +18,12 @@ from sightline.stages import check as checking
 from sightline.stages import variability as varying
 from sightline.stages.compare import Cell, Compared, breakdown, compare, main_tags, scores_by_system
 from sightline.stages.predict import LEAST
-from sightline.stages.query_analysis import FEATURES, query_analysis
+from sightline.stages.query_analysis import query_analysis
+from sightline.stages.query_tables import query_tables
+from sightline.stages.report_values import quantity
 from sightline.stages.trust import trust
-from sightline.statistics.correlation import Correlation, pearson
+from sightline.statistics.correlation import pearson
 from sightline.statistics.intervals import Interval, mean_interval, stratified_mean_interval, within
-from sightline.statistics.votes import CATEGORIES
 from sightline.store import reading
 from sightline.store.study import Study
 
@@ -32,15 +33,6 @@ PICTURES = 2
 """Pictures a system and prompt."""
 ENOUGH = 4
 """Prompts a group must have to be called a weak spot."""
-
-
-def quantity(found: Interval | Correlation, why: str = "not defined") -> Quantity:
-    """A statistic as the report shows it."""
-    if found.value is None:
-        return Missing(found.reason or why)
-    if found.low is None or found.high is None:
-        return Estimate(found.value, n=found.n)
-    return Estimate(found.value, found.low, found.high, found.n)
 
 
 def scale(question: Question | None, name: str, direction: str = "higher") -> doc.Scale:
@@ -384,33 +376,6 @@ def queries(study: Study) -> list[doc.Extra]:
     if by is None:
         return []
     found = query_analysis(study, by)
-    systems = list(dict.fromkeys(each.system for each in found.related))
-    cells = {(each.feature, each.system): quantity(each.correlation) for each in found.related}
-    features = dict.fromkeys(each.feature for each in found.related)
-    related = Table(
-        [Column("feature", "of a query"), *(Column(name, name, estimate=True) for name in systems)],
-        [[FEATURES[name], *(cells[name, system] for system in systems)] for name in features],
-        f"Spearman's rank correlation with {found.by} over queries",
-    )
-    told = {(each.tag, each.group): f"{each.tag} {each.group}".strip() for each in found.described}
-    means = {(each.tag, each.group, each.feature): quantity(each.mean) for each in found.described}
-    described = Table(
-        [Column("queries"), *(Column(name, FEATURES[name], estimate=True) for name in features)],
-        [[said, *(means.get((*key, name)) for name in features)] for key, said in told.items()],
-        "What the queries are like: means over queries",
-    )
-    agreed = Table(
-        [
-            Column("queries"),
-            Column("images", "judged images"),
-            *(Column(name, name.replace("_", " "), format="%") for name in CATEGORIES),
-        ],
-        [
-            [f"{each.tag} {each.group}".strip(), each.total, *(n / each.total for n in each.counts.values())]
-            for each in found.agreed
-        ],
-        "How far votes on an image agree",
-    )
     text = " ".join(
         [
             f"What goes with the values of {found.by} over {found.queries.height:,} queries. A positive "
@@ -419,7 +384,7 @@ def queries(study: Study) -> list[doc.Extra]:
             *found.notes,
         ]
     )
-    tables = [table for table in (related, described, agreed) if table.rows]
+    tables = [table for name, table in query_tables(found).items() if name != "queries" and table.rows]
     return [doc.Extra("What makes a query hard", text, tables=tables)]
 
 

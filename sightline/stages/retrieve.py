@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class Retrieved:
     """What a run did; `already` if the study held its very answers before.
 
-    `without` counts prompts that found nothing, `unread` why images could not be looked at.
+    `without` counts prompts that found nothing, `own` those that are captions of the collection word for
+    word, `unread` why images could not be looked at.
     """
 
     system: str
@@ -38,6 +39,7 @@ class Retrieved:
     candidates: int
     answers: int
     without: int
+    own: int = 0
     unread: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -49,15 +51,19 @@ def retrieve(
     collection: str,
     k: int = 100,
     suite: str | None = None,
+    without_own: bool = False,
     replace: bool = False,
     listener: Listener | None = None,
 ) -> Retrieved:
     """Rank the images of a collection for each prompt and keep the first k as answers, as one source.
 
     Vectors of images and texts are computed once an encoder and content, and kept as they come: a run that
-    was stopped goes on where it was. `replace` takes the earlier run of this system back first, for when
-    prompts or images were added.
+    was stopped goes on where it was. A prompt that is itself a caption of the collection would be found by
+    that caption; with `without_own` it is searched for as if nobody had written it there. `replace` takes the
+    earlier run of this system back first, for when prompts or images were added.
     """
+    import numpy as np
+
     if k < 1:
         raise UsageError(f"k is {k}", remedy="Ask for 1 answer or more.")
     refuse_name(study, system)
@@ -69,10 +75,20 @@ def retrieve(
     found = candidates_of(study, collection)
     encoders = {name: cached(study, each, listener) for name, each in backbones_of(engine)}
     meter = Meter(f"{system}: {engine.name}", len(queries), listener)
-    ranked = engine.load(encoders or None)(found, queries, k)
-    indices, scores = _sound(engine, ranked, len(queries), k, len(found.keys))
-    meter.add(computed=len(queries))
+    search = engine.load(encoders or None)
+    owners = _owners(queries, found.captions)
+    groups = _apart(owners) if without_own else [range(len(queries))]
+    indices, scores = np.full((len(queries), k), -1), np.full((len(queries), k), np.nan)
+    for group in groups:
+        asked = [queries[number] for number in group]
+        seen = _silent(
+            found, asked, {owner for number in group for owner in owners[number]} if without_own else ()
+        )
+        indices[group], scores[group] = _sound(engine, search(seen, asked, k), len(asked), k, len(found.keys))
+        meter.add(computed=len(asked))
     settings = {"retriever": str(engine), "version": engine.spec.version, "collection": collection}
+    if without_own:
+        settings["without_own"] = True
     rankings = list(_rankings(queries, found, indices, scores))
     path = f"{system} over {collection}"
     loaded = keep(study, system, collection, settings, rankings, by="retrieve", path=path, replace=replace)
@@ -87,6 +103,7 @@ def retrieve(
         len(found.keys),
         int(there.sum()),
         int((~there.any(axis=1)).sum()),
+        sum(map(bool, owners)),
         _unread(encoders.values()),
     )
 
@@ -145,6 +162,39 @@ def candidates_of(study: Study, collection: str) -> Candidates:
         captions=[captions.get(int(key), []) for key in chosen["image_id"]],
         pictures=[None if sha is None else _Fresh(study.images, sha) for sha in chosen["sha256"]],
     )
+
+
+def _owners(queries: Sequence[Prompt], captions: Sequence[Sequence[str]]) -> list[list[int]]:
+    """For each query the candidates that have its text for a caption."""
+    known: dict[str, list[int]] = {}
+    for number, told in enumerate(captions):
+        for caption in {each.strip() for each in told}:
+            known.setdefault(caption, []).append(number)
+    return [known.get(query.text.strip(), []) for query in queries]
+
+
+def _apart(owners: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Queries in groups, so that leaving out the own captions of a group takes one from an image at most."""
+    groups: list[list[int]] = [[]]
+    given: dict[int, int] = {}
+    for number, mine in enumerate(owners):
+        group = max((given.get(owner, 0) for owner in mine), default=-1) + 1
+        given.update(dict.fromkeys(mine, group))
+        groups += [[] for _ in range(group + 1 - len(groups))]
+        groups[group].append(number)
+    return [group for group in groups if group]
+
+
+def _silent(candidates: Candidates, queries: Sequence[Prompt], owners: Collection[int]) -> Candidates:
+    """The candidates without the captions that are queries."""
+    if not owners:
+        return candidates
+    said = {query.text.strip() for query in queries}
+    captions = [
+        [each for each in told if each.strip() not in said] if number in owners else told
+        for number, told in enumerate(candidates.captions)
+    ]
+    return Candidates(candidates.keys, captions, candidates.pictures)
 
 
 def _unread(encoders: Iterable[Cached]) -> dict[str, int]:

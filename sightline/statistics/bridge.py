@@ -9,7 +9,7 @@ S. Szedmak and J. Shawe-Taylor, Canonical correlation analysis, Neural Computati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import product
@@ -195,6 +195,15 @@ def cross_validate(
         columns = (np.concatenate(each).astype(np.int64) for each in (captions_at, rank, among))
         found.append(Held(round(float(np.mean(sizes))), *columns))
     return found
+
+
+def cross_fitted(
+    images: Array, captions: Array, owner: Indices, *, folds: int = 5, seed: int = 0
+) -> Iterator[tuple[Indices, Bridge]]:
+    """For each fold the images held back, and the bridge that was fitted, settings and all, without them."""
+    for seen, held in _cuts(len(images), folds, seed):
+        shown = _part(images, captions, owner, seen)
+        yield held, fit(*shown, choose(*shown, folds=folds, seed=seed), seed=seed)
 
 
 class _Base:

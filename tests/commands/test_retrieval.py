@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import shlex
 import sys
 from collections.abc import Callable
@@ -55,6 +56,44 @@ def test_fuse_and_pool_and_write(run: Run, search: Path, tmp_path: Path) -> None
     assert wide.code == 0 and wide.out.splitlines()[1].startswith("wide,1,1,")
 
 
+def test_own_captions_are_told_and_left_out(run: Run, search: Path) -> None:
+    again = ("--with", "caption_words", "--collection", "photos")
+    assert "1 prompts are captions of this collection" in run("retrieve", search, "again", *again).out
+    left = run("retrieve", search, "left", *again, "--without-own", "--json").json
+    assert left["own_captions"] == 1 and left["rows"][0]["without"] == 1
+
+
+def test_bridge(run: Run, tmp_path: Path) -> None:
+    study, folder = tmp_path / "study", tmp_path / "photos"
+    folder.mkdir()
+    paints = {"red": (200, 20, 20), "green": (20, 200, 20), "blue": (20, 20, 200), "white": (240, 240, 240)}
+    rows = []
+    for one, two in itertools.permutations(paints, 2):
+        for wide in (10, 20):
+            picture = Image.new("RGB", (32, 32), paints[one])
+            picture.paste(paints[two], (0, 0, wide, 32))
+            picture.save(folder / f"{one}-{two}-{wide}.png")
+            rows.append(f"photos/{one}-{two}-{wide}.png,{two} beside {one} {wide}")
+    (tmp_path / "captions.csv").write_text("\n".join(["image,caption", *rows]) + "\n")
+    (tmp_path / "queries.csv").write_text("prompt_id,prompt\nq1,red beside blue 20\nq2,something green\n")
+    assert run("import", study, tmp_path / "captions.csv", "--option", "collection=photos").code == 0
+    assert run("import", study, tmp_path / "queries.csv").code == 0
+    light = ("--image", "colour_layout", "--text", "hashed_words", "--folds", 3)
+    told = run("bridge", study, "photos", *light)
+    assert told.code == 0 and "Captions that find their image among 8 held back" in told.out
+    # The command that is offered next can be run as it stands.
+    (line,) = [line for line in told.out.splitlines() if line.strip().startswith("Next: sightline retrieve")]
+    done = run(*shlex.split(line.partition("sightline")[2]), "--json")
+    assert done.code == 0 and done.json["rows"][0]["answers"] == 48
+    answered = run("bridge", study, "photos", *light, "--answers", "unseen", "--json").json
+    assert answered["answers"]["rows"] == [
+        {"system": "unseen", "images": 24, "unseen": 1, "others": 1, "torn": 0}
+    ]
+    assert [row["k"] for row in answered["hits"]["rows"]] == [1, 5, 10]
+    wrong = run("bridge", study, "photo", *light)
+    assert wrong.code == 2 and "Did you mean photos" in wrong.err
+
+
 def test_rephrase(run: Run, search: Path) -> None:
     line = f"{shlex.quote(sys.executable)} -c \"import sys; print('so', sys.argv[1])\" {{prompt}}"
     done = run("rephrase", search, "mine", "--with", line, "--json").json
@@ -78,7 +117,7 @@ def test_rerank_by_what_the_images_show(run: Run, search: Path) -> None:
         (["--with", "caption_words"], "no collection is named"),
         (["--with", "caption_words", "--collection", "photos", "--by", "rrf"], "is for --rerank and --fuse"),
         (["--rerank", "dense"], "needs a measure"),
-        (["--fuse", "words,dense", "--suite", "x"], "Leave --collection and --suite out"),
+        (["--fuse", "words,dense", "--suite", "x"], "Leave --collection, --suite and --without-own out"),
         (["--fuse", "words"], "one ranking alone"),
         (["--fuse", "words,dens"], "Did you mean dense"),
     ],

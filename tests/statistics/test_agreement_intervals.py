@@ -119,6 +119,7 @@ def test_many_items_are_drawn_in_bundles_with_the_same_result():
         assert wide / (found.high - found.low) == pytest.approx(np.sqrt(3), rel=0.1)
 
 
+@pytest.mark.serial
 def test_a_thousand_resamples_of_ten_thousand_items_take_about_a_second():
     rng = np.random.default_rng(2)
     item = np.repeat(np.arange(10_000), 3)

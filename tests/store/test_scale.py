@@ -37,6 +37,7 @@ def test_memory_is_bounded_by_the_batch(study: Study, monkeypatch: pytest.Monkey
     assert reading.counts(study)["answer"] == 11_000
 
 
+@pytest.mark.serial
 def test_a_million_answers_would_load_in_a_minute(tmp_path: Path) -> None:
     n = 40_000
     with create_study(tmp_path / "s") as study:

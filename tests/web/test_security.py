@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 from sqlalchemy import text
 
 from sightline.stages import oversee
@@ -182,6 +183,7 @@ def test_control_pages_look_like_the_rest(live: Any, client: Callable[[str], Any
     assert len({repr(shape(page)) for page in past}) == 1
 
 
+@pytest.mark.serial
 def test_control_pages_take_as_long_as_the_rest(live: Any, client: Callable[[str], Any]) -> None:
     """Medians of fetching an image and of sending an answer, taken in turn; half as long again would show."""
     server = live(ROUND + CONTROLS)

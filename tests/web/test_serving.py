@@ -109,6 +109,7 @@ def took(began: float) -> float:
 # -- slow and greedy clients --------------------------------------------------------------------
 
 
+@pytest.mark.serial
 def test_a_connection_without_a_word_is_closed(port: int) -> None:
     began = time.monotonic()
     with connect(port) as opened:
@@ -116,6 +117,7 @@ def test_a_connection_without_a_word_is_closed(port: int) -> None:
     assert 0.5 < took(began) < 2
 
 
+@pytest.mark.serial
 def test_a_slow_head_is_closed_however_it_drips(port: int) -> None:
     """A header line every 0.2 s keeps the line busy; the head must still be whole within 0.6 s."""
     began = time.monotonic()
@@ -133,6 +135,7 @@ def test_a_slow_head_is_closed_however_it_drips(port: int) -> None:
     assert json.loads(reply.partition(b"\r\n\r\n")[2])["error"]
 
 
+@pytest.mark.serial
 def test_a_slow_head_is_closed_on_a_used_connection_too(port: int) -> None:
     with connect(port) as opened:
         opened.sendall(GET)
@@ -143,6 +146,7 @@ def test_a_slow_head_is_closed_on_a_used_connection_too(port: int) -> None:
     assert 0.5 < took(began) < 2
 
 
+@pytest.mark.serial
 def test_a_head_in_two_pieces_is_read(port: int) -> None:
     with connect(port) as opened:
         opened.sendall(GET[:20])
@@ -155,6 +159,7 @@ def test_a_head_in_two_pieces_is_read(port: int) -> None:
         assert hello(opened)
 
 
+@pytest.mark.serial
 def test_an_idle_connection_is_closed(port: int) -> None:
     with connect(port) as opened:
         opened.sendall(GET)
@@ -175,6 +180,7 @@ def test_a_head_without_end_is_refused(port: int) -> None:
         assert until_closed(opened).startswith(b"HTTP/1.1 400 ")
 
 
+@pytest.mark.serial
 def test_a_body_nobody_reads_does_not_hold_the_connection(port: int) -> None:
     """It is read for a moment, so that the reply arrives, and then the connection ends."""
     began = time.monotonic()
@@ -188,6 +194,7 @@ def test_a_body_nobody_reads_does_not_hold_the_connection(port: int) -> None:
     assert took(began) < 2
 
 
+@pytest.mark.serial
 def test_a_client_that_does_not_read_is_cut_off() -> None:
     with served() as (port, server), connect(port) as opened:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
@@ -200,6 +207,7 @@ def test_a_client_that_does_not_read_is_cut_off() -> None:
         assert not server.server_state.connections and took(began) < 4
 
 
+@pytest.mark.serial
 def test_a_slow_reader_gets_everything() -> None:
     """Slower than the patience for a stalled reader in all, but never stalled."""
     limits = Limits(stall_seconds=0.4, idle_seconds=1, stop_seconds=2)

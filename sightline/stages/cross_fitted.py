@@ -1,0 +1,154 @@
+"""Answers of a bridge to captions it was not fitted on: how it would do on what it has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sightline.errors import UsageError
+from sightline.execution.embedding import embed_texts
+from sightline.execution.progress import Listener, Meter
+from sightline.records import ImageKey, Prompt
+from sightline.stages.bridge import Captioned, captioned
+from sightline.stages.ranking import Ranking, keep, refuse_name
+from sightline.statistics import bridge as arithmetic
+from sightline.statistics.search import top_k
+from sightline.store import reading
+from sightline.store.study import Study
+
+
+@dataclass(frozen=True)
+class CrossFitted:
+    """What was answered: `unseen` prompts by a bridge that knew neither them nor their image.
+
+    `others` are no captions of the collection. `torn` prompts are captions of images in several folds: every
+    bridge knows one of these, so that they have no answer.
+    """
+
+    system: str
+    source_id: int
+    already: bool
+    unseen: int
+    others: int
+    torn: int
+    images: int
+
+
+def cross_fitted(
+    study: Study,
+    system: str,
+    collection: str,
+    *,
+    image: str | None = None,
+    text: str | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    k: int = 100,
+    suite: str | None = None,
+    replace: bool = False,
+    listener: Listener | None = None,
+) -> CrossFitted:
+    """Let bridges answer the prompts of a study, each caption by one that was fitted without its image.
+
+    The images of the collection fall into `folds`; for each fold a bridge is fitted on the others, settings
+    and all, and ranks all images for the captions of the fold. Wrong images it has seen, the right one it has
+    not: if anything, that is to its disadvantage. Prompts that are no caption of the collection are answered
+    by a bridge fitted on all of it.
+    """
+    if folds < 2 or k < 1:
+        raise UsageError(f"folds={folds}, k={k}", remedy="At least 2 folds and 1 answer.")
+    refuse_name(study, system)
+    wanted = reading.prompts(study)
+    if suite is not None:
+        wanted = wanted.filter(wanted["suite"] == suite)
+    prompts = list(reading.prompt_records(study, wanted["prompt_id"].to_list()).values())
+    learned = captioned(study, collection, image=image, text=text, folds=folds, listener=listener)
+    asked = embed_texts(study, learned.encoders["text"], [prompt.text for prompt in prompts], listener)
+    home = _homes(prompts, learned)
+    meter = Meter(f"{system}: bridges", folds + 1, listener)
+    indices, scores = np.full((len(prompts), k), -1), np.full((len(prompts), k), np.nan)
+    fold = np.zeros(len(learned.contents), dtype=np.int64)
+    parts = arithmetic.cross_fitted(learned.features, learned.said, learned.owner, folds=folds, seed=seed)
+    bridges = []
+    for number, (held, fitted) in enumerate(parts):
+        fold[held] = number
+        bridges.append(fitted)
+        meter.add(computed=1)
+    group = np.array([_group(fold[list(mine)], folds) for mine in home], dtype=np.int64)
+    if (group == folds).any():
+        settings = arithmetic.choose(learned.features, learned.said, learned.owner, folds=folds, seed=seed)
+        bridges.append(arithmetic.fit(learned.features, learned.said, learned.owner, settings, seed=seed))
+    for number, fitted in enumerate(bridges):
+        mine = np.flatnonzero(group == number)
+        if mine.size:
+            texts = fitted.text(asked[mine].astype(np.float64))
+            indices[mine], scores[mine] = top_k(texts, fitted.image(learned.features), k)
+    meter.add(computed=1)
+    rankings = _rankings(study, collection, learned, prompts, indices, scores, k)
+    settings_told = {
+        "bridge": {name: str(each) for name, each in learned.encoders.items()},
+        "folds": folds,
+        "seed": seed,
+        "collection": collection,
+    }
+    loaded = keep(
+        study,
+        system,
+        collection,
+        settings_told,
+        rankings,
+        by="bridge",
+        path=f"{system} over {collection}",
+        replace=replace,
+    )
+    meter.finish()
+    return CrossFitted(
+        system,
+        loaded.source_id,
+        loaded.already,
+        int(((group >= 0) & (group < folds)).sum()),
+        int((group == folds).sum()),
+        int((group < 0).sum()),
+        len(learned.contents),
+    )
+
+
+def _homes(prompts: list[Prompt], learned: Captioned) -> list[set[int]]:
+    """For each prompt the images that have it for a caption."""
+    owners: dict[str, set[int]] = {}
+    for caption, owner in zip(learned.captions, learned.owner.tolist(), strict=True):
+        owners.setdefault(caption.strip(), set()).add(owner)
+    return [owners.get(prompt.text.strip(), set()) for prompt in prompts]
+
+
+def _group(folds_of: np.ndarray, folds: int) -> int:
+    """The fold of a prompt's images; `folds` if it has none, -1 if they are in several."""
+    several = np.unique(folds_of)
+    return folds if not len(several) else int(several[0]) if len(several) == 1 else -1
+
+
+def _rankings(
+    study: Study,
+    collection: str,
+    learned: Captioned,
+    prompts: list[Prompt],
+    indices: np.ndarray,
+    scores: np.ndarray,
+    k: int,
+) -> list[Ranking]:
+    names: dict[str, list[ImageKey]] = {}
+    images = reading.images(study).filter(reading.images(study)["collection"] == collection)
+    for name, content in images.select("name", "sha256").iter_rows():
+        names.setdefault(content, []).append(ImageKey(collection, name))
+    found = []
+    for prompt, row, values in zip(prompts, indices.tolist(), scores.tolist(), strict=True):
+        pairs = [
+            (key, value)
+            for number, value in zip(row, values, strict=True)
+            if number >= 0
+            for key in names[learned.contents[number]]
+        ][:k]
+        if pairs:
+            found.append(Ranking(prompt.key, [key for key, _ in pairs], [value for _, value in pairs]))
+    return found
