@@ -264,9 +264,11 @@ def test_it(browser):
 STEP = """#!/bin/sh
 echo "$*" >>words
 step=first
-case "$*" in *"--serial only"*) step=second ;; esac
-while [ "$1" != --failed-to ]; do shift; done
-[ "$(cat $step)" != 1 ] || echo "a test of the $step step" >>"$2"
+case "$*" in *--serial=only*) step=second ;; esac
+for word; do
+    case "$word" in --failed-to=*) failed=${word#--failed-to=} ;; esac
+done
+[ "$(cat $step)" != 1 ] || echo "a test of the $step step" >>"$failed"
 exit "$(cat $step)"
 """
 

@@ -26,11 +26,12 @@ verdict() {
 
 # 1: tests failed. 5: none was found, which is no fault if the other step finds one. Else (a word that pytest does not
 # know, Ctrl-C, a file that cannot be read) the second step would only say it again.
-OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 "$python" -m pytest -n 2 --dist loadfile --serial without --failed-to "$failed" "$@"
+OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+    "$python" -m pytest -n 2 --dist loadfile --serial=without --failed-to="$failed" "$@"
 together=$?
 case $together in 0 | 1 | 5) ;; *) verdict $together "STOPPED: pytest ended with $together" ;; esac
 
-"$python" -m pytest --serial only --failed-to "$failed" "$@"
+"$python" -m pytest --serial=only --failed-to="$failed" "$@"
 alone=$?
 case $together$alone in
     55) verdict 5 "NO TEST was found" ;;

@@ -92,6 +92,7 @@ def bridge(
                 seed=seed,
                 k=k,
                 replace=replace,
+                fitted=done,
                 listener=listener,
             )
             if answers

@@ -1,9 +1,10 @@
 """From truth about images to truth about systems and prompts.
 
 A truth may be of a prompt with an image, of an image, of a system's answers to a prompt, or of a prompt.
-Images are given back to whoever answered with them; a system's value on a prompt is the mean over its
+Images are given back to whoever answered with them; a generator's value on a prompt is the mean over its
 images there, a prompt's value the mean over systems: every system weighs the same, however many images
-it gave.
+it gave. A search engine has no such mean: it would be over those of its answers that somebody happened to
+judge, and blind to their order; measures of a ranking say how good it is.
 """
 
 from __future__ import annotations
@@ -52,8 +53,10 @@ def by_system(study: Study, question: str) -> pl.DataFrame:
         .join(reading.systems(study).select("system_id", "system"), on="system_id")
         .select("prompt_id", "system_id", "system", "value", pl.lit(0, pl.Int64).alias("images"))
     )
+    generators = reading.systems(study).filter(pl.col("kind") == "generator")
     rolled = (
         of_answers(study, question)
+        .join(generators, on="system_id", how="semi")
         .group_by("prompt_id", "system_id", "system")
         .agg(pl.col("value").mean(), pl.len().cast(pl.Int64).alias("images"))
         .select("prompt_id", "system_id", "system", "value", "images")

@@ -7,7 +7,7 @@ import io
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,6 +69,9 @@ class Fitted:
     hits: Sequence[HitRate]
     curve: Sequence[Step]
     date: str
+    full: arithmetic.Bridge = field(repr=False)
+    parts: Sequence[arithmetic.Part] = field(repr=False)
+    """The bridges of the folds, each fitted without its images."""
 
 
 def fit_bridge(
@@ -94,8 +97,16 @@ def fit_bridge(
     learned = captioned(study, collection, image=image, text=text, folds=folds, listener=listener)
     encoders, features, said, owner = learned.encoders, learned.features, learned.said, learned.owner
     meter = Meter("bridge: cross-validation", folds * len(SHARES) + 1, listener)
+    parts: list[arithmetic.Part] = []
     curve = arithmetic.cross_validate(
-        features, said, owner, folds=folds, seed=seed, shares=SHARES, done=lambda: meter.add(computed=1)
+        features,
+        said,
+        owner,
+        folds=folds,
+        seed=seed,
+        shares=SHARES,
+        done=lambda: meter.add(computed=1),
+        kept=parts,
     )
     settings = arithmetic.choose(features, said, owner, folds=folds, seed=seed)
     fitted = arithmetic.fit(features, said, owner, settings, seed=seed)
@@ -132,6 +143,8 @@ def fit_bridge(
         hits=steps[-1].hits,
         curve=steps,
         date=date,
+        full=fitted,
+        parts=parts,
     )
 
 

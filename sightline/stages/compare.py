@@ -67,6 +67,8 @@ class Compared:
     test: str = "sign_flip"
     notes: Sequence[str] = ()
     overlaps: Sequence[Overlap] = ()
+    brief: str = ""
+    """The notes in a sentence, for a page with little room."""
 
     @property
     def least_p(self) -> float:
@@ -171,7 +173,7 @@ def compare(
         )
         for pair in found.pairs
     ]
-    notes, overlaps = _beside(study, basis.measure, kept)
+    notes, overlaps, brief = _beside(study, basis.measure, kept)
     return Compared(
         name,
         direction,
@@ -185,21 +187,22 @@ def compare(
         test,
         notes,
         overlaps,
+        brief,
     )
 
 
 def _beside(
     study: Study, measure: Configured | None, prompts: Sequence[int] | None
-) -> tuple[Sequence[str], Sequence[Overlap]]:
+) -> tuple[Sequence[str], Sequence[Overlap], str]:
     """What belongs beside the means of a measure of rankings: what nobody judged, what engines share."""
     if measure is None or measure.spec.kind != "of_ranking":
-        return (), ()
+        return (), (), ""
     try:
         ranked = rankings_of(study)
     except DataError:
-        return (), ()  # scored once, but the rankings or the relevance have been taken out since
+        return (), (), ""  # scored once, but the rankings or the relevance have been taken out since
     k = place(measure)
-    return ranked.notes(k, prompts), overlap(study, k or 10, ranked=ranked)
+    return ranked.notes(k, prompts), overlap(study, k or 10, ranked=ranked), ranked.brief(k)
 
 
 def values_by(study: Study, by: str | None) -> Basis:
@@ -207,22 +210,36 @@ def values_by(study: Study, by: str | None) -> Basis:
     questions = {asked.name: asked for _, asked in reading.questions(study)}
     settled = reading.about_systems(study)
     if by is None:
-        if not settled:
-            raise DataError(
-                "there is no truth to compare by",
-                where=study.name,
-                remedy="Settle judgements first: sightline truth",
-            )
-        by = settled[0]
+        of_rankings = ranking_measures(study)
+        if not settled and not of_rankings:
+            told = _by_ranking(study) or "Settle judgements first: sightline truth"
+            raise DataError("there is no truth to compare by", where=study.name, remedy=told)
+        by = settled[0] if settled else of_rankings[0]
     if by in questions:
         if by not in settled:
-            raise DataError(f"{by} has no truth about systems yet", remedy="sightline truth STUDY")
+            told = _by_ranking(study) or "sightline truth STUDY"
+            raise DataError(f"{by} has no truth about systems yet", remedy=told)
         asked = questions[by]
         return Basis(rollup.by_system(study, by), by, asked.direction, asked.low, asked.high)
     chosen = _scored(study, by, settled)
     spec = chosen.spec
     low, high = spec.range
     return Basis(scores_by_system(study, str(chosen)), chosen.short, spec.direction, low, high, chosen)
+
+
+def _by_ranking(study: Study) -> str:
+    """What to do where the systems are search engines."""
+    if "retriever" not in reading.systems(study)["kind"].to_list():
+        return ""
+    return "Search engines are compared by measures of their rankings: sightline score STUDY ndcg@10"
+
+
+def ranking_measures(study: Study) -> list[str]:
+    """The measures of rankings that are scored and have a better end, NDCG first."""
+    scored = reading.measures(study).filter((pl.col("kind") == "of_ranking") & (pl.col("values") > 0))
+    forms = [str(form) for form in scored["measure"]]
+    good = [form for form in forms if registry.find_measure(form).spec.direction != "none"]
+    return sorted(good, key=lambda form: not form.startswith("ndcg"))
 
 
 def _scored(study: Study, by: str, settled: Sequence[str]) -> Configured:

@@ -10,7 +10,7 @@ from sightline.errors import UsageError
 from sightline.execution.embedding import embed_texts
 from sightline.execution.progress import Listener, Meter
 from sightline.records import ImageKey, Prompt
-from sightline.stages.bridge import Captioned, captioned
+from sightline.stages.bridge import Captioned, Fitted, captioned
 from sightline.stages.ranking import Ranking, keep, refuse_name
 from sightline.statistics import bridge as arithmetic
 from sightline.statistics.search import top_k
@@ -47,6 +47,7 @@ def cross_fitted(
     k: int = 100,
     suite: str | None = None,
     replace: bool = False,
+    fitted: Fitted | None = None,
     listener: Listener | None = None,
 ) -> CrossFitted:
     """Let bridges answer the prompts of a study, each caption by one that was fitted without its image.
@@ -54,7 +55,8 @@ def cross_fitted(
     The images of the collection fall into `folds`; for each fold a bridge is fitted on the others, settings
     and all, and ranks all images for the captions of the fold. Wrong images it has seen, the right one it has
     not: if anything, that is to its disadvantage. Prompts that are no caption of the collection are answered
-    by a bridge fitted on all of it.
+    by a bridge fitted on all of it. `fitted` is what `fit_bridge` gave for the same encoders, folds and seed,
+    if it was called before: its bridges need not be fitted again.
     """
     if folds < 2 or k < 1:
         raise UsageError(f"folds={folds}, k={k}", remedy="At least 2 folds and 1 answer.")
@@ -69,21 +71,21 @@ def cross_fitted(
     meter = Meter(f"{system}: bridges", folds + 1, listener)
     indices, scores = np.full((len(prompts), k), -1), np.full((len(prompts), k), np.nan)
     fold = np.zeros(len(learned.contents), dtype=np.int64)
-    parts = arithmetic.cross_fitted(learned.features, learned.said, learned.owner, folds=folds, seed=seed)
+    told = (learned.features, learned.said, learned.owner)
+    parts = fitted.parts if fitted else arithmetic.cross_fitted(*told, folds=folds, seed=seed)
     bridges = []
-    for number, (held, fitted) in enumerate(parts):
+    for number, (held, one) in enumerate(parts):
         fold[held] = number
-        bridges.append(fitted)
+        bridges.append(one)
         meter.add(computed=1)
     group = np.array([_group(fold[list(mine)], folds) for mine in home], dtype=np.int64)
     if (group == folds).any():
-        settings = arithmetic.choose(learned.features, learned.said, learned.owner, folds=folds, seed=seed)
-        bridges.append(arithmetic.fit(learned.features, learned.said, learned.owner, settings, seed=seed))
-    for number, fitted in enumerate(bridges):
+        bridges.append(fitted.full if fitted else _on_all(told, folds, seed))
+    for number, one in enumerate(bridges):
         mine = np.flatnonzero(group == number)
         if mine.size:
-            texts = fitted.text(asked[mine].astype(np.float64))
-            indices[mine], scores[mine] = top_k(texts, fitted.image(learned.features), k)
+            texts = one.text(asked[mine].astype(np.float64))
+            indices[mine], scores[mine] = top_k(texts, one.image(learned.features), k)
     meter.add(computed=1)
     rankings = _rankings(study, collection, learned, prompts, indices, scores, k)
     settings_told = {
@@ -112,6 +114,10 @@ def cross_fitted(
         int((group < 0).sum()),
         len(learned.contents),
     )
+
+
+def _on_all(told: tuple[np.ndarray, np.ndarray, np.ndarray], folds: int, seed: int) -> arithmetic.Bridge:
+    return arithmetic.fit(*told, arithmetic.choose(*told, folds=folds, seed=seed), seed=seed)
 
 
 def _homes(prompts: list[Prompt], learned: Captioned) -> list[set[int]]:

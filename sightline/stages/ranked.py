@@ -75,6 +75,20 @@ class Ranked:
             found.append(int.from_bytes(whole.digest()[:8], "big", signed=True))
         return found
 
+    def brief(self, k: int | None = None) -> str:
+        """How much of what each engine answered is unjudged, in one sentence."""
+        counted = runs.count_judged(self.table.gains, self.table.offsets, k=k)
+        shares = []
+        for system, name in self.names.items():
+            mine = self.system == system
+            of, judged = int(counted.of[mine].sum()), int(counted.judged[mine].sum())
+            if judged < of:
+                shares.append(f"{1 - judged / of:.0%} of {name}'s")
+        if not shares:
+            return ""
+        first = f"Among the first {k} images" if k is not None else "In the rankings"
+        return f"{first}, {', '.join(shares)} are unjudged and count as not relevant."
+
     def notes(self, k: int | None = None, prompts: Sequence[int] | None = None) -> list[str]:
         """What a reader must know beside the numbers: what was unjudged, unanswered or repeated."""
         kept = np.ones(len(self), dtype=bool) if prompts is None else np.isin(self.prompt, list(prompts))
@@ -209,8 +223,11 @@ def _answers(study: Study) -> pl.DataFrame:
 
 
 def relevance(study: Study, by: Rules) -> pl.DataFrame:
-    """prompt_id, image_id, value; a rephrasing without truth of its own has that of its original."""
-    known = {asked.name for _, asked in reading.questions(study)}
+    """prompt_id, image_id, value; a rephrasing without truth of its own has that of its original.
+
+    The value is the gain: on a scale that begins above 0, such as 1 to 4, the worst grade gains nothing.
+    """
+    known = {asked.name: asked for _, asked in reading.questions(study)}
     if by.relevance not in known:
         raise DataError(
             f"rankings need relevant images, and no truth of {by.relevance!r} is in the study",
@@ -225,7 +242,7 @@ def relevance(study: Study, by: Rules) -> pl.DataFrame:
             & (pl.col("image_id") > 0)
             & (pl.col("image_b") == 0)
         )
-        .select("prompt_id", "image_id", "value")
+        .select("prompt_id", "image_id", pl.col("value") - max(known[by.relevance].low or 0.0, 0.0))
         .unique(["prompt_id", "image_id"], keep="last", maintain_order=True)
     )
     links = reading.links(study).filter(pl.col("kind") == "rephrases")

@@ -43,6 +43,11 @@ def report(study: Study, to: str | Path | None = None, *, seed: int = 0) -> Path
 
 def build(study: Study, *, seed: int = 0) -> doc.Report:
     """The report as data; whatever the study does not hold yet is left out and named as a next step."""
+    with reading.remembering():
+        return _built(study, seed)
+
+
+def _built(study: Study, seed: int) -> doc.Report:
     asked = [question for _, question in reading.questions(study)]
     compared = sections.comparisons(study, asked, seed)
     head = compared[0] if compared else None

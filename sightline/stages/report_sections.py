@@ -16,10 +16,20 @@ from sightline.reporting.quantities import Direction, Estimate, Missing, Quantit
 from sightline.reporting.tables import Column, Table
 from sightline.stages import check as checking
 from sightline.stages import variability as varying
-from sightline.stages.compare import Cell, Compared, breakdown, compare, main_tags, scores_by_system
+from sightline.stages.compare import (
+    Cell,
+    Compared,
+    breakdown,
+    compare,
+    main_tags,
+    ranking_measures,
+    scores_by_system,
+    values_by,
+)
 from sightline.stages.predict import LEAST
 from sightline.stages.query_analysis import query_analysis
 from sightline.stages.query_tables import query_tables
+from sightline.stages.ranked import relevance, rules
 from sightline.stages.report_values import quantity
 from sightline.stages.trust import trust
 from sightline.statistics.correlation import pearson
@@ -63,9 +73,10 @@ def facts(study: Study) -> list[doc.Fact]:
 
 
 def comparisons(study: Study, asked: Sequence[Question], seed: int) -> list[Compared]:
-    """The systems compared on every question that has truth about them."""
+    """The systems compared on every question that has truth about them; engines by measures of rankings."""
     settled = set(reading.about_systems(study))
-    return [compare(study, question.name, seed=seed) for question in asked if question.name in settled]
+    names = [question.name for question in asked if question.name in settled]
+    return [compare(study, name, seed=seed) for name in (*names, *ranking_measures(study))]
 
 
 def ranking(compared: Compared, question: Question | None) -> doc.Ranking:
@@ -85,14 +96,19 @@ def ranking(compared: Compared, question: Question | None) -> doc.Ranking:
         )
         for pair in compared.pairs
     ]
+    averaged = ", each system's images of a prompt averaged first" if question is not None else ""
     method = (
-        "Means over prompts, each system's images of a prompt averaged first; Student's 95 % intervals. "
+        f"Means over prompts{averaged}; Student's 95 % intervals. "
         "Differences are paired by prompt; p by sign flips, adjusted after Holm."
     )
-    summary = question.wording if question is not None else ""
-    return doc.Ranking(
-        scale(question, compared.by, compared.direction), systems, differences, summary, method
-    )
+    summary = question.wording if question is not None else compared.brief
+    return doc.Ranking(_scale_of(compared, question), systems, differences, summary, method)
+
+
+def _scale_of(compared: Compared, question: Question | None) -> doc.Scale:
+    if question is not None:
+        return scale(question, compared.by)
+    return doc.Scale(compared.by, _direction(compared.direction), compared.low, compared.high)
 
 
 def _verdict(first: str, second: str, difference: Interval, significant: bool, direction: str) -> str:
@@ -138,11 +154,13 @@ def _weak_spot(cells: Sequence[Cell], head: Compared) -> str:
 
 def prompts(study: Study, head: Compared, questions: dict[str, Question]) -> doc.Prompts:
     """The hardest and the easiest prompts, with pictures."""
-    values = rollup.by_prompt_of_systems(study, head.by)
-    spread = values.sort("value", "prompt_id", descending=[head.direction == "lower", False])
-    answers = rollup.of_answers(study, head.by)
-    judged = not answers.is_empty()
-    shown_answers = answers if judged else reading.answers(study).with_columns(_NO_VALUE)
+    values = values_by(study, head.by).values.group_by("prompt_id")
+    means = values.agg(pl.col("value").mean(), pl.len().cast(pl.Int64).alias("systems"))
+    spread = means.sort("value", "prompt_id", descending=[head.direction == "lower", False])
+    asked = head.by in questions
+    answers = rollup.of_answers(study, head.by) if asked else _ranked_answers(study)
+    judged = asked and not answers.is_empty()
+    shown_answers = answers if judged or not asked else reading.answers(study).with_columns(_NO_VALUE)
     rows = list(spread.iter_rows(named=True))
     hard = rows[:SHOWN]
     easy = rows[SHOWN:][-SHOWN:][::-1]
@@ -159,7 +177,7 @@ def prompts(study: Study, head: Compared, questions: dict[str, Question]) -> doc
         return doc.ShownPrompt(record.text, worth, _few_tags(record), thumbnails(study, mine))
 
     return doc.Prompts(
-        scale(questions.get(head.by), head.by, head.direction),
+        _scale_of(head, questions.get(head.by)),
         [shown(row) for row in hard],
         [shown(row) for row in easy],
         spread["value"].to_list(),
@@ -168,6 +186,14 @@ def prompts(study: Study, head: Compared, questions: dict[str, Question]) -> doc
             "; the interval comes from how far a system's own images of the prompt differ." if judged else "."
         ),
     )
+
+
+def _ranked_answers(study: Study) -> pl.DataFrame:
+    """The first answers of search engines with what is known of their relevance."""
+    first = reading.answers(study, "retriever").filter(pl.col("image_id").is_not_null())
+    first = first.sort("system_id", "prompt_id", "position").group_by("system_id", "prompt_id").head(PICTURES)
+    known = relevance(study, rules(study))
+    return first.drop("score").join(known, on=["prompt_id", "image_id"], how="left")
 
 
 _NO_VALUE = pl.lit(None, pl.Float64).alias("value")
@@ -370,9 +396,7 @@ def measured(study: Study) -> list[doc.Extra]:
 
 def queries(study: Study) -> list[doc.Extra]:
     """What goes with a query being hard, where rankings were measured."""
-    scored = reading.measures(study).filter((pl.col("kind") == "of_ranking") & (pl.col("values") > 0))
-    forms = [str(form) for form in scored["measure"] if not str(form).startswith("judged")]
-    by = min(forms, key=lambda form: (not form.startswith("ndcg"), forms.index(form)), default=None)
+    by = next(iter(ranking_measures(study)), None)
     if by is None:
         return []
     found = query_analysis(study, by)

@@ -146,6 +146,10 @@ def choose(
     return grid[int(scores.argmax())]
 
 
+Part = tuple[Indices, "Bridge"]
+"""The images of a fold, and a bridge that was fitted without them."""
+
+
 @dataclass(frozen=True)
 class Held:
     """Captions whose image was held back: their number, the rank from 0, and among how many images."""
@@ -173,10 +177,12 @@ def cross_validate(
     seed: int = 0,
     shares: Sequence[float] = (0.25, 0.5, 1.0),
     done: Callable[[], None] = lambda: None,
+    kept: list[Part] | None = None,
 ) -> list[Held]:
     """Rank the held-back images of each fold by bridges fitted on shares of the other images.
 
     Nested: settings are chosen by cross-validation inside what is fitted on, never by what is held back.
+    `kept` is given the bridges that were fitted on all images but those of a fold.
     """
     found: list[Held] = []
     for share in shares:
@@ -191,6 +197,8 @@ def cross_validate(
             captions_at.append(np.flatnonzero(np.isin(owner, held)))
             among.append(np.full(len(rank[-1]), len(held)))
             sizes.append(len(used))
+            if kept is not None and len(used) == len(seen):
+                kept.append((held, fitted))
             done()
         columns = (np.concatenate(each).astype(np.int64) for each in (captions_at, rank, among))
         found.append(Held(round(float(np.mean(sizes))), *columns))
@@ -199,7 +207,7 @@ def cross_validate(
 
 def cross_fitted(
     images: Array, captions: Array, owner: Indices, *, folds: int = 5, seed: int = 0
-) -> Iterator[tuple[Indices, Bridge]]:
+) -> Iterator[Part]:
     """For each fold the images held back, and the bridge that was fitted, settings and all, without them."""
     for seen, held in _cuts(len(images), folds, seed):
         shown = _part(images, captions, owner, seen)

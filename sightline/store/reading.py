@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, text
@@ -44,13 +45,34 @@ def counts(study: Study) -> dict[str, int]:
     return told
 
 
+_remembered: ContextVar[dict[Any, Any] | None] = ContextVar("remembered", default=None)
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Within it, what is read once is not read again: for work that only reads, such as a report."""
+    token = _remembered.set({})
+    try:
+        yield
+    finally:
+        _remembered.reset(token)
+
+
 def frame(study: Study, query: str, schema: Mapping[str, Any], **values: Any) -> pl.DataFrame:
     """The rows of a query as a frame with these column types."""
     import polars as pl
 
+    known = _remembered.get()
+    key = (study.engine, query, *sorted(values.items()))
+    if known is not None and key in known:
+        found: pl.DataFrame = known[key]
+        return found
     with database.reading(study.engine) as connection:
         rows = connection.execute(text(query), values).fetchall()
-    return pl.DataFrame([tuple(row) for row in rows], schema=dict(schema), orient="row")
+    read = pl.DataFrame([tuple(row) for row in rows], schema=dict(schema), orient="row")
+    if known is not None:
+        known[key] = read
+    return read
 
 
 def prompts(study: Study) -> pl.DataFrame:
@@ -304,8 +326,14 @@ def newest_settlement(study: Study, name: str) -> int | None:
 
 
 def about_systems(study: Study) -> list[str]:
-    """The questions whose truth tells systems apart: of a system's answers, or of images that it gave."""
-    return [asked.name for _, asked in questions(study) if _tells_systems(study, asked.name)]
+    """The questions whose truth tells systems apart: of a system's answers, or of images it generated."""
+    known = _remembered.get()
+    key = (study.engine, "about_systems")
+    if known is None:
+        known = {}
+    if key not in known:
+        known[key] = [asked.name for _, asked in questions(study) if _tells_systems(study, asked.name)]
+    return list(known[key])
 
 
 def _tells_systems(study: Study, name: str) -> bool:
@@ -316,7 +344,8 @@ def _tells_systems(study: Study, name: str) -> bool:
                     "SELECT 1 FROM truth t JOIN subject s ON s.id = t.subject_id "
                     "WHERE t.settlement_id = :settlement AND t.value IS NOT NULL AND s.image_b = 0 AND ("
                     "(s.prompt_id > 0 AND s.system_id > 0 AND s.image_id = 0) OR EXISTS ("
-                    "SELECT 1 FROM answer a WHERE a.image_id = s.image_id AND s.image_id > 0 "
+                    "SELECT 1 FROM answer a JOIN system y ON y.id = a.system_id AND y.kind = 'generator' "
+                    "WHERE a.image_id = s.image_id AND s.image_id > 0 "
                     "AND (s.prompt_id = 0 OR a.prompt_id = s.prompt_id))) LIMIT 1"
                 ),
                 {"settlement": settlement},

@@ -113,6 +113,8 @@ def test_captions_are_answered_by_a_bridge_that_did_not_see_their_image(halves: 
     answers = reading.answers(halves, "retriever")
     assert answers.group_by("prompt_id").len()["len"].to_list() == [5] * 5
     assert cross_fitted(halves, "bridge", "halves", **LIGHT, folds=4, k=5).already
+    fitted_before = fit_bridge(halves, "halves", **LIGHT, folds=4)
+    assert cross_fitted(halves, "bridge", "halves", **LIGHT, folds=4, k=5, fitted=fitted_before).already
     # Fitted without its image, by the arithmetic itself.
     learned = captioned(halves, "halves", **LIGHT, folds=4)
     mine = int(learned.owner[list(learned.captions).index(texts[0])])

@@ -23,8 +23,11 @@ from sightline.records import (
     Truth,
 )
 from sightline.registry import find_measure
+from sightline.reporting.html import render
 from sightline.stages.compare import compare
+from sightline.stages.pool import pool
 from sightline.stages.ranked import Rules, overlap, rankings_of, rules
+from sightline.stages.report import build
 from sightline.stages.score import score
 from sightline.store import reading
 from sightline.store.loading import load
@@ -75,6 +78,46 @@ def make(tmp_path: Path) -> Iterator[Any]:
     yield study
     for each in made:
         each.close()
+
+
+def test_the_worst_grade_of_a_scale_gains_nothing(make: Any) -> None:
+    told = [
+        Question("fit", "ordinal", 1, 4, 1),
+        *run("engine", {1: [("a", 3.0), ("b", 2.0), ("c", 1.0)]}),
+        *qrels({1: {"a": 1, "b": 4, "c": 2}}, "fit"),
+    ]
+    study = make(told, settings='[score]\nrelevance = "fit"\n')
+    assert rankings_of(study).table.gains.tolist() == [0, 3, 1]
+    assert values(study, "reciprocal_rank") == {1: 0.5}
+    # Grade 3 and better is a gain of 2 and more.
+    assert values(study, "precision(k=3, level=2)") == {1: pytest.approx(1 / 3)}
+
+
+def test_engines_are_reported_by_measures_of_their_rankings(make: Any) -> None:
+    """The mean grade of what happens to be judged says nothing: here it is 1 for both engines."""
+    good = run("good", {q: [("a", 3.0), ("b", 2.0)] for q in (1, 2, 3)})
+    bad = run("bad", {q: [("b", 3.0), ("c", 2.0), ("a", 1.0)] for q in (1, 2, 3)})
+    study = make([*good, *bad, *qrels({q: {"a": 1} for q in (1, 2, 3)})])
+    with pytest.raises(DataError, match="no truth to compare by") as caught:
+        compare(study)
+    assert "sightline score STUDY ndcg@10" in caught.value.remedy
+    with pytest.raises(DataError, match="relevance has no truth about systems"):
+        compare(study, "relevance")
+    score(study, ["reciprocal_rank", "ndcg@10", "judged@10"])
+    assert compare(study).by == "ndcg(k=10)"
+    page = build(study)
+    assert [each.scale.name for each in page.rankings] == ["ndcg(k=10)", "reciprocal_rank"]
+    assert [each.name for each in page.rankings[0].systems] == ["good", "bad"]
+    assert "unjudged and count as not relevant" in page.rankings[0].summary
+    assert page.prompts is not None and page.prompts.hardest[0].mean is not None
+    assert {each.system for each in page.prompts.hardest[0].thumbnails} == {"good", "bad"}
+    assert "ndcg(k=10)" in render(page)
+
+
+def test_a_pool_is_no_engine(make: Any) -> None:
+    study = make([*run("engine", {1: [("a", 2.0), ("b", 1.0)]}), *qrels({1: {"b": 1}})])
+    pool(study, "gathered", depth=2)
+    assert list(rankings_of(study).names.values()) == ["engine"]
 
 
 def values(study: Study, measure: str) -> dict[int, float | None]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,12 +49,24 @@ def overview(who: Any, round: str = "") -> Any:
     return who.get(f"/api/owner/overview{f'?round={round}' if round else ''}")
 
 
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the study of the next fixture is kept once made: judging it takes longer than most tests."""
+    return tmp_path_factory.mktemp("judged") / "study"
+
+
 @pytest.fixture
-def disputed(live: Any, client: Any) -> tuple[Any, Any]:
+def disputed(judged: Path, tmp_path: Path, live: Any, client: Any) -> tuple[Any, Any]:
     """Ann says 1 to everything, bob 0: all that both judged is in dispute."""
+    if not judged.exists():
+        server = live(RELEVANCE, name="first")
+        judge(server, client, "ann", 1, 20)
+        judge(server, client, "bob", 0, 20)
+        server.stop()
+        server.study.close()
+        shutil.copytree(tmp_path / "first", judged)
+    shutil.copytree(judged, tmp_path / "study")
     server = live(RELEVANCE)
-    judge(server, client, "ann", 1, 20)
-    judge(server, client, "bob", 0, 20)
     return server, owner_of(server, client)
 
 
