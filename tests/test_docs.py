@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -61,8 +62,8 @@ def blocks(text: str) -> Iterator[tuple[str, str]]:
         yield found["language"], textwrap.dedent(found["body"])
 
 
-def calls(block: str) -> Iterator[list[str]]:
-    """The words of each call of sightline in a block of shell lines."""
+def calls(block: str, program: str = "sightline") -> Iterator[list[str]]:
+    """The words of each call of sightline (or another program) in a block of shell lines."""
     for line in re.sub(r"\\\n", " ", HERE_DOCUMENT.sub("", block)).splitlines():
         split = shlex.shlex(line, posix=True, punctuation_chars=";|&<>")
         split.whitespace_split = True
@@ -71,7 +72,7 @@ def calls(block: str) -> Iterator[list[str]]:
             if word and set(word) <= set(";|&<>"):
                 while words and (words[0] in ("do", "then", "!") or re.match(r"[A-Z_]+=", words[0])):
                     words.pop(0)
-                if words and words[0] == "sightline":
+                if words and words[0] == program:
                     yield words[1:]
                 words = []
             else:
@@ -262,6 +263,9 @@ def test_examples_of_the_stages_run(
         for written in HERE_DOCUMENT.finditer(block):
             Path(written["file"]).write_text(written["text"], encoding="utf-8")
         if language == "sh":
+            # A script that makes what the page works on comes before the calls that need it.
+            for words in calls(block, "python"):
+                subprocess.run([sys.executable, *words], check=True)
             for words in calls(block):
                 assert main(words) == 0, f"sightline {shlex.join(words)}"
                 ran += 1
