@@ -2,25 +2,85 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sightline.commands._app import command
-from sightline.commands._options import AsCsv, AsJson, StudyAt, Workers, cores
+from sightline.commands._options import AsCsv, AsJson, Seed, StudyAt, Workers, cores
 from sightline.commands._output import Output, figure, quoted
 from sightline.commands._progress import watched
+from sightline.commands._scale import CutOffs, cuts_of, say_cuts, say_scale, say_without, scale_of, told
+from sightline.errors import UsageError
+
+if TYPE_CHECKING:
+    from sightline.reporting.quantities import Cell
+    from sightline.store.study import Study
 
 SHOWN = 10
+DISTANCE = "colour_histogram"
 
 
 @command("variability")
 def variability(
     study: StudyAt,
     distance: Annotated[
-        str,
-        typer.Option("--distance", metavar="DISTANCE", help="What is compared: see sightline list distance."),
-    ] = "colour_histogram",
+        list[str] | None,
+        typer.Option(
+            "--distance",
+            metavar="DISTANCE",
+            help="What is compared: see sightline list distance. Several with --calibrate.",
+            show_default=DISTANCE,
+        ),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference",
+            metavar="FILE",
+            help="Read distances on this scale: a fitted file, `sample`, or an imported one by name.",
+        ),
+    ] = None,
+    fit_reference: Annotated[
+        str | None,
+        typer.Option(
+            "--fit-reference", metavar="FILE", help="Make a scale of this study's pairs, and write it here."
+        ),
+    ] = None,
+    calibrate: Annotated[
+        str | None,
+        typer.Option(
+            "--calibrate",
+            metavar="QUESTION",
+            help="Hold distances against people: graded pairs give cut-offs, forced choices a ranking.",
+        ),
+    ] = None,
+    reuse: Annotated[
+        bool, typer.Option("--reuse", help="Tell how many images come before they repeat, prompt by prompt.")
+    ] = False,
+    tag: Annotated[
+        str | None,
+        typer.Option("--tag", metavar="NAME", help="With --reuse: also by the values of this tag."),
+    ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            min=2,
+            help="With --reuse: how many images a curve goes up to.",
+            show_default="as many as all prompts have",
+        ),
+    ] = None,
+    cut_offs: Annotated[
+        str | None,
+        typer.Option(
+            "--cut-offs",
+            metavar="LOW,MEDIUM,HIGH",
+            help="Where these levels of similarity begin, as --calibrate gives them.",
+            show_default="0.2,0.4,0.85, W1KP's",
+        ),
+    ] = None,
+    seed: Seed = 0,
     workers: Workers = None,
     json: AsJson = False,
     csv: AsCsv = False,
@@ -28,32 +88,112 @@ def variability(
     """Tell how alike a system's images of one prompt are.
 
     Similarity is 1 minus the mean distance over all pairs of a prompt's images; a system's is the mean over
-    its prompts with its 95 % interval.
+    its prompts with its 95 % interval. With --reference distances are first read as shares of a reference
+    sample (W1KP's score), and each prompt has a level by the cut-offs.
     """
-    from sightline import registry
+    from sightline.store.study import open_study
+
+    chosen = distance or [DISTANCE]
+    modes = [fit_reference is not None, calibrate is not None, reuse]
+    if sum(modes) > 1:
+        raise UsageError(
+            "--fit-reference, --calibrate and --reuse are three different tasks", remedy="Give one of them."
+        )
+    if len(chosen) > 1 and calibrate is None:
+        raise UsageError("several distances at once", remedy="Only --calibrate compares distances.")
+    if not reuse and (tag is not None or k is not None):
+        raise UsageError("--tag and --k belong to --reuse", remedy="Add --reuse, or leave them out.")
+    if reuse and reference is None and cut_offs is None:
+        raise UsageError(
+            "--reuse needs a scale to say when two images look alike",
+            remedy="--reference sample, --reference FILE of your own (--fit-reference), or --cut-offs.",
+        )
+    cuts = cuts_of(cut_offs)
+    output = Output(json=json, csv=csv)
+    with open_study(study) as opened:
+        if fit_reference is not None:
+            _fit(output, opened, study, chosen[0], fit_reference)
+        elif calibrate is not None:
+            from sightline.commands._calibration import show_calibration
+
+            show_calibration(output, opened, study, calibrate, chosen, reference, seed)
+        elif reuse:
+            from sightline.commands._reuse import show_reuse
+
+            show_reuse(output, opened, study, chosen[0], reference, cuts, tag, k, seed)
+        else:
+            _similarity(output, opened, study, chosen[0], reference, cuts, cores(workers))
+
+
+def _similarity(
+    output: Output,
+    study: Study,
+    at: str,
+    distance: str,
+    named: str | None,
+    cuts: CutOffs,
+    workers: int,
+) -> None:
+    from sightline.reporting.quantities import Estimate
     from sightline.reporting.tables import Column, Table
     from sightline.stages.variability import variability as measure
     from sightline.store import reading
-    from sightline.store.study import open_study
 
-    output = Output(json=json, csv=csv)
-    with open_study(study) as opened, watched() as listener:
-        found = measure(opened, distance=distance, workers=cores(workers), listener=listener)
-        texts = dict(reading.prompts(opened).select("prompt_id", "text").iter_rows())
-    direction = registry.find_measure(found.measure).spec.direction
-    similarity = Column("similarity", direction=direction, estimate=True)  # type: ignore[arg-type]
+    scale = scale_of(study, named, distance)
+    with watched() as listener:
+        found = measure(
+            study,
+            distance=distance,
+            reference=scale,
+            cut_offs=cuts.values,
+            workers=workers,
+            listener=listener,
+        )
+    texts = dict(reading.prompts(study).select("prompt_id", "text").iter_rows())
     systems = [(each.system, figure(each.similarity)) for each in found.systems]
-    prompts = [
-        (texts[prompt], system, value)
-        for prompt, system, value in found.prompts.select("prompt_id", "system", "value").iter_rows()
-    ]
+    columns = [Column("prompt"), Column("system"), Column("similarity", estimate=scale is not None)]
+    if scale is None:
+        rows = found.prompts.select("prompt_id", "system", "value").iter_rows()
+        prompts: list[tuple[Cell, ...]] = [(texts[prompt], system, value) for prompt, system, value in rows]
+    else:
+        columns.append(Column("level"))
+        prompts = [
+            (
+                texts[row["prompt_id"]],
+                row["system"],
+                Estimate(row["value"], row["low"], row["high"], row["images"]),
+                row["level"],
+            )
+            for row in found.prompts.iter_rows(named=True)
+        ]
     tables = {
-        "systems": Table([Column("system"), similarity], systems, f"Similarity by {found.measure}"),
-        "prompts": Table(
-            [Column("prompt"), Column("system"), Column("similarity")], prompts, "Prompts, most varied first"
+        "systems": Table(
+            [Column("system"), Column("similarity", estimate=True)], systems, f"Similarity by {found.measure}"
         ),
+        "prompts": Table(columns, prompts, "Prompts, most varied first"),
     }
-    output.show(tables, most=SHOWN, measure=found.measure, without=found.without)
-    for reason, n in found.without.items():
-        output.say(f"Without a value: {n:,} ({reason})")
-    output.next(f"sightline report {quoted(study)}")
+    output.show(tables, most=SHOWN, measure=found.measure, without=found.without, reference=told(scale))
+    say_without(output, found.without)
+    say_scale(output, scale)
+    if scale is not None:
+        say_cuts(output, cuts)
+    output.next(f"sightline report {quoted(at)}")
+
+
+def _fit(output: Output, study: Study, at: str, distance: str, file: str) -> None:
+    import numpy as np
+
+    from sightline.reporting.tables import Column, Table
+    from sightline.stages.reference import fit_reference, write_reference
+
+    with watched() as listener:
+        made = fit_reference(study, distance=distance, listener=listener)
+    write_reference(made, file)
+    levels = (0.1, 0.25, 0.5, 0.75, 0.9)
+    rows = list(zip(levels, np.quantile(made.distances, levels).tolist(), strict=True))
+    table = Table([Column("share", "share of pairs"), Column("distance")], rows, f"Scale of {made.distance}")
+    output.show(table, reference=told(made), file=file)
+    say_scale(output, made)
+    output.next(
+        f"sightline variability {quoted(at)} --distance {quoted(made.distance)} --reference {quoted(file)}"
+    )

@@ -21,8 +21,9 @@ def embedding(
 ) -> np.ndarray:
     """Distance between the vectors that an encoder gives the images.
 
-    `metric` is euclidean, sqeuclidean, cosine (1 - cosine) or cityblock. A vector of zeros, such as a black
-    image may have, points nowhere: its cosine distance is 0 to another of its kind and 1 to all others.
+    `metric` is euclidean, sqeuclidean, cosine (1 - cosine) or cityblock. Every image is encoded once, however
+    many pairs it is in. A vector of zeros, such as a black image may have, points nowhere: its cosine
+    distance is 0 to another of its kind and 1 to all others.
     """
     from scipy.spatial.distance import pdist, squareform
 
@@ -31,9 +32,10 @@ def embedding(
     if len(images) < 2:
         return np.zeros((len(images), len(images)))
     vectors = np.asarray(encoder.image(images), dtype=np.float64)
-    # Rounding can put the cosine of equal directions a hair above 1.
-    found = np.maximum(squareform(pdist(vectors, metric)), 0)
+    found = squareform(pdist(vectors, metric))
     if metric == "cosine":
+        # Rounding can put the cosine of equal directions a hair beside 1.
+        found[found < 1e-12] = 0.0
         nowhere = ~vectors.any(axis=1)
         found[nowhere] = found[:, nowhere] = 1.0
         found[np.ix_(nowhere, nowhere)] = 0.0

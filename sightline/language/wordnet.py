@@ -19,7 +19,7 @@ from sightline.errors import DataError
 
 VARIABLE = "SIGHTLINE_WORDNET"
 _FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
-_HYPERNYM = "@"
+_HYPERNYM, _HYPONYM = "@", "~"
 _REMEDY = (
     "Debian has it as the package wordnet-base, NLTK as nltk.download('wordnet'); "
     f"{VARIABLE}=FOLDER names another place."
@@ -92,9 +92,9 @@ class WordNet:
         if irregular is not None:
             return self._entries([word, *irregular], part)
         forms = [word]
-        found = self._entries([word, *_detached(forms, part)], part)
+        found = self._entries([word, *detached(forms, part)], part)
         while self.recursive and forms and not found:
-            forms = _detached(forms, part)
+            forms = detached(forms, part)
             found = self._entries(forms, part)
         return found
 
@@ -122,13 +122,18 @@ class WordNet:
 
     def hypernyms(self, synset: Synset) -> list[Synset]:
         """The senses just above, by the pointer @ and not by @i."""
+        return self._pointed(synset, _HYPERNYM)
+
+    def hyponyms(self, synset: Synset) -> list[Synset]:
+        """The senses just below, by the pointer ~ and not by ~i."""
+        return self._pointed(synset, _HYPONYM)
+
+    def _pointed(self, synset: Synset, wanted: str) -> list[Synset]:
         fields = self._line(synset).split("|", 1)[0].split()
         # offset, file number, type, number of words (hexadecimal), word and id each, number of pointers
         at = 4 + 2 * int(fields[3], 16)
         pointers = [fields[at + 1 + 4 * n : at + 5 + 4 * n] for n in range(int(fields[at]))]
-        return [
-            Synset(_plain(part), int(offset)) for symbol, offset, part, _ in pointers if symbol == _HYPERNYM
-        ]
+        return [Synset(_plain(part), int(offset)) for symbol, offset, part, _ in pointers if symbol == wanted]
 
     def _entries(self, forms: list[str], part: str) -> list[str]:
         index = self._entries_of(part)
@@ -227,7 +232,8 @@ def _holds_one(path: Path) -> bool:
         return {"index.noun", "data.noun"} <= {_base(name) for name in archive.namelist()}
 
 
-def _detached(forms: list[str], part: str) -> list[str]:
+def detached(forms: list[str], part: str) -> list[str]:
+    """What the detachment rules of a part of speech make of the forms, whether or not it is a word."""
     return [
         form.removesuffix(ending) + instead
         for form in forms

@@ -107,7 +107,78 @@ class Findings:
     findings: Sequence[Finding]
 
 
-Block = Heading | Figure | Grid | Cards | Findings
+@dataclass(frozen=True)
+class PlacedPicture:
+    """A picture on a map: where its middle lies, in per cent of the map's width and height, and its badge."""
+
+    picture: Picture
+    left: float
+    top: float
+    badge: str
+
+
+@dataclass(frozen=True)
+class Map:
+    """Pictures laid out in a plane, each a square of `side` per cent of the width.
+
+    `shape` is width / height. The legend gives a letter, a name and a colour; a map of many pictures scrolls
+    on a phone instead of shrinking them past recognition.
+    """
+
+    kind: ClassVar[str] = "map"
+    label: str
+    pictures: Sequence[PlacedPicture]
+    side: float
+    shape: float
+    caption: str = ""
+    legend: Sequence[tuple[str, str, str]] = ()
+    scrolls: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of pictures: whose they are (a prompt or a system) and what they are worth together."""
+
+    title: str
+    colour: str
+    tags: Sequence[tuple[str, str]]
+    value: str
+    interval: str
+    n: str
+    reason: str
+    meter: tuple[float, float, float] | None
+    pictures: Sequence[Picture]
+    note: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of pictures set under each other, all with the same columns; `title` is what they share."""
+
+    kind: ClassVar[str] = "rows"
+    rows: Sequence[Row]
+    scale: Scale | None
+    columns: tuple[int, int]
+    title: str = ""
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """Two pictures and the one made of both, the first in green and the second in magenta."""
+
+    kind: ClassVar[str] = "overlay"
+    title: str
+    first: Picture
+    second: Picture
+    both: Picture
+    value: str
+    what: str
+    caption: str = ""
+    note: str = ""
+
+
+Block = Heading | Figure | Grid | Cards | Findings | Map | Rows | Overlay
 
 
 @dataclass(frozen=True)
@@ -144,7 +215,7 @@ def _card(
     text = clean(prompt.text).strip() or "(a prompt without text)"
     short, rest = _shortened(text)
     pictures = [picture(thumbnail, text, colours, of_pictures) for thumbnail in prompt.thumbnails]
-    value, interval, n, reason = _parts(prompt.mean, of_means)
+    value, interval, n, reason = parts(prompt.mean, of_means)
     return Card(
         text=short,
         rest=rest[:LONGEST_PROMPT],
@@ -153,7 +224,7 @@ def _card(
         interval=interval,
         n=n,
         reason=reason,
-        meter=_meter(prompt.mean, scale),
+        meter=meter(prompt.mean, scale),
         tags=prompt.tags,
         pictures=pictures[:THUMBNAILS_SHOWN],
         more_pictures=pictures[THUMBNAILS_SHOWN:],
@@ -183,7 +254,7 @@ def picture(
         else:
             reason = reason or "not a picture a browser can show"
     whose = f"{thumbnail.system}: " if thumbnail.system else ""
-    value, interval, n, _ = _parts(thumbnail.value, decimals)
+    value, interval, n, _ = parts(thumbnail.value, decimals)
     colour = colours.get(thumbnail.system, ACCENT)
     return Picture(
         source=source,
@@ -214,7 +285,8 @@ def _shortened(text: str) -> tuple[str, str]:
     return text[:cut], text[cut:]
 
 
-def _parts(quantity: Quantity | None, decimals: int | None) -> tuple[str, str, str, str]:
+def parts(quantity: Quantity | None, decimals: int | None) -> tuple[str, str, str, str]:
+    """A quantity as the page sets it: value, interval, n, or the reason why there is none."""
     if quantity is None:
         return "", "", "", ""
     if isinstance(quantity, Missing):
@@ -224,7 +296,7 @@ def _parts(quantity: Quantity | None, decimals: int | None) -> tuple[str, str, s
     return value, format_interval(quantity, decimals=places), format_n(quantity), ""
 
 
-def _meter(quantity: Quantity | None, scale: Scale | None) -> tuple[float, float, float] | None:
+def meter(quantity: Quantity | None, scale: Scale | None) -> tuple[float, float, float] | None:
     """Where the interval starts, how wide it is and where the value lies, in per cent of the scale."""
     if not isinstance(quantity, Estimate) or scale is None or scale.domain is None:
         return None

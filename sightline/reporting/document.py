@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sightline.reporting.charts import Domain, Spec
 from sightline.reporting.quantities import Direction, Quantity
 from sightline.reporting.tables import Table
+
+if TYPE_CHECKING:
+    from sightline.reporting.blocks import Block
 
 Severity = Literal["error", "warning", "note"]
 
@@ -148,13 +151,17 @@ class SystemVariability:
 
 @dataclass(frozen=True)
 class Variability:
-    """How alike the images of one prompt are; `scale.direction` is usually "none": neither end is better."""
+    """How alike the images of one prompt are; `scale.direction` is usually "none": neither end is better.
+
+    `pictures` are blocks made ready elsewhere, such as maps and overlays of the images themselves.
+    """
 
     scale: Scale
     systems: Sequence[SystemVariability] = ()
     most_varied: Sequence[ShownPrompt] = ()
     most_uniform: Sequence[ShownPrompt] = ()
     summary: str = ""
+    pictures: Sequence[Block] = ()
 
 
 @dataclass(frozen=True)

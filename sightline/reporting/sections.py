@@ -300,6 +300,7 @@ def _variability(variability: Variability, colours: Colours) -> Section:
             blocks.append(Heading(title))
             both = [*variability.most_varied, *variability.most_uniform]
             blocks.append(cards(shown, scale, colours, both))
+    blocks += variability.pictures
     lead = variability.summary or f"How alike the images of one prompt are: {scale.name}."
     return Section("variability", "Variability", lead, blocks)
 

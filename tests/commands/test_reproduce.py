@@ -23,7 +23,7 @@ def test_json_and_nothing_else(run: Run, data: Path) -> None:
     assert ran.json["paper"] == "w1kp"
     for figure in ran.json["figures"]:
         assert list(figure) == ["id", "printed", "obtained", "tolerance", "ok", "note"]
-        assert figure["ok"] is True
+        assert figure["ok"] is (None if figure["id"] == "raw.p90" else True)
     step = next(figure for figure in ran.json["figures"] if figure["id"] == "cdf.step")
     assert step["printed"] == 0.5152
     assert step["tolerance"] == 0.0001

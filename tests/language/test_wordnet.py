@@ -19,7 +19,7 @@ SENSES: dict[str, dict[str, tuple[list[str], list[tuple[str, str]]]]] = {
     "n": {
         "entity": (["entity"], []),
         "thing": (["thing"], [("@", "entity")]),
-        "animal": (["animal", "beast"], [("@", "thing")]),
+        "animal": (["animal", "beast"], [("@", "thing"), ("~", "pet"), ("~", "wolf"), ("~i", "rex")]),
         "pet": (["pet"], [("@", "animal"), ("@", "entity")]),
         "building": (["building"], [("@", "thing")]),
         "rex": (["rex"], [("@i", "pet")]),
@@ -99,6 +99,14 @@ def test_depth_counts_nodes_of_the_shortest_way(small: tuple[WordNet, dict[str, 
     assert words.depth(where["rex"]) == 1
     assert words.depth(where["curb"]) == 2
     assert words.depth(where["hold"]) == 3
+
+
+def test_senses_just_above_and_below(small: tuple[WordNet, dict[str, Synset]]) -> None:
+    """Instances (@i, ~i) are neither."""
+    words, where = small
+    assert words.hyponyms(where["animal"]) == [where["pet"], where["wolf"]]
+    assert words.hypernyms(where["animal"]) == [where["thing"]]
+    assert words.hyponyms(where["wolf"]) == words.hypernyms(where["rex"]) == []
 
 
 def test_an_archive_serves_as_a_folder(tmp_path: Path, small: tuple[WordNet, dict[str, Synset]]) -> None:

@@ -11,6 +11,7 @@ from sightline.errors import DataError
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
 from sightline.samples.scenes import scenes
 from sightline.samples.systems import answer, png
+from sightline.stages.reference import find_reference
 from sightline.stages.variability import read_variability, variability
 from sightline.store import reading
 from sightline.store.loading import load
@@ -97,3 +98,33 @@ def test_engines_are_left_out(tmp_path: Path) -> None:
     engine += [Answer(PromptKey("s", "1"), "engine", n, ImageKey("a", f"1-{n}")) for n in range(2)]
     load(study, engine, importer="test", path="engine", digest="2")
     assert [each.system for each in variability(study).systems] == ["a"]
+
+
+def test_the_planted_order_on_a_scale(varied: Study) -> None:
+    scale = find_reference("sample", "colour_histogram")
+    found = variability(varied, reference=scale)
+    alike = {each.system: each.similarity.value or 0 for each in found.systems}
+    assert alike["same"] > alike["careful"] > alike["wild"]
+    assert found.prompts["value"].is_sorted() and found.reference is scale
+    # Identical images are at F(0), the share of exact duplicates in the reference.
+    assert alike["same"] == pytest.approx(1 - float(scale.normalise(0.0)))
+    rows = found.prompts.filter(pl.col("system") == "careful")
+    assert ((rows["low"] <= rows["value"]) & (rows["value"] <= rows["high"])).all()
+    assert (rows["low"] >= 0).all() and (rows["high"] <= 1).all() and (rows["images"] == 3).all()
+
+
+def test_one_image_and_broken_ones_have_a_reason_on_a_scale(tmp_path: Path) -> None:
+    drawn = [png(answer("careful", scenes(1)[0], n, size=32).image) for n in range(3)]
+    study = study_with(
+        tmp_path, {("a", "1"): [drawn[0]], ("a", "2"): drawn[:2], ("b", "1"): [drawn[2], drawn[1]]}
+    )
+    scale = find_reference("sample", "pixel_l2")
+    found = variability(study, distance="pixel_l2", reference=scale)
+    assert found.without == {"fewer than two images": 1}
+    # Two images are one pair: a value, and no interval.
+    assert found.prompts["low"].null_count() == 2 and found.prompts.height == 2
+    sha256 = reading.answers(study).filter(pl.col("system") == "b")["sha256"][0]
+    next(tmp_path.rglob(f"*{sha256[2:]}*")).write_bytes(b"no image any more")
+    found = variability(study, distance="ssim", reference=find_reference("sample", "ssim"))
+    assert found.prompts.height == 1 and sum(found.without.values()) == 2
+    assert any(reason.startswith("one of the images") for reason in found.without)

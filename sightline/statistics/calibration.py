@@ -1,0 +1,204 @@
+"""Levels of similarity that mean something to people: cut-offs from graded pairs, and how far they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sightline.statistics.folds import grouped_k_fold, k_fold
+from sightline.statistics.intervals import Interval, stratified_mean_interval, wilson, within
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+LEVELS = ("none", "low", "medium", "high")
+PUBLISHED = (0.2, 0.4, 0.85)
+"""Cut-offs of W1KP for normalised similarity by DreamSim."""
+
+
+@dataclass(frozen=True)
+class CutOffs:
+    """Where one level of similarity ends and the next begins, and the share of pairs they put right."""
+
+    values: tuple[float, ...]
+    accuracy: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Cut-offs from all pairs, and how well cut-offs from other pairs did on each.
+
+    `micro` is the share of pairs put right, `macro` the mean share by level; `confusion` counts pairs by the
+    level people gave (rows) and the one predicted (columns); `predicted` has a level a pair.
+    """
+
+    cut_offs: CutOffs
+    micro: Interval
+    macro: Interval
+    confusion: Indices
+    predicted: Indices
+    folds: int
+
+
+@dataclass(frozen=True)
+class People:
+    """How often single annotators gave the settled level, by pair (`micro`) and by level (`macro`).
+
+    An annotator's own vote is part of what was settled; `others` holds each against the rest alone.
+    """
+
+    micro: Interval
+    macro: Interval
+    others: Interval
+
+
+def level(similarity: ArrayLike, cut_offs: Sequence[float]) -> Indices:
+    """The level of each similarity: how many cut-offs it reaches (0 is none, 3 high)."""
+    return np.searchsorted(np.asarray(cut_offs, dtype=np.float64), np.asarray(similarity), side="right")
+
+
+def cut_offs(similarity: ArrayLike, levels: ArrayLike, *, count: int = 4) -> CutOffs:
+    """The cut-offs that put most pairs into the level people gave them, exactly.
+
+    With pairs in order of similarity, the most right among the first j in levels up to l is the largest, over
+    i <= j, of the most among the first i in levels up to l - 1 plus the pairs i to j that are of level l: a
+    dynamic program, O(pairs x levels). A cut lies midway between two neighbours; of equally good ones the
+    lowest is taken. A level that serves nothing is empty: its cut-offs coincide.
+    Source: W1KP (Tang et al. 2024), equation 3.
+    """
+    score, grade = _graded(similarity, levels, count)
+    order = np.argsort(score, kind="stable")
+    score, grade = score[order], grade[order]
+    # A cut can only lie between different similarities: ends[j] pairs are below place j.
+    ends = np.append(0, np.flatnonzero(np.append(np.diff(score) > 0, True)) + 1)
+    right = np.zeros((count, ends.size), dtype=np.int64)
+    for each in range(count):
+        right[each] = np.append(0, np.cumsum(grade == each))[ends]
+    best, came = right[0], []
+    for each in range(1, count):
+        # best[i] + right[j] - right[i], the largest over i <= j: a running maximum of best - right.
+        gain = best - right[each]
+        top = np.maximum.accumulate(gain)
+        came.append(np.searchsorted(top, top, side="left"))
+        best = top + right[each]
+    place, cuts = ends.size - 1, []
+    for chosen in reversed(came):
+        place = int(chosen[place])
+        cuts.append(place)
+    values = tuple(_cut(score, int(ends[place])) for place in reversed(cuts))
+    return CutOffs(values, float(best[-1]) / score.size, score.size)
+
+
+def calibrate(
+    similarity: ArrayLike,
+    levels: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    count: int = 4,
+    folds: int = 5,
+    seed: int = 0,
+) -> Calibration:
+    """Cut-offs with their cross-validated accuracy; rows of one group (pairs of a prompt) stay together.
+
+    Each pair gets its level from cut-offs that were found without its fold; accuracies and the confusion
+    table are over all pairs at once.
+    """
+    score, grade = _graded(similarity, levels, count)
+    fold = (
+        k_fold(score.size, folds, seed=seed) if groups is None else grouped_k_fold(groups, folds, seed=seed)
+    )
+    predicted = np.zeros(score.size, dtype=np.int64)
+    for each in range(folds):
+        held = fold == each
+        found = cut_offs(score[~held], grade[~held], count=count)
+        predicted[held] = level(score[held], found.values)
+    micro, macro = accuracy(grade, predicted)
+    confusion = np.bincount(grade * count + predicted, minlength=count**2).reshape(count, count)
+    return Calibration(cut_offs(score, grade, count=count), micro, macro, confusion, predicted, folds)
+
+
+def accuracy(levels: ArrayLike, predicted: ArrayLike) -> tuple[Interval, Interval]:
+    """The share of equal levels over all (Wilson), and its mean over the levels that occur (stratified t)."""
+    grade, guess = np.asarray(levels), np.asarray(predicted)
+    equal = (grade == guess).astype(np.float64)
+    macro = within(stratified_mean_interval(equal, grade), 0.0, 1.0)
+    return wilson(int(equal.sum()), equal.size), macro
+
+
+def settle_levels(items: ArrayLike, grades: ArrayLike, *, lowest: float = 1.0, count: int = 4) -> Array:
+    """The level of each item, 0 up: the median of its grades, grades above the top level counting as it.
+
+    W1KP merges "very similar" and "the same" and takes the median of three. A median between two levels, as
+    an even number of votes may give, is NaN: nobody can say which of them it is.
+    """
+    item = np.asarray(items, dtype=np.int64)
+    value = np.minimum(np.asarray(grades, dtype=np.float64) - lowest, count - 1)
+    low, high = _middle(item, value, int(item.max(initial=-1)) + 1)
+    return np.where(low == high, low, np.nan)
+
+
+def people(
+    items: ArrayLike, grades: ArrayLike, settled: ArrayLike, *, lowest: float = 1.0, count: int = 4
+) -> People:
+    """The annotators' own accuracy, the yardstick of an automatic one.
+
+    `others` holds each vote against the median of the item's other votes; where that lies between two levels
+    either is half right.
+    """
+    item = np.asarray(items, dtype=np.int64)
+    value = np.minimum(np.asarray(grades, dtype=np.float64) - lowest, count - 1)
+    truth = np.asarray(settled, dtype=np.float64)[item]
+    known = ~np.isnan(truth)
+    micro, macro = accuracy(truth[known], value[known])
+    return People(micro, macro, _against_others(item, value))
+
+
+def _against_others(item: Indices, value: Array) -> Interval:
+    from sightline.statistics.intervals import cluster_bootstrap
+
+    order = np.lexsort((value, item))
+    right, home = [], []
+    for rows in np.split(order, np.flatnonzero(np.diff(item[order])) + 1):
+        for row in rows if rows.size > 1 else ():
+            rest = value[rows[rows != row]]
+            low, high = rest[(rest.size - 1) // 2], rest[rest.size // 2]
+            right.append(((value[row] == low) + (value[row] == high)) / 2)
+            home.append(item[row])
+    return cluster_bootstrap(right, home)
+
+
+def _middle(item: Indices, value: Array, items: int) -> tuple[Array, Array]:
+    """The lower and the upper median of each item; NaN where nobody voted."""
+    low, high = np.full(items, np.nan), np.full(items, np.nan)
+    order = np.lexsort((value, item))
+    for rows in np.split(order, np.flatnonzero(np.diff(item[order])) + 1) if order.size else ():
+        low[item[rows[0]]] = value[rows[(rows.size - 1) // 2]]
+        high[item[rows[0]]] = value[rows[rows.size // 2]]
+    return low, high
+
+
+def _graded(similarity: ArrayLike, levels: ArrayLike, count: int) -> tuple[Array, Indices]:
+    score = np.asarray(similarity, dtype=np.float64)
+    given = np.asarray(levels, dtype=np.float64)
+    if score.ndim != 1 or score.shape != given.shape or score.size == 0:
+        raise ValueError(
+            f"similarities {score.shape} and levels {given.shape} must be columns of equal length"
+        )
+    if not np.isfinite(score).all() or not np.isin(given, np.arange(count)).all():
+        raise ValueError(f"similarities must be finite and levels whole numbers from 0 to {count - 1}")
+    return score, given.astype(np.int64)
+
+
+def _cut(score: Array, below: int) -> float:
+    """A cut with so many of the rising similarities below it."""
+    if below == 0:
+        return float(score[0])
+    if below == score.size:
+        return float(np.nextafter(score[-1], np.inf))
+    middle = (score[below - 1] + score[below]) / 2
+    # Of neighbours in the last bit the middle may be the lower one, which would then count as reaching it.
+    return float(score[below] if middle <= score[below - 1] else middle)

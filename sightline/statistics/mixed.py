@@ -1,0 +1,228 @@
+"""Linear mixed model with a random intercept a group: slopes within systems of different levels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sightline.statistics.regression import INTERCEPT
+
+Array = NDArray[np.float64]
+
+# What is left of a column once those before it are taken out, as a share of it: below this it is rounding.
+_COLLINEAR = 1e-9
+# Logarithms of the ratio of variances between which it is sought; beyond, one of the two is nothing.
+_SEARCH = (-16.0, 16.0)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A slope (or the intercept) with its error, Wald's z, two-sided p and interval."""
+
+    name: str
+    value: float
+    error: float
+    z: float
+    p: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class MixedModel:
+    """A fitted model: slopes, the two variances, and how far each group lies from the common level.
+
+    `between` is the variance of the groups' intercepts, `within` that of the residuals, `shared` the part
+    of the variance that lies between groups; `left_out` counts rows with a gap.
+    """
+
+    fixed: tuple[Fixed, ...]
+    between: float
+    within: float
+    groups: dict[Hashable, float]
+    log_likelihood: float
+    n: int
+    left_out: int
+    errors: str
+
+    @property
+    def shared(self) -> float:
+        total = self.between + self.within
+        return self.between / total if total > 0 else 0.0
+
+    def coefficient(self, name: str) -> Fixed:
+        """The slope of this name."""
+        return {each.name: each for each in self.fixed}[name]
+
+
+def mixed_model(
+    y: ArrayLike,
+    columns: Mapping[str, ArrayLike],
+    groups: Sequence[Hashable],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+) -> MixedModel:
+    """Fit y = intercept + columns + a normal intercept a group + noise by restricted maximum likelihood.
+
+    With r = between / within, a group of n has the covariance within (I + r J). For a given r slopes are the
+    generalised least squares and `within` the residual mean square, so that only r is sought, on a line:
+    minimise (N - p) ln within + sum ln(1 + n r) + ln |X'V^-1 X|. The p-values are Wald's, from the normal
+    distribution. Rows with a gap are left out and counted.
+
+    The values of one prompt under several systems are not independent of each other. With `clusters` (the
+    prompts) errors are those of the sandwich over clusters, which allows for that; without, they are the
+    model's own. Source: Laird and Ware, Biometrics 38 (1982); Liang and Zeger, Biometrika 73 (1986).
+    """
+    target, design, names, kept = _complete(y, columns, groups)
+    labels = [groups[place] for place in kept.tolist()]
+    levels = list(dict.fromkeys(labels))
+    place = np.array([levels.index(label) for label in labels])
+    _refuse(design, names, len(levels))
+    problem = _Problem(target, design, place, len(levels))
+    ratio = problem.best_ratio()
+    slopes, inverse, within = problem.at(ratio)
+    residuals = target - design @ slopes
+    if clusters is None:
+        covariance, errors = inverse * within, "model"
+    else:
+        told = np.unique([str(clusters[row]) for row in kept.tolist()], return_inverse=True)[1]
+        covariance, errors = problem.sandwich(ratio, ratio * within, residuals, inverse, told), "clusters"
+    pull = ratio / (1 + ratio * problem.sizes)
+    shifts = pull * np.bincount(place, residuals, len(levels))
+    return MixedModel(
+        tuple(
+            _fixed(name, value, error, confidence)
+            for name, value, error in zip(names, slopes, np.sqrt(np.diag(covariance)), strict=True)
+        ),
+        ratio * within,
+        within,
+        dict(zip(levels, shifts.tolist(), strict=True)),
+        problem.log_likelihood(ratio),
+        target.size,
+        len(groups) - target.size,
+        errors,
+    )
+
+
+class _Problem:
+    """Sums by group, from which the likelihood at any ratio follows without a matrix of all rows."""
+
+    def __init__(self, y: Array, x: Array, place: NDArray[np.int64], groups: int) -> None:
+        self.y, self.x, self.place = y, x, place
+        self.sizes = np.bincount(place, minlength=groups).astype(np.float64)
+        self.sums_x = np.stack([np.bincount(place, column, groups) for column in x.T], axis=1)
+        self.sums_y = np.bincount(place, y, groups)
+        self.freedom = y.size - x.shape[1]
+
+    def at(self, ratio: float) -> tuple[Array, Array, float]:
+        """Slopes, (X'V^-1 X)^-1 and residual variance for this ratio of variances."""
+        information, moments = self._information(ratio)
+        inverse = np.linalg.inv(information)
+        slopes = inverse @ moments
+        residuals = self.y - self.x @ slopes
+        by_group = np.bincount(self.place, residuals, len(self.sizes))
+        squares = residuals @ residuals - (self._weights(ratio) * by_group**2).sum()
+        return slopes, (inverse + inverse.T) / 2, max(float(squares), 0.0) / self.freedom
+
+    def log_likelihood(self, ratio: float) -> float:
+        """The restricted log-likelihood, constants included."""
+        _, inverse, within = self.at(ratio)
+        if within <= 0:
+            return float("inf")
+        terms = self.freedom * (np.log(2 * np.pi * within) + 1)
+        return float(-(terms + np.log1p(ratio * self.sizes).sum() - np.linalg.slogdet(inverse)[1]) / 2)
+
+    def best_ratio(self) -> float:
+        from scipy.optimize import minimize_scalar
+
+        # The likelihood may have more than one hill: look along the line first, then close in.
+        grid = np.linspace(*_SEARCH, 65)
+        heights = [self.log_likelihood(float(np.exp(each))) for each in grid]
+        best = int(np.argmax(heights))
+        ends = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
+        found = minimize_scalar(
+            lambda each: -self.log_likelihood(float(np.exp(each))),
+            bounds=ends,
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        ratio = float(np.exp(found.x))
+        return ratio if self.log_likelihood(ratio) > self.log_likelihood(0.0) else 0.0
+
+    def sandwich(
+        self, ratio: float, between: float, residuals: Array, inverse: Array, told: NDArray[np.int64]
+    ) -> Array:
+        """A (B + C) A with A = (X'V^-1 X)^-1, W = V^-1 X and e the residuals less the groups' shifts.
+
+        B is the sum over clusters of the outer products of their sums of W e, times m / (m - 1) for m
+        clusters; C = between x the sum over groups of the outer products of their sums of W. With clusters
+        of one row and equal variances it is what the model itself says.
+        """
+        clusters = int(told.max()) + 1
+        if clusters < 2:
+            raise ValueError("one cluster shows no spread")
+        weights = self._weights(ratio)
+        rows = self.x - (weights[:, None] * self.sums_x)[self.place]
+        shifts = weights * np.bincount(self.place, residuals, len(self.sizes))
+        own = rows * (residuals - shifts[self.place])[:, None]
+        scores = np.stack([np.bincount(told, column, clusters) for column in own.T], axis=1)
+        sums = self.sums_x / (1 + ratio * self.sizes)[:, None]
+        middle = scores.T @ scores * clusters / (clusters - 1) + between * sums.T @ sums
+        return np.asarray(inverse @ middle @ inverse, dtype=np.float64)
+
+    def _weights(self, ratio: float) -> Array:
+        # V^-1 of a group is I - J r / (1 + n r).
+        return np.asarray(ratio / (1 + ratio * self.sizes), dtype=np.float64)
+
+    def _information(self, ratio: float) -> tuple[Array, Array]:
+        weights = self._weights(ratio)[:, None]
+        information = self.x.T @ self.x - (weights * self.sums_x).T @ self.sums_x
+        return information, self.x.T @ self.y - (weights * self.sums_x).T @ self.sums_y
+
+
+def _complete(
+    y: ArrayLike, columns: Mapping[str, ArrayLike], groups: Sequence[Hashable]
+) -> tuple[Array, Array, list[str], NDArray[np.int64]]:
+    target = np.asarray(y, dtype=np.float64)
+    given = [np.asarray(values, dtype=np.float64) for values in columns.values()]
+    if target.ndim != 1 or any(each.shape != target.shape for each in given) or len(groups) != target.size:
+        raise ValueError("y, every column and the groups must be columns of equal length")
+    design = np.column_stack([np.ones(target.size), *given])
+    if np.isinf(design).any() or np.isinf(target).any():
+        raise ValueError("an infinite value has no place in a regression")
+    kept = np.flatnonzero(~(np.isnan(design).any(axis=1) | np.isnan(target)))
+    return target[kept], design[kept], [INTERCEPT, *columns], kept
+
+
+def _refuse(design: Array, names: Sequence[str], groups: int) -> None:
+    if groups < 2:
+        raise ValueError(f"{groups} group(s) have no variance between them; a mixed model needs two")
+    if len(design) <= design.shape[1] + 1:
+        raise ValueError(
+            f"{len(design)} rows are too few for {design.shape[1]} coefficients and two variances"
+        )
+    r = np.linalg.qr(design)[1]
+    for place, name in enumerate(names):
+        if abs(r[place, place]) <= _COLLINEAR * np.linalg.norm(design[:, place]):
+            raise ValueError(f"{name} says nothing that the columns before it do not say")
+
+
+def _fixed(name: str, value: float, error: float, confidence: float) -> Fixed:
+    from scipy.special import ndtr, ndtri
+
+    half = float(ndtri((1 + confidence) / 2)) * error
+    certain = 0.0 if value == 0 else float(np.copysign(np.inf, value))
+    z = value / error if error > 0 else certain
+    return Fixed(
+        name,
+        float(value),
+        float(error),
+        float(z),
+        float(2 * ndtr(-abs(z))),
+        float(value - half),
+        float(value + half),
+    )

@@ -1,0 +1,171 @@
+"""The mixed model against the analysis of variance, dense algebra, statsmodels, and by simulation."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sightline.statistics.mixed import MixedModel, mixed_model
+from sightline.statistics.regression import least_squares, number
+
+
+def drawn(
+    sizes: list[int], between: float, seed: int = 0
+) -> tuple[np.ndarray, dict[str, np.ndarray], list[int]]:
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    columns = {"a": rng.normal(size=groups.size), "b": rng.normal(size=groups.size)}
+    shift = between**0.5 * rng.normal(size=len(sizes))
+    y = 1 + 0.3 * columns["a"] - 0.2 * columns["b"] + shift[groups] + 0.4 * rng.normal(size=groups.size)
+    return y, columns, groups.tolist()
+
+
+def test_balanced_groups_by_hand() -> None:
+    """Groups (1, 2, 3), (4, 5, 6), (8, 9, 10): means 2, 5, 9; within groups squares 2 + 2 + 2 of 6 degrees.
+
+    Residual mean square 1; between means variance ((2-16/3)^2 + (5-16/3)^2 + (9-16/3)^2) / 2 = 37/3, so that
+    between = 37/3 - 1/3 = 12. The error of the mean is sqrt(37/3 / 3); groups are pulled in by 12/(12+1/3).
+    """
+    found = mixed_model([1, 2, 3, 4, 5, 6, 8, 9, 10], {}, list("aaabbbccc"))
+    level = found.coefficient("intercept")
+    assert (found.within, found.between) == (pytest.approx(1), pytest.approx(12))
+    assert level.value == pytest.approx(16 / 3) and level.error == pytest.approx((37 / 9) ** 0.5)
+    assert found.groups["a"] == pytest.approx((2 - 16 / 3) * 36 / 37)
+    assert found.shared == pytest.approx(12 / 13)
+
+
+def test_no_variance_between_is_least_squares() -> None:
+    """Group means equal: the variance between is 0, not negative, and slopes are least squares."""
+    y, x = [1.0, 3, 2, 1.5, 2.5, 2, 3, 1, 2], [0.0, 1, 2, 2, 1, 0, 1, 2, 0]
+    found = mixed_model(y, {"x": x}, list("aaabbbccc"))
+    plain = least_squares(y, [number("x", x)])
+    assert found.between == 0 and found.groups == {"a": 0, "b": 0, "c": 0}
+    for name in ("intercept", "x"):
+        assert found.coefficient(name).value == pytest.approx(plain.coefficient(name).value)
+        assert found.coefficient(name).error == pytest.approx(plain.coefficient(name).error)
+
+
+def dense(
+    found: MixedModel, y: np.ndarray, x: np.ndarray, groups: list[int]
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Slopes, their errors and the restricted log-likelihood with the whole covariance matrix written out."""
+    same = np.equal.outer(groups, groups).astype(float)
+    covariance = found.within * np.eye(len(y)) + found.between * same
+    inverse = np.linalg.inv(covariance)
+    information = x.T @ inverse @ x
+    slopes = np.linalg.solve(information, x.T @ inverse @ y)
+    r = y - x @ slopes
+    terms = [np.linalg.slogdet(covariance)[1], np.linalg.slogdet(information)[1], r @ inverse @ r]
+    height = -(sum(terms) + (len(y) - x.shape[1]) * np.log(2 * np.pi)) / 2
+    return slopes, np.sqrt(np.diag(np.linalg.inv(information))), float(height)
+
+
+@pytest.mark.parametrize(("sizes", "between"), [([12] * 8, 0.1), ([5, 9, 30, 2], 1.0), ([50] * 3, 0.25)])
+def test_against_dense_algebra(sizes: list[int], between: float) -> None:
+    """The same slopes, errors and height, and no variances nearby are more likely."""
+    y, columns, groups = drawn(sizes, between, seed=len(sizes))
+    found = mixed_model(y, columns, groups)
+    x = np.column_stack([np.ones(len(y)), *columns.values()])
+    slopes, errors, height = dense(found, y, x, groups)
+    assert [each.value for each in found.fixed] == pytest.approx(slopes)
+    assert [each.error for each in found.fixed] == pytest.approx(errors)
+    assert found.log_likelihood == pytest.approx(height)
+    for ratio_within in (0.98, 1.02):
+        for ratio_between in (0.9, 1.1):
+            other = MixedModel(
+                found.fixed, found.between * ratio_between, found.within * ratio_within, {}, 0, 0, 0, ""
+            )
+            assert dense(other, y, x, groups)[2] < height
+
+
+@pytest.mark.parametrize(("sizes", "between"), [([12] * 8, 0.1), ([5, 9, 30, 20], 1.0)])
+def test_against_statsmodels(sizes: list[int], between: float) -> None:
+    api = pytest.importorskip(
+        "statsmodels.api", reason="not needed here: the extra analysis is not installed"
+    )
+    y, columns, groups = drawn(sizes, between, seed=1)
+    found = mixed_model(y, columns, groups)
+    x = np.column_stack([np.ones(len(y)), *columns.values()])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other = api.MixedLM(y, x, groups=groups).fit(reml=True, method="lbfgs")
+    assert [each.value for each in found.fixed] == pytest.approx(other.fe_params, rel=1e-4)
+    assert found.between == pytest.approx(float(np.asarray(other.cov_re)[0, 0]), rel=1e-3)
+    assert found.within == pytest.approx(other.scale, rel=1e-4)
+    assert found.log_likelihood == pytest.approx(other.llf, abs=1e-6)
+    # Its errors also carry the doubt about the variances.
+    assert [each.error for each in found.fixed] == pytest.approx(other.bse_fe, rel=0.02)
+
+
+def test_errors_over_clusters_of_one_row() -> None:
+    """Without repeats the sandwich says what the model says, but for chance."""
+    y, columns, groups = drawn([400] * 3, 0.25)
+    plain, robust = (
+        mixed_model(y, columns, groups, clusters=told) for told in (None, list(range(len(groups))))
+    )
+    assert (plain.errors, robust.errors) == ("model", "clusters")
+    assert [each.error for each in robust.fixed] == pytest.approx(
+        [each.error for each in plain.fixed], rel=0.1
+    )
+
+
+def test_intervals_hold_what_they_promise() -> None:
+    """The same 60 prompts under three systems, each with a level of its own that the feature does not tell.
+
+    The slope is 0.5. Errors over prompts cover it in 95 of 100 draws; the model's own, which take the three
+    rows of a prompt for independent, do not.
+    """
+    rng = np.random.default_rng(0)
+    covered = {"model": 0, "clusters": 0}
+    draws = 300
+    for _ in range(draws):
+        x, own = rng.normal(size=60), rng.normal(size=60)
+        prompts = np.tile(np.arange(60), 3)
+        systems = np.repeat([0, 1, 2], 60)
+        y = 0.5 * x[prompts] + own[prompts] + np.array([0, 1, 3])[systems] + 0.5 * rng.normal(size=180)
+        for clusters in (None, prompts.tolist()):
+            found = mixed_model(y, {"x": x[prompts]}, systems.tolist(), clusters=clusters)
+            slope = found.coefficient("x")
+            covered[found.errors] += slope.low <= 0.5 <= slope.high
+    assert 0.91 <= covered["clusters"] / draws <= 0.98
+    assert covered["model"] / draws < 0.85
+
+
+def test_rows_with_a_gap_are_left_out_and_counted() -> None:
+    y, columns, groups = drawn([10, 10, 10], 0.5)
+    whole = mixed_model(y[2:], {name: each[2:] for name, each in columns.items()}, groups[2:])
+    y[0], columns["a"][1] = np.nan, np.nan
+    found = mixed_model(y, columns, groups)
+    assert (found.n, found.left_out) == (28, 2)
+    assert found.fixed == whole.fixed
+
+
+@pytest.mark.parametrize(
+    ("y", "columns", "groups", "said"),
+    [
+        ([1.0, 2, 3, 4], {}, "aaaa", "needs two"),
+        ([1.0, 2, 3], {"x": [1.0, 2, 1]}, "aab", "too few"),
+        ([1.0, 2, 3, 4, 5], {"x": [2.0] * 5}, "aabbb", "x says nothing"),
+        ([1.0, 2], {"x": [1.0]}, "ab", "equal length"),
+        ([1.0, np.inf], {}, "ab", "infinite"),
+    ],
+)
+def test_bad_input(y: list[float], columns: dict[str, list[float]], groups: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        mixed_model(y, columns, list(groups))
+
+
+@given(st.integers(0, 1000), st.floats(-3, 3), st.floats(0.1, 10))
+def test_shift_and_scale(seed: int, shift: float, scale: float) -> None:
+    """y -> shift + scale y moves the level and scales all else; the part between groups stays."""
+    y, columns, groups = drawn([6, 7, 8], 0.3, seed)
+    found, moved = mixed_model(y, columns, groups), mixed_model(shift + scale * y, columns, groups)
+    assert moved.coefficient("a").value == pytest.approx(
+        scale * found.coefficient("a").value, rel=1e-4, abs=1e-6
+    )
+    assert moved.shared == pytest.approx(found.shared, abs=1e-4)
+    assert moved.within == pytest.approx(scale**2 * found.within, rel=1e-4)
