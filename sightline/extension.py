@@ -422,6 +422,7 @@ __all__ = [
     "consensus",
     "distance",
     "exporter",
+    "find",
     "from_origin",
     "generator",
     "importer",

@@ -156,9 +156,16 @@ class TwoTowers:
         self._preprocessing = preprocessing
         self._padding = "max_length" if pad_to_the_end else True
         self._longest = int(model.config.text_config.max_position_embeddings)
-        self._dimensions = int(self.text(["a"]).shape[1])
+        self._dimensions = int(self._text_rows(["a"]).shape[1])
 
     def text(self, texts: Sequence[str]) -> np.ndarray:
+        return _unit(self._text_rows(texts))
+
+    def text_norms(self, texts: Sequence[str]) -> np.ndarray:
+        """The length of every text's embedding before it is made 1."""
+        return np.linalg.norm(self._text_rows(texts).astype(np.float64), axis=1)
+
+    def _text_rows(self, texts: Sequence[str]) -> np.ndarray:
         rows = []
         for start in range(0, len(texts), BATCH):
             told = self._tokenizer(
@@ -184,9 +191,8 @@ class TwoTowers:
     def encode(self, prepared: Sequence[np.ndarray]) -> np.ndarray:
         import torch
 
-        return self._called(
-            self._model.get_image_features, {"pixel_values": torch.from_numpy(np.stack(prepared))}
-        )
+        told = {"pixel_values": torch.from_numpy(np.stack(prepared))}
+        return _unit(self._called(self._model.get_image_features, told))
 
     def _called(self, function: Any, told: Mapping[str, Any]) -> np.ndarray:
         import torch
@@ -195,8 +201,11 @@ class TwoTowers:
             found = function(**told)
         # A tensor in version 4 of the library, and in version 5 an output that holds it.
         tensor = found if isinstance(found, torch.Tensor) else found.pooler_output
-        rows = tensor.float().numpy()
-        return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
+        return np.asarray(tensor.float().numpy())
 
     def _nothing(self) -> np.ndarray:
         return np.zeros((0, self._dimensions), dtype=np.float32)
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))

@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, str] = {
     "truth": "Settle votes into truth, and tell how far people agree.",
     "score": "Compute automatic measures of a study or of image files.",
     "variability": "Tell how alike a system's images of one prompt are.",
+    "wording": "Tell what in the wording goes with variability.",
     "predict": "Foretell how hard prompts are, and tell how well that works.",
     "trust": "Tell how well each measure agrees with people.",
     "compare": "Tell which system is better, and how sure that is.",

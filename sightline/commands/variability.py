@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sightline.store.study import Study
 
 SHOWN = 10
-DISTANCE = "colour_histogram"
 
 
 @command("variability")
@@ -30,7 +29,7 @@ def variability(
             "--distance",
             metavar="DISTANCE",
             help="What is compared: see sightline list distance. Several with --calibrate.",
-            show_default=DISTANCE,
+            show_default="the best that is here",
         ),
     ] = None,
     reference: Annotated[
@@ -80,6 +79,9 @@ def variability(
             show_default="0.2,0.4,0.85, W1KP's",
         ),
     ] = None,
+    without_blank: Annotated[
+        bool, typer.Option("--without-blank", help="Leave out prompts of a system that hold a blank image.")
+    ] = False,
     seed: Seed = 0,
     workers: Workers = None,
     json: AsJson = False,
@@ -93,7 +95,7 @@ def variability(
     """
     from sightline.store.study import open_study
 
-    chosen = distance or [DISTANCE]
+    chosen = distance or [_usual(reference)]
     modes = [fit_reference is not None, calibrate is not None, reuse]
     if sum(modes) > 1:
         raise UsageError(
@@ -122,7 +124,21 @@ def variability(
 
             show_reuse(output, opened, study, chosen[0], reference, cuts, tag, k, seed)
         else:
-            _similarity(output, opened, study, chosen[0], reference, cuts, cores(workers))
+            _similarity(output, opened, study, chosen[0], reference, cuts, without_blank, cores(workers))
+
+
+def _usual(reference: str | None) -> str:
+    """The distance of a reference file, or the best that can be loaded here."""
+    from pathlib import Path
+
+    from sightline.stages.reference import read_reference
+    from sightline.stages.variability import best_distance
+
+    if reference == "sample":
+        return "colour_histogram"
+    if reference is not None and Path(reference).is_file():
+        return read_reference(reference).distance
+    return best_distance()
 
 
 def _similarity(
@@ -132,6 +148,7 @@ def _similarity(
     distance: str,
     named: str | None,
     cuts: CutOffs,
+    without_blank: bool,
     workers: int,
 ) -> None:
     from sightline.reporting.quantities import Estimate
@@ -146,6 +163,7 @@ def _similarity(
             distance=distance,
             reference=scale,
             cut_offs=cuts.values,
+            without_blank=without_blank,
             workers=workers,
             listener=listener,
         )
@@ -172,8 +190,14 @@ def _similarity(
         ),
         "prompts": Table(columns, prompts, "Prompts, most varied first"),
     }
-    output.show(tables, most=SHOWN, measure=found.measure, without=found.without, reference=told(scale))
+    told_beside = {"measure": found.measure, "without": found.without, "blank": found.blank}
+    output.show(tables, most=SHOWN, **told_beside, reference=told(scale))
     say_without(output, found.without)
+    if found.blank:
+        output.say(
+            f"{found.blank:,} of these hold an image of one colour, which is alike or different for another "
+            "reason than the prompt: --without-blank leaves them out."
+        )
     say_scale(output, scale)
     if scale is not None:
         say_cuts(output, cuts)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from sightline.errors import DataError, SightlineError
 from sightline.execution.gate import gate
@@ -12,6 +12,8 @@ from sightline.pictures import Picture
 from sightline.records import Prompt
 from sightline.store.files import ImageFiles
 from sightline.store.scores import ERROR, Item, Outcome
+
+Function = Callable[..., Any]
 
 MOST_SAID = 300
 """As much of an exception's message is kept."""
@@ -24,16 +26,26 @@ class Task(NamedTuple):
     wanted: tuple[int, ...]
 
 
-def compute(measures: Sequence[Configured], files: ImageFiles, tasks: Sequence[Task]) -> list[list[Outcome]]:
+def compute(
+    measures: Sequence[Configured],
+    files: ImageFiles,
+    tasks: Sequence[Task],
+    functions: Mapping[int, Function] | None = None,
+) -> list[list[Outcome]]:
     """For each measure the outcomes of the tasks that want it, in order.
 
     All measures are of one kind. A picture is read and decoded once for all of them; one that cannot be
-    decoded has its reason instead of values.
+    decoded has its reason instead of values. `functions` are measures, by number, that were loaded already.
     """
+    ready = [(functions or {}).get(number) or measure.load() for number, measure in enumerate(measures)]
     if measures[0].spec.kind == "of_image_set":
         sets = [_set(files, task.item) for task in tasks]
         return [
-            [_of_set(measure, *sets[n]) for n, task in enumerate(tasks) if number in task.wanted]
+            [
+                _of_set(measure, ready[number], *sets[n])
+                for n, task in enumerate(tasks)
+                if number in task.wanted
+            ]
             for number, measure in enumerate(measures)
         ]
     looks = [_from_store(files, t.item.contents[0]) if t.item.contents else (None, None) for t in tasks]
@@ -42,32 +54,35 @@ def compute(measures: Sequence[Configured], files: ImageFiles, tasks: Sequence[T
         mine = [n for n, task in enumerate(tasks) if number in task.wanted]
         prompts = [tasks[n].item.prompt for n in mine]
         pictures, reasons = [looks[n][0] for n in mine], [looks[n][1] for n in mine]
-        found.append(_compute(measure, prompts, pictures, reasons))
+        found.append(_compute(measure, ready[number], prompts, pictures, reasons))
     return found
 
 
 def compute_pictures(measure: Configured, pictures: Sequence[Picture]) -> list[Outcome]:
     """Outcomes of a measure of an image on pictures that belong to no study."""
     reasons = [_undecodable(picture) for picture in pictures]
-    return _compute(measure, [None] * len(pictures), pictures, reasons)
+    return _compute(measure, measure.load(), [None] * len(pictures), pictures, reasons)
 
 
 def _compute(
     measure: Configured,
+    function: Function,
     prompts: Sequence[Prompt | None],
     pictures: Sequence[Picture | None],
     reasons: Sequence[str | None],
 ) -> list[Outcome]:
     good = [n for n, reason in enumerate(reasons) if reason is None]
-    call = _caller(measure, prompts, pictures)
+    call = _caller(measure, function, prompts, pictures)
     computed = iter(_guarded(measure, call, good) if good else ())
     return [next(computed) if reason is None else Outcome(None, reason) for reason in reasons]
 
 
 def _caller(
-    measure: Configured, prompts: Sequence[Prompt | None], pictures: Sequence[Picture | None]
+    measure: Configured,
+    function: Function,
+    prompts: Sequence[Prompt | None],
+    pictures: Sequence[Picture | None],
 ) -> Callable[[Sequence[int]], list[Outcome]]:
-    function = measure.load()
     kind = measure.spec.kind
 
     def call(chosen: Sequence[int]) -> list[Outcome]:
@@ -104,11 +119,13 @@ def _set(files: ImageFiles, item: Item) -> tuple[list[Picture], str | None]:
     return pictures, None
 
 
-def _of_set(measure: Configured, pictures: Sequence[Picture], reason: str | None) -> Outcome:
+def _of_set(
+    measure: Configured, function: Function, pictures: Sequence[Picture], reason: str | None
+) -> Outcome:
     if reason is not None:
         return Outcome(None, reason)
     try:
-        (outcome,) = gate(measure.spec, measure.load()(pictures), 1)
+        (outcome,) = gate(measure.spec, function(pictures), 1)
     except SightlineError:
         raise
     except (Exception, SystemExit) as error:  # see _guarded

@@ -103,14 +103,19 @@ class Cached:
         return found.vectors
 
 
-def loaded_over(study: Study, backbone: Configured) -> Any:
-    """The encoder loaded, with the backbones inside it answering from the study's vectors."""
-    inner = {
-        name: cached(study, value)
-        for name, value in backbone.arguments.items()
-        if isinstance(value, Configured) and value.spec.kind == "backbone"
-    }
-    return backbone.load(inner)
+def loaded_over(study: Study, extension: Configured) -> Any:
+    """An extension loaded, with the backbones inside it answering from the study's vectors."""
+    return extension.load({name: cached(study, each) for name, each in backbones_of(extension)})
+
+
+def backbones_of(extension: Configured, within: str = "") -> Iterator[tuple[str, Configured]]:
+    """The encoders that an extension needs, by parameter; one inside another comes with it."""
+    for name, value in extension.arguments.items():
+        if isinstance(value, Configured):
+            if value.spec.kind == "backbone":
+                yield within + name, value
+            else:
+                yield from backbones_of(value, f"{within}{name}.")
 
 
 def _images(

@@ -11,6 +11,7 @@ from itertools import islice
 
 from sightline.errors import UsageError
 from sightline.execution.calls import Task
+from sightline.execution.embedding import backbones_of, embed_images, embed_texts, loaded_over
 from sightline.execution.progress import Listener, Meter
 from sightline.execution.workers import Batch, run_here, run_in_processes
 from sightline.extension import Configured
@@ -61,6 +62,9 @@ def run_together(
 ) -> list[Ran]:
     """Bring several measures of one kind up to date; a picture is decoded once for all of them.
 
+    Encoders inside a measure answer from the study's vectors, so that an image is embedded once a study, in
+    however many sets it is.
+
     The first batch is computed here and timed; worker processes are started if what is left would take
     longer than `worth` seconds.
 
@@ -75,8 +79,12 @@ def run_together(
     size = batch or BATCH[kind]
     plan = _Plan(study, kind, size, measures, listener)
     batches = plan.batches()
-    done = run_here(measures, study.images, batches)
-    if workers > 1 and all(measure.spec.parallel for measure in measures):
+    # Vectors are computed here, many at a time, and kept: what then is left needs no processes.
+    over = {
+        n: loaded_over(study, measure) for n, measure in enumerate(measures) if any(backbones_of(measure))
+    }
+    done = run_here(measures, study.images, batches, over)
+    if workers > 1 and not over and all(measure.spec.parallel for measure in measures):
         started = time.monotonic()
         for tasks, outcomes in islice(done, 1):
             plan.keep(tasks, outcomes)
@@ -104,6 +112,8 @@ class _Plan:
         what = ", ".join(measure.short for measure in measures)
         self.meter = Meter(what, self.items * len(measures), listener)
         self.twins: dict[tuple[int, int], list[scores.Item]] = {}
+        self.listener = listener
+        self.encoders = [[each for _, each in backbones_of(measure)] for measure in measures]
 
     @property
     def left(self) -> int:
@@ -131,8 +141,22 @@ class _Plan:
                     if kept is not item:
                         self.twins[number, item.inputs].append(item)
             tasks = [Task(item, tuple(wanted[inputs])) for inputs, item in first.items()]
+            self._embed(tasks)
             for start in range(0, len(tasks), self.size):
                 yield tasks[start : start + self.size]
+
+    def _embed(self, tasks: Batch) -> None:
+        """Have the study know all vectors that a page of tasks will ask for."""
+        for number, encoders in enumerate(self.encoders):
+            items = [task.item for task in tasks if number in task.wanted]
+            images = list(dict.fromkeys(content for item in items for content in item.contents))
+            texts = list(dict.fromkeys(item.prompt.text for item in items if item.prompt is not None))
+            for encoder in encoders if items else ():
+                encodes = encoder.spec.details["encodes"]
+                if images and "image" in encodes:
+                    embed_images(self.study, encoder, images, self.listener)
+                if texts and "text" in encodes:
+                    embed_texts(self.study, encoder, texts, self.listener)
 
     def keep(self, tasks: Batch, outcomes: Sequence[Sequence[scores.Outcome]]) -> None:
         """Commit a batch: every measure's outcomes, those of twins too."""

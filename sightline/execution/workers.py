@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from sightline.errors import SightlineError
-from sightline.execution.calls import Task, compute
+from sightline.execution.calls import Function, Task, compute
 from sightline.extension import Configured
 from sightline.store.files import ImageFiles
 from sightline.store.scores import Outcome
@@ -31,12 +31,15 @@ LEAVE_SECONDS = 2.0
 
 
 def run_here(
-    measures: Sequence[Configured], files: ImageFiles, batches: Iterator[Batch]
+    measures: Sequence[Configured],
+    files: ImageFiles,
+    batches: Iterator[Batch],
+    functions: Mapping[int, Function] | None = None,
 ) -> Generator[Done, None, None]:
-    """Compute in this process."""
+    """Compute in this process; `functions` are measures, by number, that were loaded already."""
     _hold_memory()
     for batch in batches:
-        yield batch, compute(measures, files, batch)
+        yield batch, compute(measures, files, batch, functions)
 
 
 def run_in_processes(

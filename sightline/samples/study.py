@@ -168,7 +168,7 @@ def run_demo(
         )
         ran = score(study, workers=workers)
         tell("score", f"{sum(each.computed for each in ran)} values of {len(ran)} measures")
-        alike = variability(study, workers=workers)
+        alike = variability(study, distance="colour_histogram", workers=workers)
         tell(
             "variability",
             "similarity " + ", ".join(f"{a.system} {_said(a.similarity)}" for a in alike.systems),

@@ -14,7 +14,7 @@ from sightline.errors import DataError, UsageError, near
 from sightline.language import w1kp
 from sightline.language.keywords import TOP
 from sightline.language.w1kp import Extracted, Norms, Sources
-from sightline.stages.variability import DISTANCE, Variability, read_variability
+from sightline.stages.variability import Variability, read_variability
 from sightline.statistics.associations import (
     Associated,
     Bin,
@@ -66,7 +66,7 @@ class SettingAnalysis:
 def language_analysis(
     study: Study,
     *,
-    distance: str = DISTANCE,
+    distance: str | None = None,
     similarity: Variability | None = None,
     clip: str | None = None,
     concreteness: str | Path | None = None,
@@ -128,7 +128,7 @@ def setting_analysis(
     study: Study,
     setting: str,
     *,
-    distance: str = DISTANCE,
+    distance: str | None = None,
     similarity: Variability | None = None,
     bins: int = 10,
 ) -> SettingAnalysis:

@@ -6,6 +6,7 @@ import os
 import platform
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +14,8 @@ from typing import TypeVar
 from sightline import __version__
 from sightline.errors import DataError, StudyError
 from sightline.reporting import document as doc
+from sightline.reporting.sections import system_names
+from sightline.reporting.theme import system_colours
 from sightline.stages import report_sections as sections
 from sightline.stages.compare import Compared
 from sightline.store import reading
@@ -53,7 +56,7 @@ def _built(study: Study, seed: int) -> doc.Report:
     head = compared[0] if compared else None
     by_name = {question.name: question for question in asked}
     variability = _or_none(lambda: sections.variability(study))
-    return doc.Report(
+    made = doc.Report(
         title=str(study.settings.get("study", {}).get("name") or study.name),
         answer=answer(head, study),
         made_at=datetime.now(UTC),
@@ -73,6 +76,11 @@ def _built(study: Study, seed: int) -> doc.Report:
         next_steps=sections.next_steps(study),
         provenance=_provenance(study, seed),
     )
+    if made.variability is None:
+        return made
+    colours = system_colours(system_names(made))
+    pictures = _or_none(lambda: sections.variability_pictures(study, colours)) or ()
+    return replace(made, variability=replace(made.variability, pictures=pictures))
 
 
 def answer(head: Compared | None, study: Study) -> str:

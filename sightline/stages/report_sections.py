@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -12,10 +12,13 @@ from sightline.errors import DataError, UsageError
 from sightline.judging import rollup
 from sightline.records import Prompt, Question
 from sightline.reporting import document as doc
+from sightline.reporting.blocks import Block
 from sightline.reporting.quantities import Direction, Estimate, Missing, Quantity, format_cell
 from sightline.reporting.tables import Column, Table
+from sightline.reporting.theme import Colour
 from sightline.stages import check as checking
 from sightline.stages import variability as varying
+from sightline.stages import variability_pictures as picturing
 from sightline.stages.compare import (
     Cell,
     Compared,
@@ -245,31 +248,18 @@ def gallery(study: Study) -> list[doc.ShownPrompt]:
 def variability(study: Study) -> doc.Variability:
     """How alike the images of one prompt are."""
     found = varying.read_variability(study)
-    answers = reading.answers(study, "generator")
-    texts = reading.prompt_records(study, found.prompts["prompt_id"].unique().to_list())
-
-    def shown(row: dict[str, object]) -> doc.ShownPrompt:
-        mine = answers.filter(
-            (pl.col("prompt_id") == row["prompt_id"]) & (pl.col("system_id") == row["system_id"])
-        )
-        return doc.ShownPrompt(
-            texts[int(str(row["prompt_id"]))].text,
-            Estimate(float(str(row["value"])), n=len(mine)),
-            [("system", str(row["system"]))],
-            thumbnails(study, mine, each=4),
-        )
-
-    varied = [shown(row) for row in found.prompts.head(2).iter_rows(named=True)]
-    uniform = [shown(row) for row in found.prompts.tail(2).iter_rows(named=True)][::-1]
     systems = sorted(found.systems, key=lambda alike: -(alike.similarity.value or 0))
     return doc.Variability(
         doc.Scale("similarity of a prompt's images", "none"),
         [doc.SystemVariability(alike.system, quantity(alike.similarity)) for alike in systems],
-        varied,
-        uniform,
-        f"1 minus the mean distance over all pairs of a prompt's images ({found.measure}); "
+        summary=f"1 minus the mean distance over all pairs of a prompt's images ({found.measure}); "
         "1 means they all look the same. Neither end is better in itself.",
     )
+
+
+def variability_pictures(study: Study, colours: Mapping[str, Colour]) -> Sequence[Block]:
+    """The most and least varied prompts, maps, overlays and curves of what was measured."""
+    return picturing.variability_pictures(study, colours=colours).blocks
 
 
 def trusted(study: Study) -> doc.Trust:

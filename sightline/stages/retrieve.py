@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sightline import registry
 from sightline.errors import DataError, ExtensionError, UsageError, near
-from sightline.execution.embedding import Cached, cached
+from sightline.execution.embedding import Cached, backbones_of, cached
 from sightline.execution.progress import Listener, Meter
 from sightline.extension import Configured
 from sightline.pictures import Picture, decode
@@ -106,16 +106,6 @@ def retrieve(
         sum(map(bool, owners)),
         _unread(encoders.values()),
     )
-
-
-def backbones_of(extension: Configured, within: str = "") -> Iterator[tuple[str, Configured]]:
-    """The encoders that an extension needs, by parameter; one inside another comes with it."""
-    for name, value in extension.arguments.items():
-        if isinstance(value, Configured):
-            if value.spec.kind == "backbone":
-                yield within + name, value
-            else:
-                yield from backbones_of(value, f"{within}{name}.")
 
 
 class _Fresh(Picture):

@@ -13,7 +13,7 @@ from sightline.errors import DataError, UsageError, near
 from sightline.execution.progress import Listener
 from sightline.stages.reference import refuse_other
 from sightline.stages.set_distances import SetDistances, configured, set_distances
-from sightline.stages.variability import DISTANCE, nothing_to_compare
+from sightline.stages.variability import best_distance, nothing_to_compare
 from sightline.statistics import reuse as arithmetic
 from sightline.statistics.calibration import PUBLISHED
 from sightline.statistics.intervals import Interval
@@ -81,7 +81,7 @@ class Reuse:
 def reuse(
     study: Study,
     *,
-    distance: str = DISTANCE,
+    distance: str | None = None,
     reference: Reference | None = None,
     cut_off: float = PUBLISHED[-1],
     tag: str | None = None,
@@ -96,7 +96,7 @@ def reuse(
     prompts by that tag; `images` leaves out of the curves prompts with fewer, so that they can be longer than
     the smallest set. Without `reference` distances are as they are, and the cut-off must be of their scale.
     """
-    measure = configured(distance)
+    measure = configured(distance or (reference.distance if reference is not None else best_distance()))
     if reference is not None:
         refuse_other(reference, measure)
     if images is not None and images < 2:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sightline import registry
-from sightline.errors import DataError
+from sightline.errors import DataError, MissingPackage
 from sightline.execution.progress import Listener
 from sightline.execution.run import run
 from sightline.stages.reference import refuse_other
@@ -22,7 +22,15 @@ from sightline.statistics.sets import pairwise_mean_interval
 from sightline.store import reading
 from sightline.store.study import Study
 
-DISTANCE = "colour_histogram"
+DISTANCES = (
+    "embedding(encoder=efficientnet_lite0(stages=(6, 7, 8)), metric=cosine)",
+    "lpips",
+    "colour_histogram",
+)
+"""Best first, by how well they tell which images belong to one prompt (benchmarks/visor_auc.py)."""
+BLANK = "holds a blank image"
+ONE_COLOUR = 0.99
+"""The share of an image that looks like its most common colour from which on it is blank, as for `check`."""
 NORMALISED = {
     "prompt_id": pl.Int64,
     "system_id": pl.Int64,
@@ -47,7 +55,9 @@ class Alike:
 class Variability:
     """Similarity by system, and every prompt's own, from the most varied up.
 
-    With a reference, `prompts` also has the interval over images, how many there are, and the level.
+    With a reference, `prompts` also has the interval over images, how many there are, and the level. `blank`
+    counts the sets, prompt by system, that hold an image of one colour: such images are alike, or differ from
+    the rest, for another reason than the prompt.
     """
 
     measure: str
@@ -56,40 +66,97 @@ class Variability:
     prompts: pl.DataFrame
     without: dict[str, int]
     reference: Reference | None = None
+    blank: int = 0
 
 
 def variability(
     study: Study,
     *,
-    distance: str = DISTANCE,
+    distance: str | None = None,
     reference: Reference | None = None,
     cut_offs: Sequence[float] = PUBLISHED,
+    without_blank: bool = False,
     workers: int = 1,
     listener: Listener | None = None,
 ) -> Variability:
     """1 minus the mean distance over all pairs of a prompt's images, by system, with intervals.
 
-    With `reference` distances are normalised by it first: this is W1KP's score, and each prompt has a level
-    by `cut_offs`. Without one the scores are kept in the study.
+    Without `distance` it is the first of DISTANCES that can be loaded here; the result says which. With
+    `reference` distances are normalised by it first: this is W1KP's score, and each prompt has a level by
+    `cut_offs`. Without one the scores are kept in the study. `without_blank` leaves out prompts of a system
+    that hold a blank image.
     """
+    chosen = distance or (reference.distance if reference is not None else best_distance())
+    run(study, registry.configure("of_image", "blank"), workers=workers, listener=listener)
     if reference is not None:
-        return _normalised(study, distance, reference, cut_offs, listener)
-    measure = registry.configure("of_image_set", "pairwise_mean", distance=distance)
+        return _normalised(study, chosen, reference, cut_offs, without_blank, listener)
+    measure = registry.configure("of_image_set", "pairwise_mean", distance=chosen)
     run(study, measure, workers=workers, listener=listener)
-    return read_variability(study, distance=distance)
+    return read_variability(study, distance=chosen, without_blank=without_blank)
 
 
-def read_variability(study: Study, *, distance: str = DISTANCE) -> Variability:
-    """What the study knows of it already."""
+def best_distance() -> str:
+    """The first of DISTANCES that can be loaded here; the last needs nothing."""
+    for name in DISTANCES[:-1]:
+        try:
+            registry.configure("distance", name).load()
+        except (MissingPackage, ImportError):
+            continue
+        return name
+    return DISTANCES[-1]
+
+
+def measured_by(study: Study) -> str:
+    """The distance by which the study's images were compared; of several the best."""
+    forms = [str(form) for form in reading.measures(study).filter(pl.col("values") > 0)["measure"]]
+    for name in DISTANCES:
+        if str(registry.configure("of_image_set", "pairwise_mean", distance=name)) in forms:
+            return name
+    others = [registry.find_measure(form) for form in forms if form.startswith("pairwise_mean(")]
+    return str(others[-1].arguments["distance"]) if others else DISTANCES[-1]
+
+
+def blank_sets(study: Study) -> pl.DataFrame:
+    """prompt_id and system_id of the sets with a blank image, as far as `blank` was measured."""
+    scores = reading.scores(study, registry.configure("of_image", "blank").identity)
+    blank = scores.filter(pl.col("value") >= ONE_COLOUR).select("image_id")
+    return (
+        reading.answers(study, "generator")
+        .join(blank, on="image_id", how="semi")
+        .select("prompt_id", "system_id")
+        .unique()
+    )
+
+
+def read_variability(
+    study: Study, *, distance: str | None = None, without_blank: bool = False
+) -> Variability:
+    """What the study knows of it already, by this distance or the best that was measured."""
+    distance = distance or measured_by(study)
     measure = registry.configure("of_image_set", "pairwise_mean", distance=distance)
     scores = reading.scores(study, measure.identity)
     systems = reading.systems(study).filter(pl.col("kind") == "generator").select("system_id", "system")
     known = scores.filter(pl.col("value").is_not_null()).join(systems, on="system_id")
     if known.is_empty():
         raise nothing_to_compare(study)
-    prompts = known.select("prompt_id", "system_id", "system", "value").sort("value", "prompt_id")
     reasons = scores.filter(pl.col("reason").is_not_null())["reason"].value_counts()
-    return Variability(measure.short, measure.identity, _alike(known), prompts, dict(reasons.iter_rows()))
+    known, without, blank = _shown(study, known, dict(reasons.iter_rows()), without_blank)
+    prompts = known.select("prompt_id", "system_id", "system", "value").sort("value", "prompt_id")
+    return Variability(measure.short, measure.identity, _alike(known), prompts, without, blank=blank)
+
+
+def _shown(
+    study: Study, sets: pl.DataFrame, without: dict[str, int], without_blank: bool
+) -> tuple[pl.DataFrame, dict[str, int], int]:
+    """The sets that are shown, why others are not, and how many of those shown hold a blank image."""
+    on = ["prompt_id", "system_id"]
+    plain = sets.join(blank_sets(study), on=on, how="anti", maintain_order="left")
+    blank = sets.height - plain.height
+    if not without_blank:
+        return sets, without, blank
+    if plain.is_empty():
+        raise DataError("every prompt holds a blank image", where=study.name, remedy="sightline check STUDY")
+    return plain, {**without, **({BLANK: blank} if blank else {})}, 0
 
 
 def nothing_to_compare(study: Study) -> DataError:
@@ -102,7 +169,12 @@ def nothing_to_compare(study: Study) -> DataError:
 
 
 def _normalised(
-    study: Study, distance: str, reference: Reference, cut_offs: Sequence[float], listener: Listener | None
+    study: Study,
+    distance: str,
+    reference: Reference,
+    cut_offs: Sequence[float],
+    without_blank: bool,
+    listener: Listener | None,
 ) -> Variability:
     measure = configured(distance)
     refuse_other(reference, measure)
@@ -121,14 +193,16 @@ def _normalised(
         )
     if not rows:
         raise nothing_to_compare(study)
-    prompts = pl.DataFrame(rows, schema=NORMALISED, orient="row")
+    found = pl.DataFrame(rows, schema=NORMALISED, orient="row")
+    prompts, reasons, blank = _shown(study, found, dict(without), without_blank)
     return Variability(
         f"W1KP score, {measure.short}",
         measure.identity,
         _alike(prompts),
         prompts.sort("value", "prompt_id"),
-        dict(without),
+        reasons,
         reference,
+        blank,
     )
 
 

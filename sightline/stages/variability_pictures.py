@@ -22,7 +22,7 @@ from sightline.reporting.variability_charts import ReuseCurve, feature_figure, r
 from sightline.stages.pictured_sets import ImageSet, ImageSets, OneImage, varying_setting
 from sightline.stages.reference import refuse_other
 from sightline.stages.reuse import Reuse
-from sightline.stages.variability import DISTANCE, Variability, read_variability
+from sightline.stages.variability import Variability, measured_by, read_variability
 from sightline.statistics.intervals import Interval, mean_interval, within
 from sightline.statistics.reuse import in_common, mean_curve
 from sightline.statistics.sets import closest_pair, expected_minimum
@@ -58,7 +58,7 @@ class Pictured:
 def variability_pictures(
     study: Study,
     *,
-    distance: str = DISTANCE,
+    distance: str | None = None,
     found: Variability | None = None,
     reuse: Reuse | None = None,
     prompt: str | None = None,
@@ -71,6 +71,8 @@ def variability_pictures(
     reference, all distances are normalised by it. `prompt` names the one that is mapped, by id or wording;
     without it, the one with the most images and the widest gap between systems.
     """
+    scale = found.reference if found is not None else None
+    distance = distance or (scale.distance if scale is not None else measured_by(study))
     measured = found if found is not None else read_variability(study, distance=distance)
     normalise = None
     if measured.reference is not None:

@@ -402,3 +402,46 @@ def test_the_same_on_postgresql(
     assert told[0] == told[1] and len(told[0]) == 14
     for study in studies:
         study.close()
+
+
+def test_an_image_is_embedded_once_a_study_in_however_many_sets_it_is(
+    tmp_path: Path, plugin: Plugin, filled: Filled, grey_png: Png, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugin(
+        "seeing",
+        """
+        import numpy as np
+
+        from sightline.extension import backbone
+
+
+        @backbone(encodes=("image",), source="test", licence="Apache-2.0")
+        def seeing():
+            '''Mean colours; everything it is given is written down.'''
+            return Encoder()
+
+
+        class Encoder:
+            def image(self, images):
+                with open(os.environ["TALLY"], "a") as file:
+                    file.writelines(f"{image.sha256}\\n" for image in images)
+                return np.array([image.rgb.mean(axis=(0, 1)) for image in images]).reshape(-1, 3)
+        """,
+    )
+    tally = tmp_path / "tally"
+    tally.touch()
+    monkeypatch.setenv("TALLY", str(tally))
+    # Three images; `two` answers the first prompt with the second and third, `all` with every one of them.
+    files = {f"{n}.png": grey_png(40 * n + 9) for n in range(3)}
+    told = [
+        Answer(PromptKey("p", "0"), system, position, ImageKey("pictures", f"{n}.png"))
+        for system, chosen in (("two", (1, 2)), ("all", (0, 1, 2)))
+        for position, n in enumerate(chosen)
+    ]
+    study = filled(tmp_path / "s", files, *told)
+    for name in ("pairwise_mean", "k_expected"):
+        measure = find_measure(f"{name}(distance=embedding(encoder=seeing))")
+        run(study, measure, workers=2, worth=0)
+        assert reading.scores(study, measure.identity).height == 5
+    assert sorted(tally.read_text().split()) == sorted(set(tally.read_text().split()))
+    assert len(tally.read_text().split()) == 3

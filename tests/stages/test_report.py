@@ -64,7 +64,7 @@ def judged(tmp_path: Path) -> Study:
     load(study, votes(records), importer="t", path="p", digest="2")
     truth(study)
     score(study, "brightness")
-    variability(study)
+    variability(study, distance="colour_histogram")
     return study
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import polars as pl
 import pytest
+from PIL import Image as Pillow
 
+from sightline import registry
 from sightline.errors import DataError
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
 from sightline.samples.scenes import scenes
 from sightline.samples.systems import answer, png
 from sightline.stages.reference import find_reference
-from sightline.stages.variability import read_variability, variability
+from sightline.stages.variability import best_distance, measured_by, read_variability, variability
 from sightline.store import reading
 from sightline.store.loading import load
 from sightline.store.study import Study, create_study
@@ -61,7 +64,7 @@ def test_identical_images_are_wholly_alike(varied: Study, distance: str) -> None
 
 
 def test_the_planted_order(varied: Study) -> None:
-    found = variability(varied)
+    found = variability(varied, distance="colour_histogram")
     assert found.measure.startswith("pairwise_mean")
     alike = {each.system: each.similarity.value or 0 for each in found.systems}
     assert alike["same"] > alike["careful"] > alike["wild"]
@@ -76,7 +79,7 @@ def test_one_image_has_a_reason(tmp_path: Path) -> None:
     study = study_with(
         tmp_path, {("a", "1"): [picture], ("a", "2"): [picture, picture], ("b", "1"): [picture]}
     )
-    found = variability(study)
+    found = variability(study, distance="colour_histogram")
     (alike,) = found.systems
     assert (alike.system, alike.similarity.n) == ("a", 1) and alike.similarity.value == pytest.approx(1)
     assert found.without == {"fewer than two images": 2}
@@ -88,7 +91,7 @@ def test_nothing_to_compare(tmp_path: Path) -> None:
     picture = png(answer("careful", scenes(1)[0], 0, size=32).image)
     study = study_with(tmp_path, {("a", "1"): [picture]})
     with pytest.raises(DataError, match="two or more images of one system"):
-        variability(study)
+        variability(study, distance="colour_histogram")
 
 
 def test_engines_are_left_out(tmp_path: Path) -> None:
@@ -97,7 +100,7 @@ def test_engines_are_left_out(tmp_path: Path) -> None:
     engine: list[Record] = [System("engine", "retriever", "a")]
     engine += [Answer(PromptKey("s", "1"), "engine", n, ImageKey("a", f"1-{n}")) for n in range(2)]
     load(study, engine, importer="test", path="engine", digest="2")
-    assert [each.system for each in variability(study).systems] == ["a"]
+    assert [each.system for each in variability(study, distance="colour_histogram").systems] == ["a"]
 
 
 def test_the_planted_order_on_a_scale(varied: Study) -> None:
@@ -128,3 +131,37 @@ def test_one_image_and_broken_ones_have_a_reason_on_a_scale(tmp_path: Path) -> N
     found = variability(study, distance="ssim", reference=find_reference("sample", "ssim"))
     assert found.prompts.height == 1 and sum(found.without.values()) == 2
     assert any(reason.startswith("one of the images") for reason in found.without)
+
+
+def test_blank_images_are_told_and_left_out(tmp_path: Path) -> None:
+    """Two black images of one prompt are alike for another reason than the prompt."""
+
+    def painted(colour: tuple[int, int, int], corner: tuple[int, int, int]) -> bytes:
+        picture = Pillow.new("RGB", (32, 32), colour)
+        picture.paste(corner, (0, 0, 16, 16))
+        file = io.BytesIO()
+        picture.save(file, "PNG")
+        return file.getvalue()
+
+    black = painted((0, 0, 0), (0, 0, 0))
+    day = [painted((200, 10, 10), (240, 240, 240)), painted((10, 200, 10), (240, 240, 240))]
+    study = study_with(tmp_path, {("a", "night"): [black, black], ("a", "day"): day})
+    found = variability(study, distance="colour_histogram")
+    assert (found.blank, found.prompts.height) == (1, 2)
+    plain = variability(study, distance="colour_histogram", without_blank=True)
+    assert (plain.blank, plain.prompts.height, plain.without) == (0, 1, {"holds a blank image": 1})
+    # A quarter of the pixels has a colour in common.
+    assert plain.prompts["value"].to_list() == pytest.approx([0.25])
+    assert plain.systems[0].similarity.value == pytest.approx(0.25)
+    assert found.systems[0].similarity.value == pytest.approx((1 + 0.25) / 2)
+
+
+def test_the_best_distance_that_was_measured_is_read(tmp_path: Path) -> None:
+    pictures = [png(answer("careful", scenes(1)[0], sample, size=64).image) for sample in range(2)]
+    study = study_with(tmp_path, {("a", "p"): pictures})
+    variability(study, distance="ssim")
+    assert measured_by(study).startswith("ssim")
+    variability(study, distance="colour_histogram")
+    assert measured_by(study) == "colour_histogram"
+    assert read_variability(study).measure == "pairwise_mean(distance=colour_histogram)"
+    assert registry.configure("distance", best_distance()).load()

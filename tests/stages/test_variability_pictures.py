@@ -83,7 +83,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
         ("wild", "p2"): stripes(0, 33, 66, 66),
     }
     study = study_of(tmp_path_factory.mktemp("mixed"), samples)
-    variability(study)
+    variability(study, distance="colour_histogram")
     yield study
     study.close()
 
@@ -176,7 +176,8 @@ def test_the_curve_of_reuse_is_of_each_system_and_of_the_stage_where_given(
     assert {key for key in points} == {(name, k) for name in ("same", "wild") for k in (2, 3, 4)}
     # Three sound prompts of `same`; of four images of p1 and p2 two are always equal: 1 of those, p0's own.
     assert points["same", 4] > points["wild", 4]
-    with_cut = one(variability_pictures(mixed, reuse=reuse(mixed, cut_off=0.9)), "How many images")
+    told = reuse(mixed, distance="colour_histogram", cut_off=0.9)
+    with_cut = one(variability_pictures(mixed, reuse=told), "How many images")
     assert "dashed line at 0.9" in with_cut.caption and "good for" in with_cut.caption
 
 
@@ -204,7 +205,7 @@ def test_similarity_against_a_setting_splits_a_prompt_with_several(tmp_path: Pat
     """Images 1 and 2 were made at guidance 1 and differ, images 3 and 4 at 9 and are equal."""
     images = [*stripes(0, 33), *stripes(66, 66)]
     study = study_of(tmp_path, {("a", f"p{n}"): images for n in range(5)}, guidance=[1, 1, 9, 9])
-    variability(study)
+    variability(study, distance="colour_histogram")
     found = varying_setting(study)
     assert found is not None and found[0] == "guidance"
     assert set(map(tuple, found[1].values())) == {(1, 1, 9, 9)}
@@ -224,7 +225,7 @@ def test_a_study_without_sets_says_so(tmp_path: Path) -> None:
 
 def test_two_images_are_enough_for_rows_and_too_few_for_maps_and_curves(tmp_path: Path) -> None:
     study = study_of(tmp_path, {("a", "p"): stripes(0, 33)})
-    variability(study)
+    variability(study, distance="colour_histogram")
     found = variability_pictures(study)
     kinds = [block.kind for block in found.blocks]
     assert "rows" in kinds and "overlay" in kinds and "map" not in kinds and "figure" not in kinds
@@ -234,7 +235,7 @@ def test_two_images_are_enough_for_rows_and_too_few_for_maps_and_curves(tmp_path
 
 def test_a_file_that_is_gone_is_shown_as_missing(tmp_path: Path) -> None:
     study = study_of(tmp_path, {("a", "p"): stripes(0, 33, 66)})
-    variability(study)
+    variability(study, distance="colour_histogram")
     sha256 = str(ImageSets(study, "ssim").answers["sha256"][0])
     (study.home / "images" / sha256[:2] / sha256).unlink()
     found = variability_pictures(study)
@@ -294,7 +295,7 @@ def test_visor_in_pictures(data: Path, tmp_path: Path) -> None:
     """Two systems, 100 prompts, four samples each, some of them black: every picture is there and small."""
     study = create_study(tmp_path / "study")
     import_(study, data / "visor")
-    variability(study)
+    variability(study, distance="colour_histogram")
     found = variability_pictures(study)
     assert [block.kind for block in found.blocks if block.kind not in ("heading", "figure")] == [
         "rows", "rows", "rows", "rows", "map", "overlay", "overlay", "findings",

@@ -85,7 +85,7 @@ def test_against_dense_algebra(sizes: list[int], between: float) -> None:
 @pytest.mark.parametrize(("sizes", "between"), [([12] * 8, 0.1), ([5, 9, 30, 20], 1.0)])
 def test_against_statsmodels(sizes: list[int], between: float) -> None:
     api = pytest.importorskip(
-        "statsmodels.api", reason="not needed here: the extra analysis is not installed"
+        "statsmodels.api", reason="statsmodels is not installed"
     )
     y, columns, groups = drawn(sizes, between, seed=1)
     found = mixed_model(y, columns, groups)
