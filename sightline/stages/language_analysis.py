@@ -211,7 +211,12 @@ def _factors(columns: Mapping[str, w1kp.Array], factors: int | None, notes: list
     except ValueError as error:
         notes.append(f"No factor analysis: {error}.")
         return None
-    notes += [f"Left out of the factor analysis: {name} ({why})." for name, why in found.left_out.items()]
+    reasons: dict[str, list[str]] = {}
+    for name, why in found.left_out.items():
+        reasons.setdefault(why, []).append(name)
+    notes += [
+        f"Left out of the factor analysis: {', '.join(names)} ({why})." for why, names in reasons.items()
+    ]
     return found
 
 
