@@ -112,7 +112,7 @@ def fit_bridge(
     fitted = arithmetic.fit(features, said, owner, settings, seed=seed)
     meter.add(computed=1)
     meter.finish()
-    steps = [Step(each.fitted_on, _hit_rates(each, owner, seed)) for each in curve]
+    steps = [Step(each.fitted_on, _hit_rates(each, seed)) for each in curve]
     date = datetime.now(UTC).isoformat(timespec="seconds")
     about = {
         "collection": collection,
@@ -237,10 +237,10 @@ def _captioned(study: Study, collection: str) -> tuple[list[str], list[str], np.
     return list(place), captions, np.array(owner, dtype=np.int64)
 
 
-def _hit_rates(held: arithmetic.Held, owner: np.ndarray, seed: int) -> list[HitRate]:
+def _hit_rates(held: arithmetic.Held, seed: int) -> list[HitRate]:
     found = []
     for k in HITS:
-        rate = cluster_bootstrap(held.hits(k), owner[held.caption], seed=seed)
+        rate = cluster_bootstrap(held.hits(k), held.image, seed=seed)
         assert rate.value is not None
         found.append(HitRate(k, rate.value, rate.low, rate.high, held.chance(k)))
     return found

@@ -11,7 +11,9 @@ from sightline.execution.embedding import embed_texts
 from sightline.execution.progress import Listener, Meter
 from sightline.records import ImageKey, Prompt
 from sightline.stages.bridge import Captioned, Fitted, captioned
+from sightline.stages.own_captions import owners, wordings
 from sightline.stages.ranking import Ranking, keep, refuse_name
+from sightline.stages.select import prompts_of
 from sightline.statistics import bridge as arithmetic
 from sightline.statistics.search import top_k
 from sightline.store import reading
@@ -53,26 +55,31 @@ def cross_fitted(
     """Let bridges answer the prompts of a study, each caption by one that was fitted without its image.
 
     The images of the collection fall into `folds`; for each fold a bridge is fitted on the others, settings
-    and all, and ranks all images for the captions of the fold. Wrong images it has seen, the right one it has
-    not: if anything, that is to its disadvantage. Prompts that are no caption of the collection are answered
-    by a bridge fitted on all of it. `fitted` is what `fit_bridge` gave for the same encoders, folds and seed,
-    if it was called before: its bridges need not be fitted again.
+    and all, and ranks all images for the captions of the fold, and for prompts that rephrase one of them.
+    Wrong images it has seen, the right one it has not: if anything, that is to its disadvantage. Prompts that
+    are no caption of the collection are answered by a bridge fitted on all of it. `fitted` is what
+    `fit_bridge` gave for the same encoders, folds and seed, if it was called before: its bridges need not be
+    fitted again.
     """
     if folds < 2 or k < 1:
         raise UsageError(f"folds={folds}, k={k}", remedy="At least 2 folds and 1 answer.")
     refuse_name(study, system)
-    wanted = reading.prompts(study)
-    if suite is not None:
-        wanted = wanted.filter(wanted["suite"] == suite)
-    prompts = list(reading.prompt_records(study, wanted["prompt_id"].to_list()).values())
+    wanted = prompts_of(study, suite)
+    records = reading.prompt_records(study, wanted["prompt_id"].to_list())
+    prompts = list(records.values())
     learned = captioned(study, collection, image=image, text=text, folds=folds, listener=listener)
     asked = embed_texts(study, learned.encoders["text"], [prompt.text for prompt in prompts], listener)
-    home = _homes(prompts, learned)
+    said = wordings(study, {key: record.text for key, record in records.items()})
+    captions: list[list[str]] = [[] for _ in learned.contents]
+    for caption, owner in zip(learned.captions, learned.owner.tolist(), strict=True):
+        captions[owner].append(caption)
+    home = owners(said, captions)
     meter = Meter(f"{system}: bridges", folds + 1, listener)
     indices, scores = np.full((len(prompts), k), -1), np.full((len(prompts), k), np.nan)
     fold = np.zeros(len(learned.contents), dtype=np.int64)
     told = (learned.features, learned.said, learned.owner)
-    parts = fitted.parts if fitted else arithmetic.cross_fitted(*told, folds=folds, seed=seed)
+    ready = fitted.parts if fitted else ()
+    parts = ready or arithmetic.cross_fitted(*told, folds=folds, seed=seed)
     bridges = []
     for number, (held, one) in enumerate(parts):
         fold[held] = number
@@ -118,14 +125,6 @@ def cross_fitted(
 
 def _on_all(told: tuple[np.ndarray, np.ndarray, np.ndarray], folds: int, seed: int) -> arithmetic.Bridge:
     return arithmetic.fit(*told, arithmetic.choose(*told, folds=folds, seed=seed), seed=seed)
-
-
-def _homes(prompts: list[Prompt], learned: Captioned) -> list[set[int]]:
-    """For each prompt the images that have it for a caption."""
-    owners: dict[str, set[int]] = {}
-    for caption, owner in zip(learned.captions, learned.owner.tolist(), strict=True):
-        owners.setdefault(caption.strip(), set()).add(owner)
-    return [owners.get(prompt.text.strip(), set()) for prompt in prompts]
 
 
 def _group(folds_of: np.ndarray, folds: int) -> int:

@@ -13,6 +13,8 @@ from sightline.execution.progress import Listener, Meter
 from sightline.extension import Configured
 from sightline.pictures import Picture, decode
 from sightline.records import Candidates, ImageKey, Prompt
+from sightline.stages.own_captions import folded, wordings
+from sightline.stages.own_captions import owners as owners_of
 from sightline.stages.ranking import Ranking, keep, refuse_name
 from sightline.stages.select import prompts_of
 from sightline.store import reading
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
 class Retrieved:
     """What a run did; `already` if the study held its very answers before.
 
-    `without` counts prompts that found nothing, `own` those that are captions of the collection word for
-    word, `unread` why images could not be looked at.
+    `without` counts prompts that found nothing, `own` those that say what a caption of the collection says
+    (or rephrase one that does), `unread` why images could not be looked at.
     """
 
     system: str
@@ -71,19 +73,20 @@ def retrieve(
     engine.require()
     reading.need_prompts(study)
     wanted = prompts_of(study, suite)
-    queries = list(reading.prompt_records(study, wanted["prompt_id"].to_list()).values())
+    records = reading.prompt_records(study, wanted["prompt_id"].to_list())
+    queries = list(records.values())
     found = candidates_of(study, collection)
     encoders = {name: cached(study, each, listener) for name, each in backbones_of(engine)}
     meter = Meter(f"{system}: {engine.name}", len(queries), listener)
     search = engine.load(encoders or None)
-    owners = _owners(queries, found.captions)
+    said = wordings(study, {key: record.text for key, record in records.items()})
+    owners = owners_of(said, found.captions)
     groups = _apart(owners) if without_own else [range(len(queries))]
     indices, scores = np.full((len(queries), k), -1), np.full((len(queries), k), np.nan)
     for group in groups:
         asked = [queries[number] for number in group]
-        seen = _silent(
-            found, asked, {owner for number in group for owner in owners[number]} if without_own else ()
-        )
+        own = {owner for number in group for owner in owners[number]} if without_own else ()
+        seen = _silent(found, {text for number in group for text in said[number]}, own)
         indices[group], scores[group] = _sound(engine, search(seen, asked, k), len(asked), k, len(found.keys))
         meter.add(computed=len(asked))
     settings = {"retriever": str(engine), "version": engine.spec.version, "collection": collection}
@@ -154,15 +157,6 @@ def candidates_of(study: Study, collection: str) -> Candidates:
     )
 
 
-def _owners(queries: Sequence[Prompt], captions: Sequence[Sequence[str]]) -> list[list[int]]:
-    """For each query the candidates that have its text for a caption."""
-    known: dict[str, list[int]] = {}
-    for number, told in enumerate(captions):
-        for caption in {each.strip() for each in told}:
-            known.setdefault(caption, []).append(number)
-    return [known.get(query.text.strip(), []) for query in queries]
-
-
 def _apart(owners: Sequence[Sequence[int]]) -> list[list[int]]:
     """Queries in groups, so that leaving out the own captions of a group takes one from an image at most."""
     groups: list[list[int]] = [[]]
@@ -175,13 +169,12 @@ def _apart(owners: Sequence[Sequence[int]]) -> list[list[int]]:
     return [group for group in groups if group]
 
 
-def _silent(candidates: Candidates, queries: Sequence[Prompt], owners: Collection[int]) -> Candidates:
-    """The candidates without the captions that are queries."""
+def _silent(candidates: Candidates, said: Collection[str], owners: Collection[int]) -> Candidates:
+    """The candidates without the captions that say what the prompts say."""
     if not owners:
         return candidates
-    said = {query.text.strip() for query in queries}
     captions = [
-        [each for each in told if each.strip() not in said] if number in owners else told
+        [each for each in told if folded(each) not in said] if number in owners else told
         for number, told in enumerate(candidates.captions)
     ]
     return Candidates(candidates.keys, captions, candidates.pictures)

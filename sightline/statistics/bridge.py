@@ -26,6 +26,8 @@ WIDTH = 0.5
 """The kernel is exp(-WIDTH |a - b|^2) of directions a and b."""
 NEAREST = 10
 """Captions by which it is told how much of a hub an image is."""
+BLOCK = 2048
+"""Rows worked on at once."""
 REFERENCES = 2000
 """As many captions of the fit are kept for that."""
 MOST_IMAGES = 4000
@@ -66,6 +68,9 @@ class Bridge:
         the fit, a text's row times an image's row is proportional to s(t, i) - h(i) / 2: images that are near
         to every text would otherwise be everybody's answer (CSLS, Conneau et al. 2018).
         """
+        if len(features) > BLOCK:
+            parts = [self.image(features[start : start + BLOCK]) for start in range(0, len(features), BLOCK)]
+            return np.concatenate(parts)
         seen = _kernel(_directions(features, self.centre), self.landmarks)
         mapped = self._halves(seen @ self.image_map - self.offset)
         near = self.references @ mapped.T
@@ -122,9 +127,14 @@ def fit(images: Array, captions: Array, owner: Indices, settings: Settings, *, s
 
 def ranks(bridge: Bridge, images: Array, captions: Array, owner: Indices) -> Indices:
     """For each caption how many of the images come before its own; an equal one comes before it."""
-    found = bridge.text(captions) @ bridge.image(images).T
-    own = found[np.arange(len(owner)), owner]
-    return (found >= own[:, None]).sum(axis=1) - 1
+    texts, rows = bridge.text(captions), bridge.image(images).T
+    before = np.empty(len(owner), dtype=np.int64)
+    for start in range(0, len(owner), BLOCK):
+        part = slice(start, start + BLOCK)
+        found = texts[part] @ rows
+        own = found[np.arange(len(found)), owner[part]]
+        before[part] = (found >= own[:, None]).sum(axis=1) - 1
+    return before
 
 
 def choose(
@@ -136,7 +146,11 @@ def choose(
     seed: int = 0,
     grid: Sequence[Settings] = GRID,
 ) -> Settings:
-    """The settings with the highest mean reciprocal rank of captions of images held back."""
+    """The settings with the highest mean reciprocal rank of captions of images held back.
+
+    Of more than MOST_IMAGES images that many are drawn: more would not choose better.
+    """
+    images, captions, owner = _drawn(images, captions, owner, seed)
     scores = np.zeros(len(grid))
     for seen, held in _cuts(len(images), folds, seed):
         base = _Base(*_part(images, captions, owner, seen), seed)
@@ -152,10 +166,10 @@ Part = tuple[Indices, "Bridge"]
 
 @dataclass(frozen=True)
 class Held:
-    """Captions whose image was held back: their number, the rank from 0, and among how many images."""
+    """Captions whose image was held back: that image, its rank from 0, and among how many images."""
 
     fitted_on: int
-    caption: Indices
+    image: Indices
     rank: Indices
     among: Indices
 
@@ -182,11 +196,15 @@ def cross_validate(
     """Rank the held-back images of each fold by bridges fitted on shares of the other images.
 
     Nested: settings are chosen by cross-validation inside what is fitted on, never by what is held back.
-    `kept` is given the bridges that were fitted on all images but those of a fold.
+    `kept` is given the bridges that were fitted on all images but those of a fold. Of more than MOST_IMAGES
+    images that many are drawn first, and nothing is given to `kept`.
     """
+    if len(images) > MOST_IMAGES:
+        images, captions, owner = _drawn(images, captions, owner, seed)
+        kept = None
     found: list[Held] = []
     for share in shares:
-        captions_at, rank, among, sizes = [], [], [], []
+        images_at, rank, among, sizes = [], [], [], []
         for fold, (seen, held) in enumerate(_cuts(len(images), folds, seed)):
             order = np.random.default_rng((seed, fold)).permutation(seen)
             used = np.sort(order[: max(round(share * len(seen)), 2 * folds)])
@@ -194,13 +212,13 @@ def cross_validate(
             settings = choose(*shown, folds=folds, seed=seed)
             fitted = fit(*shown, settings, seed=seed)
             rank.append(ranks(fitted, *_part(images, captions, owner, held)))
-            captions_at.append(np.flatnonzero(np.isin(owner, held)))
+            images_at.append(owner[np.isin(owner, held)])
             among.append(np.full(len(rank[-1]), len(held)))
             sizes.append(len(used))
             if kept is not None and len(used) == len(seen):
                 kept.append((held, fitted))
             done()
-        columns = (np.concatenate(each).astype(np.int64) for each in (captions_at, rank, among))
+        columns = (np.concatenate(each).astype(np.int64) for each in (images_at, rank, among))
         found.append(Held(round(float(np.mean(sizes))), *columns))
     return found
 
@@ -218,9 +236,7 @@ class _Base:
     """What all settings share: the kernel, the captions and their decompositions."""
 
     def __init__(self, images: Array, captions: Array, owner: Indices, seed: int) -> None:
-        if len(images) > MOST_IMAGES:
-            kept = np.sort(np.random.default_rng(seed).choice(len(images), MOST_IMAGES, replace=False))
-            images, captions, owner = _part(images, captions, owner, kept)
+        images, captions, owner = _drawn(images, captions, owner, seed)
         counts = np.bincount(owner, minlength=len(images))
         if not counts.all():
             raise ValueError("every image needs a caption")
@@ -329,6 +345,14 @@ def _unit(rows: Array) -> Array:
 def _cuts(n: int, folds: int, seed: int) -> list[tuple[Indices, Indices]]:
     fold = k_fold(n, folds, seed=seed)
     return [(np.flatnonzero(fold != each), np.flatnonzero(fold == each)) for each in range(folds)]
+
+
+def _drawn(images: Array, captions: Array, owner: Indices, seed: int) -> tuple[Array, Array, Indices]:
+    """All images with their captions, or MOST_IMAGES of them."""
+    if len(images) <= MOST_IMAGES:
+        return images, captions, owner
+    drawn = np.random.default_rng(seed).choice(len(images), MOST_IMAGES, replace=False)
+    return _part(images, captions, owner, np.sort(drawn))
 
 
 def _part(images: Array, captions: Array, owner: Indices, rows: Indices) -> tuple[Array, Array, Indices]:

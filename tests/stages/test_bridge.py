@@ -132,6 +132,26 @@ def test_captions_are_answered_by_a_bridge_that_did_not_see_their_image(halves: 
     np.testing.assert_allclose(shas["score"].to_numpy(), products[best], atol=1e-6)
 
 
+def test_a_rephrasing_goes_with_its_original(halves: Study) -> None:
+    """Rephrased or spelled otherwise, a caption is still one that the other bridges were fitted on."""
+    original, plain, other, free = (PromptKey("captions", name) for name in ("o", "p", "c", "f"))
+    asked = [
+        Prompt(original, "red at the left and green beside it"),
+        Prompt(plain, "a photo of red at the left", links=[("rephrases", original)]),
+        Prompt(other, "Red at the left, and green beside it."),
+        Prompt(free, "something else"),
+    ]
+    load(halves, asked, importer="test", path="asked", digest="5")
+    done = cross_fitted(halves, "bridge", "halves", **LIGHT, folds=4)
+    # The fixture's own prompt is a caption as well.
+    assert (done.unseen, done.others, done.torn) == (4, 1, 0)
+
+
+def test_a_suite_that_is_not_there_is_told(halves: Study) -> None:
+    with pytest.raises(UsageError, match="suite"):
+        cross_fitted(halves, "bridge", "halves", **LIGHT, suite="none")
+
+
 def test_a_caption_of_images_in_several_folds_has_no_answer(halves: Study) -> None:
     images = [
         Image(ImageKey("halves", name), None, ["the same"]) for name in ("red-left-green-0", "blue-top-red-0")

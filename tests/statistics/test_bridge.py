@@ -96,7 +96,24 @@ def test_more_images_help() -> None:
     small, large = bridge.cross_validate(*world(n=160, noise=0.8), folds=4, shares=(0.2, 1.0))
     assert (small.fitted_on, large.fitted_on) == (24, 120)
     assert large.hits(1).mean() > small.hits(1).mean() + 0.05
-    assert sorted(large.caption.tolist()) == list(range(480)), "every caption is held back once"
+    assert np.bincount(large.image).tolist() == [3] * 160, "every caption is held back once"
+
+
+def test_very_many_images_are_drawn_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridge, "MOST_IMAGES", 60)
+    monkeypatch.setattr(bridge, "BLOCK", 7)
+    seen = world(n=120)
+    kept: list[bridge.Part] = []
+    (held,) = bridge.cross_validate(*seen, folds=4, shares=(1.0,), kept=kept)
+    assert len(np.unique(held.image)) == 60 and not kept
+    assert held.hits(10).mean() > 0.8
+    fitted = bridge.fit(*seen, bridge.choose(*seen, folds=4))
+    assert len(fitted.landmarks) == 60 and fitted.image(seen[0]).shape[0] == 120
+    # Blocks change nothing.
+    monkeypatch.setattr(bridge, "BLOCK", 1000)
+    np.testing.assert_allclose(
+        fitted.image(seen[0]), np.concatenate([fitted.image(row[None]) for row in seen[0]])
+    )
 
 
 def test_ranks_by_hand() -> None:
