@@ -242,7 +242,7 @@ def _recognised(importer: str, claims: Sequence[Claim]) -> str:
 def _skipped(output: Output, skipped: Sequence[Skipped]) -> None:
     for skip in skipped:
         examples = ", ".join(skip.examples) + (", ..." if skip.count > len(skip.examples) else "")
-        output.say(f"Left out: {skip.count:,} {skip.reason}: {examples}")
+        output.say(f"{'Noted' if skip.noted else 'Left out'}: {skip.count:,} {skip.reason}: {examples}")
 
 
 def _counts(counts: Mapping[str, int], caption: str) -> Table:

@@ -104,7 +104,7 @@ def retrieve(
 
     \b
     sightline retrieve my-study words --with caption_words --collection photos
-    sightline retrieve my-study closer --rerank words --by clip_score --first 128
+    sightline retrieve my-study closer --rerank words --by colour_match --first 128
     sightline retrieve my-study both --fuse words,clip
     """
     from sightline.store.study import open_study

@@ -49,6 +49,7 @@ def truth(
     from sightline.reporting.quantities import Estimate, Missing
     from sightline.reporting.tables import Column, Table
     from sightline.stages.truth import truth as settle
+    from sightline.store import reading
     from sightline.store.study import open_study
 
     output = Output(json=json, csv=csv)
@@ -56,6 +57,7 @@ def truth(
         raise UsageError("--screen and --no-screen exclude each other", remedy="Give one of them.")
     with open_study(study) as opened, waiting("settling votes"):
         found = settle(opened, question, rule=rule, screening=[] if no_screen else screen or None)
+        compared = reading.about_systems(opened)
     columns = [
         Column("question"),
         Column("rule"),
@@ -104,4 +106,7 @@ def truth(
             output.say(f"{each.question}: {rule} was not applied, nobody has judged control items.")
         if each.adjudicated:
             output.say(f"{each.question}: {each.adjudicated} items were decided by the owner.")
-    output.next(f"sightline compare {quoted(study)}", "which system is better, and how sure that is")
+    if compared:
+        output.next(f"sightline compare {quoted(study)}", "which system is better, and how sure that is")
+    else:
+        output.next(f"sightline status {quoted(study)}")

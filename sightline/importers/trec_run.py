@@ -78,7 +78,7 @@ def trec_run(
                     f"rank {line.rank} is there twice", where=line.at, remedy="Number the ranks anew."
                 )
             if position and line.score > lines[position - 1].score:
-                source.skip(line.at, "scores that rise with the rank (the rank was taken)")
+                source.note(line.at, "scores that rise with the rank (ranks decide, unlike in trec_eval)")
             yield Answer(
                 PromptKey(suite, qid),
                 system,

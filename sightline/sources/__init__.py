@@ -44,6 +44,7 @@ class Source:
         self.columns = dict(columns)
         self.skipped: dict[str, list[str]] = {}
         self.skipped_count: dict[str, int] = {}
+        self.noted: set[str] = set()
         self._used: set[str] = set()
         self._headers: dict[str, tuple[str, ...]] = {}
         self._real_root = os.path.realpath(self.root)
@@ -202,6 +203,11 @@ class Source:
         examples = self.skipped.setdefault(reason, [])
         if len(examples) < 5:
             examples.append(what)
+
+    def note(self, what: str, reason: str) -> None:
+        """Note something that was taken as it is but should be known; told after the import."""
+        self.noted.add(reason)
+        self.skip(what, reason)
 
     def check_columns_used(self) -> None:
         """Raise if a column mapping named something no file of the source has."""

@@ -18,10 +18,13 @@ from sightline.errors import DataError, SightlineError, StudyError, UsageError, 
 from sightline.extension import Configured, Extension, Spec
 from sightline.records import Answer, Image, Judgement, Prompt, Record, Reference, System, Truth
 from sightline.sources import TABLES, Source
+from sightline.sources.topics import topics_beside
 
 if TYPE_CHECKING:
     from sightline.store.study import Study
 
+REFERRING = ("trec_run", "trec_qrels")
+"""Layouts that name prompts and images which the study holds already."""
 SPARE = 64 * 1024**2
 """Bytes that must stay free beside the images: the database grows as well."""
 
@@ -48,11 +51,12 @@ class Claim:
 
 @dataclass(frozen=True)
 class Skipped:
-    """Things an importer left out, for one reason."""
+    """Things an importer left out, or only `noted`, for one reason."""
 
     reason: str
     count: int
     examples: Sequence[str]
+    noted: bool = False
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,7 @@ def import_(
     """Bring a file or folder into the study, all or nothing; the same one again changes nothing."""
     source = Source(path, columns=columns or {})
     importer, claims = recognise(source, format, options=options)
+    importer = _at_home(study, source, importer, options or {})
     if dry_run:
         seen = _preview(source, importer, claims, 5)
         return Imported(importer.short, seen.path, None, False, seen.counts, seen.skipped, claims, seen)
@@ -214,6 +219,25 @@ def _configured(format: str, options: Mapping[str, Any]) -> Configured:
         return importer
     typed = {name: _typed(importer.spec, name, value) for name, value in options.items()}
     return registry.configure("importer", importer.name, **{**importer.arguments, **typed})
+
+
+def _at_home(study: Study, source: Source, importer: Configured, options: Mapping[str, Any]) -> Configured:
+    """Runs and qrels speak of what the study holds: of its only suite and its only collection."""
+    from sightline.store import reading
+
+    if importer.name not in REFERRING:
+        return importer
+    told: dict[str, Any] = {}
+    collections = reading.images(study)["collection"].unique().to_list()
+    if "collection" not in options and len(collections) == 1:
+        told["collection"] = collections[0]
+    suites = reading.prompts(study)["suite"].unique().to_list()
+    brings_prompts = bool(options.get("topics") or topics_beside(source))
+    if "suite" not in options and len(suites) == 1 and not brings_prompts:
+        told["suite"] = suites[0]
+    return (
+        registry.configure("importer", importer.name, **{**importer.arguments, **told}) if told else importer
+    )
 
 
 def _typed(spec: Spec, name: str, value: Any) -> Any:
@@ -296,7 +320,10 @@ def _preview(source: Source, importer: Configured, claims: Sequence[Claim], exam
 
 
 def _skipped(source: Source) -> list[Skipped]:
-    return [Skipped(reason, n, source.skipped[reason]) for reason, n in source.skipped_count.items()]
+    return [
+        Skipped(reason, n, source.skipped[reason], reason in source.noted)
+        for reason, n in source.skipped_count.items()
+    ]
 
 
 def _digest(source: Source, importer: Configured) -> str:

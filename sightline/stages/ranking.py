@@ -37,14 +37,35 @@ def keep(
     replace: bool = False,
 ) -> Loaded:
     """Write rankings as the answers of a system; `by` names the stage, `replace` undoes its earlier run."""
+    digest = _digest(system, collection, settings, rankings)
+    known = any((each["importer"], each["sha256"]) == (by, digest) for each in loading.sources(study))
+    if not replace and not known:
+        _refuse_other_answers(study, system, rankings)
     return loading.load(
         study,
         _records(system, collection, settings, rankings),
         importer=by,
         path=path,
-        digest=_digest(system, collection, settings, rankings),
+        digest=digest,
         replace=replace,
     )
+
+
+def _refuse_other_answers(study: Study, system: str, rankings: Sequence[Ranking]) -> None:
+    """Raise if the system answered one of these prompts before: two runs would be mixed."""
+    import polars as pl
+
+    held = reading.answers(study, "retriever").filter(pl.col("system") == system)["prompt_id"].unique()
+    if held.is_empty():
+        return
+    keys = reading.prompts(study).filter(pl.col("prompt_id").is_in(held.implode()))
+    before = set(keys.select("suite", "ref").iter_rows())
+    again = sum(tuple(each.prompt) in before for each in rankings)
+    if again:
+        raise ConflictError(
+            f"the study holds other answers of {system!r} to {again:,} of these prompts",
+            remedy="--replace takes them back first; or give the new ones another name.",
+        )
 
 
 def refuse_name(study: Study, system: str) -> None:

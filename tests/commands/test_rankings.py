@@ -107,3 +107,22 @@ def test_a_run_on_another_collection_is_told(run: Run, search: Path) -> None:
     found = run("check", search, "--json").json
     told = [row for row in found["rows"] if row["rule"] == "rankings_unjudged"]
     assert [(row["severity"], row["n"]) for row in told] == [("error", 8)]
+
+
+def test_runs_and_qrels_speak_of_the_only_suite_and_collection(run: Run, tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    (tmp_path / "captions.csv").write_text("image,caption\ndog.png,a dog\ncat.png,a cat\n")
+    (tmp_path / "queries.csv").write_text("prompt_id,prompt\nq1,a dog\n")
+    (tmp_path / "x.qrels").write_text("q1 0 dog.png 1\n")
+    (tmp_path / "x.run").write_text("q1 Q0 cat.png 1 0.1 engine\nq1 Q0 dog.png 2 0.9 engine\n")
+    assert run("import", study, tmp_path / "captions.csv", "--option", "collection=photos").code == 0
+    assert run("import", study, tmp_path / "queries.csv", "--option", "suite=asked").code == 0
+    assert run("import", study, tmp_path / "x.qrels").code == 0
+    told = run("import", study, tmp_path / "x.run")
+    assert told.code == 0 and "Noted: 1 scores that rise with the rank" in told.out
+    assert run("score", study, "reciprocal_rank").code == 0
+    (row,) = run("compare", study, "--by", "reciprocal_rank", "--json").json["systems"]["rows"]
+    assert row["mean"]["value"] == 0.5
+    # Where it is said, it is as said.
+    elsewhere = run("import", study, tmp_path / "x.qrels", "--option", "suite=other")
+    assert elsewhere.code == 3 and "other" in elsewhere.err

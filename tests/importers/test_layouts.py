@@ -166,7 +166,8 @@ def test_trec_run(tmp_path: Path, run: Run) -> None:
 def test_trec_run_tells_when_scores_and_ranks_disagree(tmp_path: Path) -> None:
     source = Source(fill(tmp_path, {"x.run": "q Q0 a 1 0.1 s\nq Q0 b 2 0.2 s\n"}) / "x.run")
     list(registry.configure("importer", "trec_run").load()(source))
-    assert source.skipped == {"scores that rise with the rank (the rank was taken)": ["x.run:2"]}
+    reason = "scores that rise with the rank (ranks decide, unlike in trec_eval)"
+    assert source.skipped == {reason: ["x.run:2"]} and source.noted == {reason}
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,15 @@ def test_a_prompt_is_not_found_by_itself(own: Study) -> None:
     assert settings.height == 5
 
 
+def test_fewer_answers_under_the_same_name_are_told(study: Study) -> None:
+    sightline.retrieve(study, "words", "caption_words", collection="photos", k=100)
+    with pytest.raises(ConflictError, match="other answers of 'words' to 2 of these prompts") as caught:
+        sightline.retrieve(study, "words", "caption_words", collection="photos", k=1)
+    assert "--replace" in caught.value.remedy
+    sightline.retrieve(study, "words", "caption_words", collection="photos", k=1, replace=True)
+    assert ranked(study) == {"0": ["dog"], "1": ["cat"]}
+
+
 def test_twice_is_as_once_and_undone_at_once(study: Study) -> None:
     first = sightline.retrieve(study, "words", "caption_words", collection="photos")
     again = sightline.retrieve(study, "words", "caption_words", collection="photos")
