@@ -33,7 +33,7 @@ def need_torch() -> Any:
         import torch
         import transformers  # noqa: F401
     except ImportError:
-        pytest.skip("not needed here: the extra torch is not installed")
+        pytest.skip("the extra torch is not installed")
     torch.manual_seed(0)
     return torch
 

@@ -14,7 +14,7 @@ from PIL import Image
 
 from sightline import registry
 from sightline.backbones._files import content_hash
-from sightline.backbones._transformers import Preprocessing
+from sightline.backbones._transformers import Pin, Preprocessing, checkpoint
 from sightline.errors import DataError, MissingPackage, UsageError
 from sightline.extension import Configured, Picture
 
@@ -153,6 +153,88 @@ def test_other_weights_under_the_pinned_name_are_refused(
         (tmp_path / file).write_bytes(b"others")
     with pytest.raises(DataError, match="not the expected weights"):
         registry.configure("backbone", name).load()
+
+
+def as_pinned(name: str, folder: Path, to: Path, file: str) -> Pin:
+    """A copy of a checkpoint with its weights under this name, and a pin that knows them."""
+    import torch
+
+    shutil.copytree(folder, to, ignore=shutil.ignore_patterns("model.safetensors"))
+    if file.endswith(".bin"):
+        torch.save(library(name, folder)[0].state_dict(), to / file)
+    else:
+        shutil.copy(folder / "model.safetensors", to / file)
+    return Pin("somebody/model", "0" * 40, file, content_hash(to / file))
+
+
+def by_variable(name: str, folder: Path, pin: Pin, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(f"SIGHTLINE_WEIGHTS_{name.upper()}", str(folder))
+    return checkpoint(name, pin.model, "", "", pin)
+
+
+FILES = ("pytorch_model.bin", "model.safetensors")
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_what_is_loaded_is_what_was_hashed(
+    name: str, folder: Path, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    pin = as_pinned(name, folder, tmp_path / "copy", file)
+    monkeypatch.setenv(f"SIGHTLINE_WEIGHTS_{name.upper()}_SHA256", content_hash(tmp_path / "copy"))
+    found = by_variable(name, tmp_path / "copy", pin, monkeypatch)
+    one, other = library(name, folder)[0], library(name, found)[0]
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+    # Another model, that the library prefers to a .bin.
+    torch.manual_seed(1)
+    type(one)(one.config).save_pretrained(tmp_path / "other")
+    if file.endswith(".bin"):
+        shutil.copy(tmp_path / "other" / "model.safetensors", found)
+        loaded_now = library(name, found)[0]
+        assert not all(
+            torch.equal(a, b) for a, b in zip(one.parameters(), loaded_now.parameters(), strict=True)
+        ), "it is preferred: without a check another model would be loaded"
+        with pytest.raises(
+            DataError, match=r"model.safetensors would be loaded in place of pytorch_model.bin"
+        ):
+            by_variable(name, found, pin, monkeypatch)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_what_would_change_the_pinned_weights_is_refused(
+    name: str, folder: Path, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pin = as_pinned(name, folder, tmp_path / "copy", file)
+    (tmp_path / "copy" / "adapter_config.json").write_text("{}")
+    with pytest.raises(DataError, match="adapter_config.json would be loaded"):
+        by_variable(name, tmp_path / "copy", pin, monkeypatch)
+    (tmp_path / "copy" / "adapter_config.json").unlink()
+    config = json.loads((tmp_path / "copy" / "config.json").read_text())
+    (tmp_path / "copy" / "config.json").write_text(
+        json.dumps({**config, "transformers_weights": "x.safetensors"})
+    )
+    with pytest.raises(DataError, match="x.safetensors would be loaded"):
+        by_variable(name, tmp_path / "copy", pin, monkeypatch)
+
+
+def test_a_folder_for_the_pinned_model_is_vouched_for_as_a_whole(
+    name: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "copy"
+    pin = as_pinned(name, folder, copy, "model.safetensors")
+    with pytest.raises(UsageError, match="tokenizer and preprocessing") as caught:
+        by_variable(name, copy, pin, monkeypatch)
+    assert f"SIGHTLINE_WEIGHTS_{name.upper()}_SHA256={content_hash(copy)}" in caught.value.remedy
+    monkeypatch.setenv(f"SIGHTLINE_WEIGHTS_{name.upper()}_SHA256", content_hash(copy))
+    assert by_variable(name, copy, pin, monkeypatch) == copy
+    for file in ("tokenizer.json", "preprocessor_config.json"):
+        before = (copy / file).read_text()
+        (copy / file).write_text(before + " ")
+        with pytest.raises(DataError, match="not the expected weights"):
+            by_variable(name, copy, pin, monkeypatch)
+        (copy / file).write_text(before)
+    assert by_variable(name, copy, pin, monkeypatch) == copy
 
 
 def test_a_crop_larger_than_the_image_is_black_around_it(tmp_path: Path) -> None:

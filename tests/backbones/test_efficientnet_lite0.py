@@ -22,7 +22,7 @@ def installed() -> None:
 
         find("efficientnet_lite0", ready.spec.weights)  # type: ignore[arg-type]
     except (ImportError, MissingPackage):
-        pytest.skip("not needed here: torch or the weights of EfficientNet-Lite0 are not installed")
+        pytest.skip("torch or the weights of EfficientNet-Lite0 are not installed")
 
 
 def picture(height: int, width: int, seed: int = 0) -> Picture:
@@ -41,7 +41,7 @@ def encoder(text: str = "efficientnet_lite0"):  # type: ignore[no-untyped-def]
 
 def test_the_network_is_the_published_one() -> None:
     package = pytest.importorskip(
-        "efficientnet_lite_pytorch", reason="not needed here: efficientnet_lite_pytorch is not installed"
+        "efficientnet_lite_pytorch", reason="efficientnet_lite_pytorch is not installed"
     )
     import torch
 

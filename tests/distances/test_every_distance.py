@@ -29,7 +29,7 @@ def loaded(text: str) -> Callable[[Sequence[Picture]], np.ndarray]:
     try:
         function: Callable[[Sequence[Picture]], np.ndarray] = registry.configure("distance", text).load()
     except MissingPackage as error:
-        pytest.skip(f"not needed here: {error.what}")
+        pytest.skip(error.what)
     return function
 
 

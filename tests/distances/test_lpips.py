@@ -28,7 +28,7 @@ def installed() -> None:
     try:
         registry.configure("distance", "lpips").require()
     except MissingPackage as error:
-        pytest.skip(f"not needed here: {error.what}")
+        pytest.skip(error.what)
 
 
 def drawn() -> list[np.ndarray]:
@@ -58,7 +58,7 @@ def test_distances_are_those_of_the_package_with_the_weights(net: str) -> None:
 
 
 def test_a_convolution_is_that_of_torch() -> None:
-    torch = pytest.importorskip("torch", reason="not needed here: torch is not installed")
+    torch = pytest.importorskip("torch", reason="torch is not installed")
     rng = np.random.default_rng(0)
     for size, stride, margin, side in ((11, 4, 2, 67), (5, 1, 2, 15), (3, 1, 1, 9)):
         seen, kernel, shift = (

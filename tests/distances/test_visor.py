@@ -30,7 +30,7 @@ def test_images_of_one_prompt_are_closer(data: Path, system: str, least: float) 
         ready.require()
         find("efficientnet_lite0", ready.arguments["encoder"].spec.weights)
     except MissingPackage as error:
-        pytest.skip(f"not needed here: {error.what}")
+        pytest.skip(error.what)
     rows = rows_of(data, system)[:40]
     found = ready.load()([Picture(path=data / "visor" / row["path"]) for row in rows])
     prompts = np.array([row["prompt_id"] for row in rows])

@@ -144,7 +144,7 @@ def test_words_for_prompts_of_one_word() -> None:
 
 
 def test_lists_of_wordfreq() -> None:
-    pytest.importorskip("wordfreq", reason="not needed here: the extra language is not installed")
+    pytest.importorskip("wordfreq", reason="the extra language is not installed")
     dictionary, zipf = lexicon.find_dictionary(), lexicon.find_frequency()
     assert len(dictionary) == 100_000 and "cat" in dictionary and "cgsociety" not in dictionary
     assert zipf("the") > zipf("cat") > zipf("tabby") > 0 == zipf("cgsociety")

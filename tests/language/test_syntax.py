@@ -275,7 +275,7 @@ def parser() -> Iterator[Parser]:
     try:
         yield parsing.find()
     except MissingPackage as error:
-        pytest.skip(f"not needed here: {error.what}")
+        pytest.skip(error.what)
 
 
 def test_spacy_parses_as_written_here(parser: Parser) -> None:
@@ -305,7 +305,7 @@ def test_heads_of_later_sentences_and_texts(parser: Parser) -> None:
 
 
 def test_a_model_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("spacy", reason="not needed here: the extra language is not installed")
+    pytest.importorskip("spacy", reason="the extra language is not installed")
     monkeypatch.setenv(parsing.VARIABLE, "no_such_model")
     with pytest.raises(MissingPackage, match="no_such_model"):
         parsing.find()

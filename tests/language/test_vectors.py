@@ -49,7 +49,7 @@ def test_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         glove = Glove()
     except MissingPackage as error:
-        pytest.skip(f"not needed here: {error.what}")
+        pytest.skip(error.what)
     found = glove.squared_norms(["the", "The", "cat", "cgsocietyyy"])
     assert found.keys() == {"the", "The", "cat"} and found["the"] == found["The"]
     assert all(1 < value < 100 for value in found.values())
