@@ -245,6 +245,10 @@ class Material(Protocol):
         """Every question, the newest version of each."""
 
     @property
+    def relevance(self) -> str:
+        """The question whose truth says which images are relevant: [score] relevance in study.toml."""
+
+    @property
     def judgements(self) -> pl.DataFrame:
         """question, annotator, prompt_id, system_id, image_id, value, n; latest revisions, none skipped."""
 

@@ -16,7 +16,8 @@ from sightline.errors import DataError, MissingPackage, UsageError
 from sightline.extension import Picture
 
 BATCH = 32
-FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
+BESIDE = ("*.json", "*.txt", "*.model")
+"""What the library reads besides weights: configuration, tokenizer and preprocessing."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ def checkpoint(name: str, model: str, revision: str, sha256: str, pin: Pin) -> P
 
     A folder is given as `model`, or for the pinned model as SIGHTLINE_WEIGHTS_<NAME>. Another model of the
     hub needs its revision, a commit, and a folder the sha256 of its files: a name or a path alone would mean
-    other weights tomorrow, under which what is kept of today's would be found.
+    other weights tomorrow, under which what is kept of today's would be found. The pin knows the weights
+    alone; SIGHTLINE_WEIGHTS_<NAME>_SHA256, of all files, also holds the tokenizer and the preprocessing.
     """
     if Path(model).is_dir():
         told = f"{name}(model={model!r}, sha256={content_hash(Path(model))!r})"
@@ -45,7 +47,7 @@ def checkpoint(name: str, model: str, revision: str, sha256: str, pin: Pin) -> P
     variable = f"SIGHTLINE_WEIGHTS_{name.upper()}"
     given = os.environ.get(variable)
     if given and pinned:
-        return _checked(Path(given), pinned, f"{variable}={given}")
+        return _given(Path(given), pinned, variable)
     commit = pinned.revision if pinned else revision
     if len(commit) != 40:
         raise UsageError(
@@ -61,7 +63,7 @@ def _from_hub(name: str, model: str, commit: str, pinned: Pin | None, variable: 
 
     snapshot_download = import_module("huggingface_hub").snapshot_download
 
-    wanted = [*FILES, pinned.file] if pinned else list(FILES)
+    wanted = [*BESIDE, pinned.file if pinned else "*.safetensors"]
     try:
         return Path(snapshot_download(model, revision=commit, allow_patterns=wanted, local_files_only=True))
     except Exception as error:  # its own errors differ between releases; all mean: not in the cache
@@ -81,11 +83,42 @@ def _from_hub(name: str, model: str, commit: str, pinned: Pin | None, variable: 
         ) from error
 
 
+def _given(folder: Path, pin: Pin, variable: str) -> Path:
+    """A folder in place of the pinned checkpoint: its weights, and all of it where its sha256 is told."""
+    said = f"{variable}={folder}"
+    _checked(folder, pin, said)
+    expected = os.environ.get(f"{variable}_SHA256", "")
+    if not expected:
+        return folder
+    return checked(folder, expected, said, f"Correct {variable}_SHA256, or take the files it is of.")
+
+
 def _checked(folder: Path, pin: Pin, said: str) -> Path:
+    """A folder in which the library finds the pinned weights, and no others."""
     if not (folder / pin.file).is_file():
         raise DataError(f"there is no {pin.file} in it", where=said)
-    checked(folder / pin.file, pin.sha256, said, "Another checkpoint is given by its folder: model='...'.")
+    another = "Another checkpoint is given by its folder: model='...'."
+    checked(folder / pin.file, pin.sha256, said, another)
+    for other in _instead(folder, pin.file):
+        raise DataError(
+            f"{other} would be loaded in place of {pin.file}, or on top of it",
+            where=said,
+            remedy=f"Take it out of the folder. {another}",
+        )
     return folder
+
+
+def _instead(folder: Path, file: str) -> list[str]:
+    """What the library would prefer to a weights file, or change it by."""
+    # adapter_config.json names further weights, which are loaded on top wherever peft is installed.
+    others = ["adapter_config.json"]
+    if not file.endswith(".safetensors"):
+        others += ["model.safetensors", "model.safetensors.index.json"]
+    found = [other for other in others if (folder / other).exists()]
+    config = folder / "config.json"
+    told = json.loads(config.read_text("utf-8")) if config.is_file() else {}
+    chosen = told.get("transformers_weights")
+    return [*found, *([str(chosen)] if chosen not in (None, file) else [])]
 
 
 @dataclass(frozen=True)

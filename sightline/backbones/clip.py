@@ -39,8 +39,8 @@ def clip(*, model: str = PIN.model, revision: str = "", sha256: str = "") -> Joi
 
     folder = checkpoint("clip", model, revision, sha256, PIN)
     return TwoTowers(
-        CLIPModel.from_pretrained(folder, local_files_only=True),
-        AutoTokenizer.from_pretrained(folder, local_files_only=True),
+        CLIPModel.from_pretrained(folder, local_files_only=True, trust_remote_code=False),
+        AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False),
         Preprocessing.read(folder, PREPROCESSING),
         pad_to_the_end=False,
     )

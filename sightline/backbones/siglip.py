@@ -37,8 +37,8 @@ def siglip(*, model: str = PIN.model, revision: str = "", sha256: str = "") -> J
 
     folder = checkpoint("siglip", model, revision, sha256, PIN)
     return TwoTowers(
-        SiglipModel.from_pretrained(folder, local_files_only=True),
-        AutoTokenizer.from_pretrained(folder, local_files_only=True),
+        SiglipModel.from_pretrained(folder, local_files_only=True, trust_remote_code=False),
+        AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False),
         Preprocessing.read(folder, PREPROCESSING),
         pad_to_the_end=True,
     )

@@ -10,11 +10,12 @@ from sightline.records import Finding, Material
 
 
 @check(severity="warning", source="Buckley and Voorhees 2004; ConQA", licence="Apache-2.0")
-def rankings_unjudged(material: Material, *, question: str = "relevance") -> Iterator[Finding]:
+def rankings_unjudged(material: Material, *, question: str = "") -> Iterator[Finding]:
     """Rankings without a single image that was judged on `question`, although images were for their prompt.
 
-    Measures would call such a ranking worthless. Where that is so of all rankings of an engine, run and
-    relevance speak of different collections or name images differently, which is an error.
+    By default it is the question that [score] in study.toml names. Measures would call such a ranking
+    worthless. Where that is so of all rankings of an engine, run and relevance speak of different collections
+    or name images differently, which is an error.
     """
     import polars as pl
 
@@ -23,7 +24,7 @@ def rankings_unjudged(material: Material, *, question: str = "relevance") -> Ite
         pl.col("image_id").is_not_null()
     )
     known = (pl.col("prompt_id") > 0) & (pl.col("image_id") > 0) & pl.col("value").is_not_null()
-    judged = material.truths.filter(known & (pl.col("question") == question))
+    judged = material.truths.filter(known & (pl.col("question") == (question or material.relevance)))
     pairs = judged.select("prompt_id", "image_id", judged=pl.lit(True)).unique()
     counted = (
         ranked.join(pairs.select("prompt_id").unique(), on="prompt_id", how="semi", maintain_order="left")

@@ -68,8 +68,11 @@ def compare(
             raise UsageError("--between needs --by", remedy="Name measures: --by ndcg --by r_precision")
         with open_study(study) as opened, waiting("comparing"):
             sets = two_sets(opened, names, between)
-        output.show(_set_table(sets), first=sets.first, second=sets.second)
-        output.say(f"Blank: p is .05 or more that {sets.second} is higher by chance; between **: below .01.")
+        output.show(_set_table(sets), first=sets.first, second=sets.second, untagged=sets.untagged)
+        output.say(f"Blank: p is .05 or more that {sets.second} is better by chance; between **: below .01.")
+        if sets.untagged:
+            tag = between.partition("=")[0]
+            output.say(f"{sets.untagged:,} prompts without the tag {tag} are in neither set.")
         return
     if len(names) > 1:
         raise UsageError("several --by go with --between only", remedy="Compare by one at a time.")
@@ -112,7 +115,7 @@ def _tables(found: Compared) -> dict[str, Table]:
             figure(each.difference),
             *(untold if p is None else p for p in (each.p, each.p_adjusted, each.p_bh)),
             each.significant,
-            Missing("fewer than two prompts in common") if each.detectable is None else each.detectable,
+            Missing(each.undetectable or "not known") if each.detectable is None else each.detectable,
         )
         for each in found.pairs
     ]

@@ -51,7 +51,7 @@ def pool(
             "--encoder",
             metavar="BACKBONE",
             help="What captions or images are compared by: see sightline list backbone.",
-            show_default="sentence for captions, colour_layout for neighbours",
+            show_default="sentence for captions, efficientnet_lite0 for neighbours, else colour_layout",
         ),
     ] = None,
     above: Annotated[
@@ -136,6 +136,7 @@ def pool(
             seeds=seeds,
             neighbours=neighbours,
             only=only,
+            only_by="relations",
             suite=suite,
             replace=replace,
             listener=listener,

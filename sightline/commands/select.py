@@ -28,13 +28,14 @@ def select(
         ),
     ] = "spread",
     encoder: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--encoder",
             metavar="BACKBONE",
             help="What spread and captions compare texts by: see sightline list backbone.",
+            show_default="hashed_words; for captions sentence, where it can be loaded",
         ),
-    ] = "hashed_words",
+    ] = None,
     collection: Annotated[
         str | None,
         typer.Option(
@@ -90,6 +91,8 @@ def select(
             listener=listener,
         )
     written = write_selected(found, to) if to is not None else None
+    for note in found.notes:
+        output.say(note)
     rows = list(zip(found.suites, found.refs, found.texts, strict=True))
     columns = [Column("suite"), Column("prompt_id"), Column("prompt")]
     output.show(Table(columns, rows, f"{len(rows)} prompts by {found.how}"), most=SHOWN, how=found.how)

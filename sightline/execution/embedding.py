@@ -158,12 +158,22 @@ def _steps(
     plain: ImageEncoder = encoder
     if any(inner.spec.kind == "backbone" for inner in backbone.nested() if inner is not backbone):
         return lambda picture: picture, plain.image, 1
-    return _decoded, plain.image, THREADS
+    return _Decoded, plain.image, THREADS
 
 
-def _decoded(picture: Picture) -> Picture:
-    _ = picture.rgb
-    return picture
+class _Decoded(Picture):
+    """A picture with the pixels a thread decoded: the picture itself may be of a kind that keeps none."""
+
+    __slots__ = ("_picture",)
+
+    def __init__(self, picture: Picture) -> None:
+        super().__init__(b"", sha256=picture.sha256, name=picture.name)
+        self._picture = picture
+        self._rgb = picture.rgb
+
+    @property
+    def data(self) -> bytes:
+        return self._picture.data
 
 
 def _ahead(

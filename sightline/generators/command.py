@@ -26,7 +26,7 @@ def command(
     """Images made by a command line that is run once a prompt.
 
     `{prompt}`, `{seed}` and `{output}` in `line` stand for the text, the seed and the path of the image file
-    that the program must write. No shell is involved, so nothing in a prompt is ever executed; write
+    that the program must write. No shell of ours reads the line, and a prompt cannot name the program; write
     `--prompt={prompt}` in one piece, so that a prompt that starts with a dash is not taken for an option.
     A program that fails, takes longer than `timeout` seconds or writes no image is a failure with its reason.
     """
@@ -47,6 +47,8 @@ def _pieces(line: str) -> list[str]:
     for mark in ("{prompt}", "{output}"):
         if not any(mark in piece for piece in pieces):
             raise UsageError(f"command: {mark} is missing in line={line!r}", remedy=f"For example {EXAMPLE}")
+    if "{prompt}" in pieces[0]:
+        raise UsageError(f"command: line={line!r} would run the prompts", remedy=f"For example {EXAMPLE}")
     return pieces
 
 

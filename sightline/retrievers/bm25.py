@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from sightline.errors import UsageError
 from sightline.extension import retriever
+from sightline.language.search_words import search_words
 from sightline.records import Candidates, Prompt
 from sightline.retrievers._ranking import best, need_captions, nothing
 
-WORD = re.compile(r"\w+")
 BLOCK = 64
 
 
@@ -31,7 +30,7 @@ def bm25(
     if k1 < 0 or not 0 <= b <= 1:
         raise UsageError(f"bm25: k1={k1:g}, b={b:g}", remedy="k1 is 0 or more, b from 0 to 1.")
     need_captions(candidates)
-    documents = [_words(" ".join(captions)) for captions in candidates.captions]
+    documents = [search_words(" ".join(captions)) for captions in candidates.captions]
     said = [number for number, words in enumerate(documents) if words]
     indices, scores = nothing(len(queries), k)
     if not said or not indices.size:
@@ -43,7 +42,7 @@ def bm25(
     known = set(index.vocab_dict)
     place = np.array(said)
     for start in range(0, len(queries), BLOCK):
-        part = [_words(query.text) for query in queries[start : start + BLOCK]]
+        part = [search_words(query.text) for query in queries[start : start + BLOCK]]
         found = np.zeros((len(part), len(said)))
         for row, words in enumerate(part):
             asked = [word for word in words if word in known]
@@ -54,7 +53,3 @@ def bm25(
         indices[rows] = np.where(numbers >= 0, place[numbers], -1)
         scores[rows] = values
     return indices, scores
-
-
-def _words(text: str) -> list[str]:
-    return WORD.findall(text.lower())

@@ -176,6 +176,12 @@ class _Material:
         return [question for _, question in reading.questions(self._study)]
 
     @cached_property
+    def relevance(self) -> str:
+        from sightline.stages.ranked import rules
+
+        return rules(self._study).relevance
+
+    @cached_property
     def judgements(self) -> pl.DataFrame:
         return listing.judgements(self._study)
 

@@ -12,7 +12,7 @@ from sightline import registry
 from sightline.errors import DataError, UsageError, near
 from sightline.extension import Configured
 from sightline.judging import rollup
-from sightline.stages.ranked import Overlap, overlap, place, rankings_of
+from sightline.stages.ranked import Overlap, Ranked, overlap, place, rankings_of
 from sightline.statistics import comparison
 from sightline.statistics.intervals import Interval, mean_interval, within
 from sightline.store import reading
@@ -36,7 +36,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Versus:
-    """First minus second over the prompts both answered."""
+    """First minus second over the prompts both answered; `undetectable` says why there is no `detectable`."""
 
     first: str
     second: str
@@ -46,6 +46,7 @@ class Versus:
     significant: bool
     p_bh: float | None = None
     detectable: float | None = None
+    undetectable: str | None = None
 
 
 @dataclass(frozen=True)
@@ -88,11 +89,13 @@ class Compared:
         if best.mean.low is not None and best.mean.high is not None:
             figure += f" [{best.mean.low:.2f}, {best.mean.high:.2f}]"
         if len(self.systems) == 1:
-            return f"{best.system} reaches {figure} on {self.by} {over}. There is no other system here."
+            return f"{best.system} reaches {figure} on {self.by} {over}. No other system has a value here."
         if self.least_p >= SURE:
+            level = [placed.system for placed in self.systems if placed.mean.value == best.mean.value]
+            ahead = f"{best.system} is ahead" if len(level) == 1 else f"{_listed(level)} are level"
             return (
                 f"{self.prompts} prompts are too few to tell {len(self.systems)} systems apart on {self.by}: "
-                f"the smallest p they allow is {self.least_p:.2g}. So far {best.system} is ahead: {figure}."
+                f"the smallest p they allow is {self.least_p:.2g}. So far {ahead}: {figure}."
             )
         tied = [placed.system for placed in self.systems if placed.best_rank == 1]
         if self.direction == "none":
@@ -120,7 +123,10 @@ class Compared:
 
 @dataclass(frozen=True)
 class Basis:
-    """A system's value on each prompt, what it is a value of, and which values can occur."""
+    """A system's value on each prompt, what it is a value of, and which values can occur.
+
+    `ranked` are the rankings that were measured, where they are.
+    """
 
     values: pl.DataFrame
     name: str
@@ -128,6 +134,7 @@ class Basis:
     low: float | None
     high: float | None
     measure: Configured | None = None
+    ranked: Ranked | None = None
 
 
 def compare(
@@ -154,7 +161,7 @@ def compare(
     placed = [
         Placed(
             systems[s.system],
-            within(_signed(s.mean, sign), basis.low, basis.high),
+            within(signed(s.mean, sign), basis.low, basis.high),
             s.best_rank,
             s.worst_rank,
         )
@@ -164,16 +171,17 @@ def compare(
         Versus(
             systems[pair.first],
             systems[pair.second],
-            _signed(pair.difference, sign),
+            signed(pair.difference, sign),
             pair.p,
             pair.p_adjusted,
             pair.significant,
             pair.p_bh,
             pair.detectable,
+            pair.undetectable,
         )
         for pair in found.pairs
     ]
-    notes, overlaps, brief = _beside(study, basis.measure, kept)
+    notes, overlaps, brief = _beside(study, basis, kept)
     return Compared(
         name,
         direction,
@@ -192,29 +200,26 @@ def compare(
 
 
 def _beside(
-    study: Study, measure: Configured | None, prompts: Sequence[int] | None
+    study: Study, basis: Basis, prompts: Sequence[int] | None
 ) -> tuple[Sequence[str], Sequence[Overlap], str]:
     """What belongs beside the means of a measure of rankings: what nobody judged, what engines share."""
-    if measure is None or measure.spec.kind != "of_ranking":
+    if basis.measure is None or basis.ranked is None:
         return (), (), ""
-    try:
-        ranked = rankings_of(study)
-    except DataError:
-        return (), (), ""  # scored once, but the rankings or the relevance have been taken out since
-    k = place(measure)
-    return ranked.notes(k, prompts), overlap(study, k or 10, ranked=ranked), ranked.brief(k)
+    k, ranked = place(basis.measure), basis.ranked
+    shared = overlap(study, k or 10, ranked=ranked, prompts=prompts)
+    return ranked.notes(k, prompts), shared, ranked.brief(k, prompts)
 
 
-def values_by(study: Study, by: str | None) -> Basis:
-    """A system's value on each prompt by a question or a measure."""
+def values_by(study: Study, by: str | None, ranked: Ranked | None = None) -> Basis:
+    """A system's value on each prompt by a question or a measure; `ranked` if rankings were read before."""
     questions = {asked.name: asked for _, asked in reading.questions(study)}
     settled = reading.about_systems(study)
     if by is None:
-        of_rankings = ranking_measures(study)
-        if not settled and not of_rankings:
+        known = settled or ranking_measures(study)
+        if not known:
             told = _by_ranking(study) or "Settle judgements first: sightline truth"
             raise DataError("there is no truth to compare by", where=study.name, remedy=told)
-        by = settled[0] if settled else of_rankings[0]
+        by = known[0]
     if by in questions:
         if by not in settled:
             told = _by_ranking(study) or "sightline truth STUDY"
@@ -224,6 +229,9 @@ def values_by(study: Study, by: str | None) -> Basis:
     chosen = _scored(study, by, settled)
     spec = chosen.spec
     low, high = spec.range
+    if spec.kind == "of_ranking":
+        ranked = rankings_of(study) if ranked is None else ranked
+        return Basis(ranked.values(chosen), chosen.short, spec.direction, low, high, chosen, ranked)
     return Basis(scores_by_system(study, str(chosen)), chosen.short, spec.direction, low, high, chosen)
 
 
@@ -235,10 +243,14 @@ def _by_ranking(study: Study) -> str:
 
 
 def ranking_measures(study: Study) -> list[str]:
-    """The measures of rankings that are scored and have a better end, NDCG first."""
+    """The measures of rankings that are scored, have a better end and still a value, NDCG first."""
     scored = reading.measures(study).filter((pl.col("kind") == "of_ranking") & (pl.col("values") > 0))
     forms = [str(form) for form in scored["measure"]]
-    good = [form for form in forms if registry.find_measure(form).spec.direction != "none"]
+    found = {form: registry.find_measure(form) for form in forms}
+    good = [form for form in forms if found[form].spec.direction != "none"]
+    if good:
+        ranked = rankings_of(study)
+        good = [form for form in good if not ranked.values(found[form]).is_empty()]
     return sorted(good, key=lambda form: not form.startswith("ndcg"))
 
 
@@ -261,11 +273,17 @@ def _scored(study: Study, by: str, settled: Sequence[str]) -> Configured:
 
 
 def scores_by_system(study: Study, measure: str) -> pl.DataFrame:
-    """A system's mean score on each prompt."""
+    """A system's mean score on each prompt.
+
+    Rankings are measured anew: judgements, settings and answers may have changed since they were scored, and
+    to find that out costs more than the measure.
+    """
     configured = registry.find_measure(measure)
+    if configured.spec.kind == "of_ranking":
+        return rankings_of(study).values(configured)
     scores = reading.scores(study, configured.identity).filter(pl.col("value").is_not_null())
     kind = configured.spec.kind
-    if kind in ("of_image_set", "of_ranking"):
+    if kind == "of_image_set":
         systems = reading.systems(study).select("system_id", "system")
         return scores.join(systems, on="system_id").select("prompt_id", "system_id", "system", "value")
     on = {"of_image": ["image_id"], "of_answer": ["prompt_id", "image_id"]}.get(kind)
@@ -321,9 +339,9 @@ class Cell:
     mean: Interval
 
 
-def breakdown(study: Study, by: str, tag: str) -> list[Cell]:
+def breakdown(study: Study, by: str, tag: str, ranked: Ranked | None = None) -> list[Cell]:
     """The means of every system, split by the values of one tag."""
-    basis = values_by(study, by)
+    basis = values_by(study, by, ranked)
     tags = (
         reading.tags(study).filter(pl.col("name") == tag).select("prompt_id", pl.col("value").alias("group"))
     )
@@ -340,7 +358,8 @@ def breakdown(study: Study, by: str, tag: str) -> list[Cell]:
     ]
 
 
-def _signed(interval: Interval, sign: float) -> Interval:
+def signed(interval: Interval, sign: float) -> Interval:
+    """The interval of the values times 1 or -1."""
     if sign > 0 or interval.value is None:
         return interval
     low, high = interval.low, interval.high

@@ -11,6 +11,7 @@ from sightline.execution.embedding import embed_texts
 from sightline.execution.progress import Listener, Meter
 from sightline.records import ImageKey, Prompt
 from sightline.stages.bridge import Captioned, Fitted, captioned
+from sightline.stages.in_vain import keep_in_vain
 from sightline.stages.own_captions import owners, wordings
 from sightline.stages.ranking import Ranking, keep, refuse_name
 from sightline.stages.select import prompts_of
@@ -25,7 +26,7 @@ class CrossFitted:
     """What was answered: `unseen` prompts by a bridge that knew neither them nor their image.
 
     `others` are no captions of the collection. `torn` prompts are captions of images in several folds: every
-    bridge knows one of these, so that they have no answer.
+    bridge knows one of these, so that they are not asked and count in no mean.
     """
 
     system: str
@@ -111,6 +112,8 @@ def cross_fitted(
         path=f"{system} over {collection}",
         replace=replace,
     )
+    vain = (group >= 0) & (indices < 0).all(axis=1)
+    keep_in_vain(study, loaded, system, settings_told, [prompts[n].key for n in np.flatnonzero(vain)])
     meter.finish()
     return CrossFitted(
         system,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sightline.errors import DataError, MissingPackage, UsageError, near
+from sightline.language.search_words import search_words
 from sightline.records import ImageKey
 from sightline.store import reading
 from sightline.store.scenes import scenes
@@ -23,7 +23,6 @@ PLACES = (
 """Relation words that say where something is: as good as a verb."""
 VERBS = ("VERB", "AUX")
 NAMES = ("NOUN", "PROPN", "PRON")
-WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,7 @@ def eligible(study: Study, collection: str, tagger: Tagger | None = None) -> Eli
 
 def sound(subject: str, relation: str, target: str, tagger: Tagger) -> bool:
     """Whether a relation is an action or a place; the sentence around it tells verbs from nouns."""
-    before, within = WORD.findall(subject.lower()), WORD.findall(relation.lower())
-    after = WORD.findall(target.lower())
+    before, within, after = (search_words(each) for each in (subject, relation, target))
     tagged = [(word.lower(), tag) for word, tag in tagger(" ".join([*before, *within, *after]))]
     if [word for word, _ in tagged] != [*before, *within, *after]:
         raise DataError(

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sightline.errors import DataError, UsageError, near
+from sightline.stages.in_vain import asked_in_vain, keep_in_vain
 from sightline.stages.ranking import engines, keep, named, refuse_name
 from sightline.statistics import fusion
 from sightline.store.study import Study
+
+if TYPE_CHECKING:
+    import polars as pl
 
 RULES = ("rrf", "combsum", "combmnz")
 
@@ -42,7 +47,8 @@ def fuse(
 
     `rrf` adds up 1 / (`constant` + rank); `combsum` adds up scores scaled by `scaling` ("minmax" or "z"), and
     `combmnz` multiplies that by the number of engines that list the image. `first` looks at so many places
-    of each engine only. Prompts that only some of the engines answered are fused out of those.
+    of each engine only. Prompts that only some of the engines answered are fused out of those; where one was
+    asked and none found anything, nothing is found here either.
     """
     import polars as pl
 
@@ -64,6 +70,8 @@ def fuse(
             f"{rule} needs the engines' scores, and {told['score'].null_count():,} answers have none",
             remedy="rrf does without scores.",
         )
+    if rule != "rrf":
+        _refuse_rising(told, rule)
     number = {name: n for n, name in enumerate(of)}
     columns = {name: told[name].to_numpy() for name in ("prompt_id", "image_id", "rank")}
     engine = told["system"].replace_strict(number, return_dtype=pl.Int64).to_numpy()
@@ -88,5 +96,17 @@ def fuse(
         path=f"{system} out of {', '.join(of)}",
         replace=replace,
     )
+    keep_in_vain(study, loaded, system, settings, asked_in_vain(study, of))
     prompts = rows["prompt_id"].n_unique()
     return Fused(system, printed, list(of), loaded.source_id, loaded.already, prompts, rows.height)
+
+
+def _refuse_rising(answers: pl.DataFrame, rule: str) -> None:
+    """Raise if an engine's scores are distances: added up, its worst images would come first."""
+    from sightline.stages.ranked import _refuse_distances
+
+    try:
+        _refuse_distances(answers.rename({"rank": "position"}).with_columns(system_id="system"))
+    except DataError as error:
+        remedy = f"{rule} would turn them upside down: rrf does without scores, or negate them."
+        raise DataError(error.what, remedy=remedy) from None

@@ -7,22 +7,23 @@ image: settled, they are the relevance of every engine, not of the pool.
 
 from __future__ import annotations
 
-import re
+import hashlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replaced
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline import registry
 from sightline.errors import DataError, UsageError, near
 from sightline.execution.embedding import embed_texts, images_embedded
 from sightline.execution.progress import Listener, Meter
 from sightline.extension import Configured
+from sightline.language.search_words import search_words
 from sightline.records import ImageKey
 from sightline.stages.export import write_table
 from sightline.stages.ranking import engines, keep, named, refuse_name
-from sightline.stages.select import prompts_of
+from sightline.stages.select import Loadable, encoder_of, first_loadable, prompts_of
 from sightline.statistics.search import owners_above, top_k, unit
 from sightline.store import listing, reading
 from sightline.store.pools import POOL, pools
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 WAYS = ("depth", "captions", "neighbours")
-WORD = re.compile(r"\w+")
+LOOKS = ("efficientnet_lite0", "colour_layout")
+"""What pictures are compared by: the first of these that can be loaded here."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ def pool(
     seeds: str = "seed",
     neighbours: int = 100,
     only: Collection[ImageKey] | None = None,
+    only_by: str = "named images",
     suite: str | None = None,
     replace: bool = False,
     listener: Listener | None = None,
@@ -90,7 +93,9 @@ def pool(
     is above `above` in the space of `encoder`; past place `contained_after` only where each word of the
     prompt is found as often in all captions of the image together; `most` at the most. `neighbours` (ConQA):
     the images of the truth `seeds`, and the `neighbours` nearest to any of them by the pictures' cosine.
-    With `only` (see `eligible`) no other images are gathered; seeds stay whatever they are.
+    An encoder that is not named is `sentence`, or for pictures the first of LOOKS that can be loaded here,
+    which the result names. With `only` (see `eligible`) no other images are gathered; seeds stay whatever
+    they are. `only_by` is how those were chosen, kept with the pool.
     """
     if by not in WAYS:
         raise UsageError(f"a pool is not gathered by {by!r}", remedy=near(by, WAYS))
@@ -106,18 +111,27 @@ def pool(
     if by == "depth":
         found = _by_depth(study, prompts, systems, depth)
     elif by == "captions":
-        told = _backbone(encoder or "sentence", "text")
+        told = encoder_of(encoder or "sentence", "text")
         home = _collection(study, collection)
         images = _images(study, home, only)
         found = _by_captions(study, prompts, images, home, told, (above, contained_after, most), listener)
     else:
-        told = _backbone(encoder or "colour_layout", "image")
+        looks = first_loadable((encoder,) if encoder else LOOKS, "image")
         home = _collection(study, collection)
         images = _images(study, home, only, always=_seeds(study, prompts, seeds)["image_id"].to_list())
-        found = _by_neighbours(study, prompts, images, home, told, seeds, neighbours, listener)
+        found = _by_neighbours(study, prompts, images, home, looks, seeds, neighbours, listener)
     if found.rows.is_empty():
         raise DataError("the pool is empty: not one image fits any prompt", remedy=_REMEDIES[by])
+    if only is not None and by != "depth":
+        found = replaced(found, how={**found.how, "only": _told(only, only_by, found.collection)})
     return _kept(study, name, found, replace)
+
+
+def _told(only: Collection[ImageKey], by: str, collection: str | None) -> str:
+    """Which images might be gathered: how they were chosen, how many, and a hash by which they are known."""
+    names = sorted({key.name for key in only if key.collection == collection})
+    digest = hashlib.sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{by} ({len(names):,}, sha256 {digest[:16]})"
 
 
 _REMEDIES = {
@@ -195,7 +209,7 @@ def _by_captions(
         )
     bags: dict[int, Counter[str]] = {}
     for key, caption in captions.select("image_id", "caption").iter_rows():
-        bags.setdefault(key, Counter()).update(_words(caption))
+        bags.setdefault(key, Counter()).update(search_words(caption))
     rows = unit(embed_texts(study, encoder, captions["caption"].to_list(), listener))
     texts = prompts["text"].to_list()
     asked = unit(embed_texts(study, encoder, texts, listener))
@@ -203,7 +217,7 @@ def _by_captions(
     parts: dict[str, list[Any]] = {"prompt_id": [], "image_id": [], "value": []}
     every = owners_above(asked, rows, captions["image_id"].to_numpy(), above)
     for key, text, (owner, score) in zip(prompts["prompt_id"].to_list(), texts, every, strict=True):
-        query = Counter(_words(text))
+        query = Counter(search_words(text))
         stays = np.array([n < contained_after or query <= bags[int(i)] for n, i in enumerate(owner)], bool)
         kept = np.flatnonzero(stays)[:most]
         parts["prompt_id"] += [key] * len(kept)
@@ -225,7 +239,7 @@ def _by_neighbours(
     prompts: pl.DataFrame,
     images: pl.DataFrame,
     collection: str,
-    encoder: Configured,
+    looks: Loadable,
     question: str,
     neighbours: int,
     listener: Listener | None,
@@ -239,7 +253,7 @@ def _by_neighbours(
             f"no image of collection {collection!r} has its file in the study",
             remedy="Import the image files: neighbours are found by looking at them.",
         )
-    told = images_embedded(study, encoder, images["sha256"].to_list(), listener)
+    told = images_embedded(study, looks.encoder, images["sha256"].to_list(), listener)
     readable = ~np.isnan(told.vectors).all(axis=1)
     ids = images["image_id"].to_numpy()[readable]
     vectors = unit(told.vectors[readable])
@@ -249,7 +263,9 @@ def _by_neighbours(
     left_out = Counter(told.without.values())
     left_out["a seed has no readable file in this collection"] = lost
     rows = _grown(seeds, at, ids, vectors, neighbours)
-    how = {"by": "neighbours", "encoder": str(encoder), "seeds": question, "neighbours": neighbours}
+    how = {"by": "neighbours", "encoder": str(looks.encoder), "seeds": question, "neighbours": neighbours}
+    if looks.instead:
+        how["encoder_because"] = looks.instead
     return _Found(rows, collection, how, {reason: n for reason, n in left_out.items() if n})
 
 
@@ -313,14 +329,6 @@ def _grown(
     return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
 
 
-def _backbone(text: str, what: str) -> Configured:
-    backbone = registry.configure("backbone", text)
-    if what not in backbone.spec.details["encodes"]:
-        raise UsageError(f"{backbone.name} encodes no {what}s", remedy="sightline list backbone")
-    backbone.require()
-    return backbone
-
-
 def _collection(study: Study, name: str | None) -> str:
     known = reading.images(study)["collection"].unique().sort().to_list()
     if name is None and len(known) == 1:
@@ -329,7 +337,3 @@ def _collection(study: Study, name: str | None) -> str:
         said = "no collection is named" if name is None else f"there is no collection called {name!r}"
         raise UsageError(said, remedy=near(name or "", known) or f"One of {', '.join(known)}.")
     return name
-
-
-def _words(text: str) -> list[str]:
-    return WORD.findall(text.lower())

@@ -105,7 +105,7 @@ def query_analysis(study: Study, by: str, tags: Sequence[str] | None = None) -> 
         _related(queries, basis),
         _described(queries, groups),
         _agreed(categories.join(queries, on="prompt_id", how="semi"), groups),
-        {tag: breakdown(study, by, tag) for tag in chosen},
+        {tag: breakdown(study, by, tag, basis.ranked) for tag in chosen},
         notes,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sightline.reporting.quantities import Missing
+from sightline.reporting.quantities import Cell, Missing
 from sightline.reporting.tables import Column, Table
 from sightline.stages.query_analysis import FEATURES, QueryAnalysis
 from sightline.stages.report_values import quantity
@@ -21,22 +21,49 @@ def query_tables(found: QueryAnalysis) -> dict[str, Table]:
 
 def _related(found: QueryAnalysis) -> Table:
     systems = list(dict.fromkeys(each.system for each in found.related))
-    cells = {(each.feature, each.system): quantity(each.correlation) for each in found.related}
+    cells: dict[tuple[str, str], list[Cell]] = {
+        (each.feature, each.system): [
+            quantity(each.correlation),
+            Missing(each.correlation.reason or "not tested") if each.p_bh is None else each.p_bh,
+        ]
+        for each in found.related
+    }
+    columns = [Column("feature", "of a query")]
+    for name in systems:
+        columns += [Column(name, name, estimate=True), Column(f"{name} p_bh", "p after BH", format="p")]
     return Table(
-        [Column("feature", "of a query"), *(Column(name, name, estimate=True) for name in systems)],
-        [[FEATURES[name], *(cells[name, system] for system in systems)] for name in _features(found)],
-        f"Spearman's rank correlation with {found.by} over queries",
+        columns,
+        [
+            [FEATURES[name], *(cell for system in systems for cell in cells[name, system])]
+            for name in _features(found)
+        ],
+        f"Spearman's rank correlation with {found.by} over queries; "
+        "p after Benjamini and Hochberg for all of them",
     )
 
 
 def _described(found: QueryAnalysis) -> Table:
-    told = {(each.tag, each.group): f"{each.tag} {each.group}".strip() for each in found.described}
-    means = {(each.tag, each.group, each.feature): quantity(each.mean) for each in found.described}
-    features = _features(found)
+    """A line a feature and group: beside one another groups are compared."""
+    rows = [
+        [
+            f"{each.tag} {each.group}".strip(),
+            FEATURES[name],
+            quantity(each.mean),
+            Missing("not known") if each.sd is None else each.sd,
+        ]
+        for name in _features(found)
+        for each in found.described
+        if each.feature == name
+    ]
     return Table(
-        [Column("queries"), *(Column(name, FEATURES[name], estimate=True) for name in features)],
-        [[said, *(means.get((*key, name)) for name in features)] for key, said in told.items()],
-        "What the queries are like: means over queries",
+        [
+            Column("queries"),
+            Column("feature", "of a query"),
+            Column("mean", estimate=True),
+            Column("sd", "± sd"),
+        ],
+        rows,
+        "What the queries are like: means over queries, and the spread of the queries themselves",
     )
 
 

@@ -11,12 +11,14 @@ import numpy as np
 import polars as pl
 
 from sightline.errors import DataError, UsageError, near
+from sightline.execution.gate import gate
 from sightline.extension import Configured
-from sightline.records import Rankings
+from sightline.records import NoValue, Rankings
 from sightline.statistics import runs
 from sightline.statistics.intervals import Interval, mean_interval, within
 from sightline.store import reading
 from sightline.store.pools import pools
+from sightline.store.scores import Outcome
 from sightline.store.study import Study
 
 KEYS = ("measures", "relevance", "ties", "without", "complete")
@@ -30,8 +32,9 @@ class Rules:
     `relevance` is the question whose truth says what is relevant. `ties` is how equal scores are ordered:
     "name" (falling image names, as TREC does), "trec" (so too, but by the scores in single precision and
     whatever the positions say: as trec_eval) or "given" (as imported). Images with a truth above 0 of the
-    question `without`, for any prompt, leave rankings and relevance alike (ConQA's seeds). With `complete`
-    a prompt that an engine gave no ranking for counts as an empty one, not as none.
+    question `without`, for any prompt, leave rankings and relevance alike (ConQA's seeds). An engine that was
+    asked and found nothing has an empty ranking. With `complete` a prompt that nothing is known of, neither
+    ranking nor failure, counts as an empty one too, not as none.
     """
 
     relevance: str = "relevance"
@@ -41,11 +44,29 @@ class Rules:
 
 
 @dataclass(frozen=True)
+class Gaps:
+    """What of one engine's rankings of prompts with known relevance was unjudged, empty, missing or repeated.
+
+    `of` images and `prompts` with known relevance were looked at; `vain` prompts were asked and found
+    nothing, `unanswered` ones have no ranking.
+    """
+
+    name: str
+    of: int
+    unjudged: int
+    prompts: int
+    vain: int
+    unanswered: int
+    repeated: int
+
+
+@dataclass(frozen=True)
 class Ranked:
     """Every ranking of every retriever: prompt and system of each, its images, and its gains as columns.
 
-    `repeated` counts places left out because their image stands further up, `unanswered` the prompts with
-    known relevance that a system gave no ranking for; both by system.
+    `repeated` has a row of system_id and prompt_id for each place left out because its image stands further
+    up; `absent` one of system_id, prompt_id and `vain` for each prompt with known relevance that a system has
+    no image for: in vain if it was asked. `judged` are the prompts with known relevance.
     """
 
     prompt: np.ndarray
@@ -53,9 +74,9 @@ class Ranked:
     image: np.ndarray
     table: Rankings
     names: dict[int, str]
-    repeated: dict[int, int]
-    unanswered: dict[int, int]
-    prompts_judged: int
+    repeated: pl.DataFrame
+    absent: pl.DataFrame
+    judged: np.ndarray
     rules: Rules
 
     def __len__(self) -> int:
@@ -75,41 +96,92 @@ class Ranked:
             found.append(int.from_bytes(whole.digest()[:8], "big", signed=True))
         return found
 
-    def brief(self, k: int | None = None) -> str:
-        """How much of what each engine answered is unjudged, in one sentence."""
+    def gaps(self, k: int | None = None, prompts: Sequence[int] | None = None) -> list[Gaps]:
+        """What each engine's numbers do not show, over all prompts or over these."""
         counted = runs.count_judged(self.table.gains, self.table.offsets, k=k)
-        shares = []
-        for system, name in self.names.items():
-            mine = self.system == system
-            of, judged = int(counted.of[mine].sum()), int(counted.judged[mine].sum())
-            if judged < of:
-                shares.append(f"{1 - judged / of:.0%} of {name}'s")
-        if not shares:
-            return ""
-        first = f"Among the first {k} images" if k is not None else "In the rankings"
-        return f"{first}, {', '.join(shares)} are unjudged and count as not relevant."
-
-    def notes(self, k: int | None = None, prompts: Sequence[int] | None = None) -> list[str]:
-        """What a reader must know beside the numbers: what was unjudged, unanswered or repeated."""
-        kept = np.ones(len(self), dtype=bool) if prompts is None else np.isin(self.prompt, list(prompts))
-        counted = runs.count_judged(self.table.gains, self.table.offsets, k=k)
-        first = f"among the first {k}" if k is not None else "in its rankings"
+        kept = _among(self.prompt, prompts) & np.isin(self.prompt, self.judged)
+        judged = int(_among(self.judged, prompts).sum())
+        repeated, absent = (
+            each.filter(_among(each["prompt_id"].to_numpy(), prompts))
+            for each in (self.repeated, self.absent)
+        )
         found = []
         for system, name in self.names.items():
             mine = kept & (self.system == system)
-            of, judged = int(counted.of[mine].sum()), int(counted.judged[mine].sum())
-            if judged < of:
-                share = f"{of - judged:,} of the {of:,} images {first} ({1 - judged / of:.0%})"
-                found.append(f"{name}: {share} are unjudged and count as not relevant.")
-            missing = self.unanswered.get(system, 0)
-            if missing and prompts is None:
-                whole = f"{missing:,} of the {self.prompts_judged:,} prompts with known relevance"
-                told = "count as 0" if self.rules.complete else "are left out of its means"
-                found.append(f"{name}: {whole} have no ranking and {told}.")
-            if self.repeated.get(system):
-                places = self.repeated[system]
-                found.append(f"{name}: {places:,} places were left out: their image stands further up.")
+            of, known = int(counted.of[mine].sum()), int(counted.judged[mine].sum())
+            missing = absent.filter(pl.col("system_id") == system)
+            vain = int(missing["vain"].sum())
+            again = repeated.filter(pl.col("system_id") == system).height
+            found.append(Gaps(name, of, of - known, judged, vain, missing.height - vain, again))
         return found
+
+    def brief(self, k: int | None = None, prompts: Sequence[int] | None = None) -> str:
+        """The notes of all engines in a sentence a kind."""
+        gaps = self.gaps(k, prompts)
+        first = f"Among the first {k} images" if k is not None else "In the rankings"
+        unjudged = [f"{each.unjudged / each.of:.0%} of {each.name}'s" for each in gaps if each.unjudged]
+        vain = [f"{each.name} for {each.vain:,} of {each.prompts:,}" for each in gaps if each.vain]
+        missing = [
+            f"{each.name} for {each.unanswered:,} of {each.prompts:,}" for each in gaps if each.unanswered
+        ]
+        repeated = [f"{each.repeated:,} of {each.name}" for each in gaps if each.repeated]
+        sentences = []
+        if unjudged:
+            sentences.append(f"{first}, {', '.join(unjudged)} are unjudged and count as not relevant.")
+        if vain:
+            sentences.append(f"Engines found nothing: {', '.join(vain)} prompts, which count as 0.")
+        if missing:
+            told = "count as 0" if self.rules.complete else "are left out of its means"
+            sentences.append(f"Rankings are missing: {', '.join(missing)} prompts, which {told}.")
+        if repeated:
+            places = f"{', '.join(repeated)}: their image stands further up"
+            sentences.append(f"Places were left out, {places}.")
+        return " ".join(sentences)
+
+    def notes(self, k: int | None = None, prompts: Sequence[int] | None = None) -> list[str]:
+        """What a reader must know beside the numbers: what was unjudged, unanswered or repeated."""
+        first = f"among the first {k}" if k is not None else "in its rankings"
+        asked = np.unique(self.prompt[_among(self.prompt, prompts)])
+        unknown = int((~np.isin(asked, self.judged)).sum())
+        found = []
+        if unknown:
+            found.append(f"{unknown:,} of {len(asked):,} prompts have no known relevance, and so no value.")
+        for each in self.gaps(k, prompts):
+            of_prompts = f"of the {each.prompts:,} prompts with known relevance"
+            if each.unjudged:
+                share = f"{each.unjudged:,} of the {each.of:,} images {first} ({each.unjudged / each.of:.0%})"
+                found.append(f"{each.name}: {share} are unjudged and count as not relevant.")
+            if each.vain:
+                found.append(f"{each.name}: {each.vain:,} {of_prompts} found nothing and count as 0.")
+            if each.unanswered:
+                told = "count as 0" if self.rules.complete else "are left out of its means"
+                found.append(f"{each.name}: {each.unanswered:,} {of_prompts} have no ranking and {told}.")
+            if each.repeated:
+                places = f"{each.repeated:,} places were left out: their image stands further up."
+                found.append(f"{each.name}: {places}")
+        return found
+
+    def outcomes(self, measure: Configured) -> list[Outcome]:
+        """What a measure says of each ranking."""
+        values = np.asarray(measure.load()(self.table), dtype=np.float64)
+        reason = str(measure.spec.details["nan"])
+        return gate(measure.spec, [NoValue(reason) if np.isnan(v) else float(v) for v in values], len(self))
+
+    def values(self, measure: Configured) -> pl.DataFrame:
+        """prompt_id, system_id, system, value: what a measure says of each ranking that it has a value of."""
+        told = [outcome.value for outcome in self.outcomes(measure)]
+        keys = pl.DataFrame({"prompt_id": self.prompt, "system_id": self.system})
+        return (
+            keys.with_columns(value=pl.Series(told, dtype=pl.Float64))
+            .filter(pl.col("value").is_not_null())
+            .with_columns(system=pl.col("system_id").replace_strict(self.names, return_dtype=pl.String))
+            .select("prompt_id", "system_id", "system", "value")
+            .sort("prompt_id", "system_id")
+        )
+
+
+def _among(keys: np.ndarray, prompts: Sequence[int] | None) -> np.ndarray:
+    return np.ones(len(keys), dtype=bool) if prompts is None else np.isin(keys, list(prompts))
 
 
 def rules(study: Study) -> Rules:
@@ -138,11 +210,12 @@ def place(measure: Configured) -> int | None:
 def rankings_of(study: Study, by: Rules | None = None) -> Ranked:
     """Every ranking of the study with its gains, ties broken and repeats left out."""
     chosen = by or rules(study)
-    truths, answers = relevance(study, chosen), _answers(study)
+    truths = relevance(study, chosen)
+    answers, asked = _answers(study)
+    if asked.is_empty():
+        raise DataError("no retriever has answered yet", remedy="Import a TREC run, or sightline retrieve.")
     if chosen.without:
         answers = answers.join(_left_out(study, chosen), on="image_id", how="anti", maintain_order="left")
-    if answers.is_empty():
-        raise DataError("no retriever has answered yet", remedy="Import a TREC run, or sightline retrieve.")
     if chosen.ties == "trec":
         _refuse_distances(answers)
     truths = truths.sort("prompt_id", "value", "image_id", descending=[False, True, False])
@@ -150,14 +223,14 @@ def rankings_of(study: Study, by: Rules | None = None) -> Ranked:
     columns = [answers[name].to_numpy() for name in ("query", "position", "score", "name_order")]
     answers = answers[runs.order(*columns, ties=chosen.ties)]  # type: ignore[arg-type]
     first = runs.first_places(answers["query"].to_numpy(), answers["image_id"].to_numpy())
-    repeats = answers.filter(~first)["system_id"].value_counts()
+    repeated = answers.filter(~first).select("system_id", "prompt_id")
     answers = answers.filter(first)
     keys = answers.group_by("query", "system_id", "prompt_id", maintain_order=True).len()
-    judged = truths["prompt_id"].unique()
-    absent = _absent(answers, judged)
-    if chosen.complete:
-        empty = absent.with_columns(query=pl.lit(-1, pl.Int64), len=pl.lit(0, pl.UInt32))
-        keys = pl.concat([keys, empty.select(keys.columns)])
+    judged = truths["prompt_id"].unique().sort()
+    absent = _absent(asked, answers, judged)
+    empty = absent if chosen.complete else absent.filter("vain")
+    empty = empty.with_columns(query=pl.lit(-1, pl.Int64), len=pl.lit(0, pl.UInt32))
+    keys = pl.concat([keys, empty.select(keys.columns)])
     gains = runs.gains(
         *(answers[name].to_numpy() for name in ("prompt_id", "image_id")),
         *(truths[name].to_numpy() for name in ("prompt_id", "image_id", "value")),
@@ -170,10 +243,10 @@ def rankings_of(study: Study, by: Rules | None = None) -> Ranked:
         keys["system_id"].to_numpy(),
         answers["image_id"].to_numpy(),
         Rankings(offsets, gains, ideal_offsets, ideal),
-        dict(answers.select("system_id", "system").unique().sort("system_id").iter_rows()),
-        {int(system): int(n) for system, n in repeats.iter_rows()},
-        {int(system): int(n) for system, n in absent["system_id"].value_counts().iter_rows()},
-        len(judged),
+        dict(asked.select("system_id", "system").unique().sort("system_id").iter_rows()),
+        repeated,
+        absent,
+        judged.to_numpy(),
         chosen,
     )
 
@@ -188,17 +261,20 @@ class Overlap:
     share: Interval
 
 
-def overlap(study: Study, k: int = 10, *, ranked: Ranked | None = None) -> list[Overlap]:
-    """Every pair of engines over the prompts both answered."""
+def overlap(
+    study: Study, k: int = 10, *, ranked: Ranked | None = None, prompts: Sequence[int] | None = None
+) -> list[Overlap]:
+    """Every pair of engines over the prompts both answered, or over these among them."""
     if k < 1:
         raise UsageError(f"k is {k}", remedy="Compare 1 place or more.")
     known = rankings_of(study) if ranked is None else ranked
     lengths = np.diff(known.table.offsets)
     rank = np.arange(known.image.size) - np.repeat(known.table.offsets[:-1], lengths)
     system, prompt = np.repeat(known.system, lengths), np.repeat(known.prompt, lengths)
+    kept = _among(prompt, prompts)
     tops = {}
     for each in known.names:
-        mine = (system == each) & (rank < k)
+        mine = kept & (system == each) & (rank < k)
         tops[each] = (prompt[mine], known.image[mine])
     found = []
     names = list(known.names.items())
@@ -209,17 +285,21 @@ def overlap(study: Study, k: int = 10, *, ranked: Ranked | None = None) -> list[
     return found
 
 
-def _answers(study: Study) -> pl.DataFrame:
-    """What engines answered; a pool only says which images are to be judged."""
+def _answers(study: Study) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The images that engines answered with, and system_id, system, prompt_id of all they were asked.
+
+    An answer without an image says that an engine was asked and found nothing. A pool is no engine: it only
+    says which images are to be judged.
+    """
     names = reading.images(study).sort("name", "collection").with_row_index("name_order")
     gathered = reading.systems(study).filter(pl.col("system").is_in(list(pools(study)))).select("system_id")
-    return (
-        reading.answers(study, "retriever")
-        .filter(pl.col("image_id").is_not_null())
-        .join(gathered, on="system_id", how="anti")
+    told = reading.answers(study, "retriever").join(gathered, on="system_id", how="anti")
+    ranked = (
+        told.filter(pl.col("image_id").is_not_null())
         .join(names.select("image_id", pl.col("name_order").cast(pl.Int64)), on="image_id")
         .sort("system_id", "prompt_id", "position")
     )
+    return ranked, told.select("system_id", "system", "prompt_id").unique()
 
 
 def relevance(study: Study, by: Rules) -> pl.DataFrame:
@@ -277,11 +357,16 @@ def _refuse_distances(answers: pl.DataFrame) -> None:
         )
 
 
-def _absent(answers: pl.DataFrame, judged: pl.Series) -> pl.DataFrame:
-    """The prompts with known relevance that a system has no ranking for."""
-    systems = answers.select("system_id").unique().sort("system_id")
-    pairs = systems.join(pl.DataFrame({"prompt_id": judged.sort()}), how="cross")
-    return pairs.join(answers.select("system_id", "prompt_id"), on=["system_id", "prompt_id"], how="anti")
+def _absent(asked: pl.DataFrame, answers: pl.DataFrame, judged: pl.Series) -> pl.DataFrame:
+    """The prompts with known relevance that a system has no image for, and whether it looked in vain."""
+    systems = asked.select("system_id").unique().sort("system_id")
+    pairs = systems.join(pl.DataFrame({"prompt_id": judged}), how="cross")
+    on = ["system_id", "prompt_id"]
+    missing = pairs.join(answers.select(on), on=on, how="anti", maintain_order="left")
+    looked = asked.select(*on, vain=pl.lit(True))
+    return missing.join(looked, on=on, how="left", maintain_order="left").with_columns(
+        pl.col("vain").fill_null(False)
+    )
 
 
 def _ideal(prompt: np.ndarray, truths: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from sightline.errors import DataError, UsageError
 from sightline.execution.progress import Listener, Meter
@@ -18,6 +19,12 @@ from sightline.store.study import Study
 
 Rephraser = Callable[[str], Sequence[str]]
 EXAMPLE = "python rephrase.py --prompt={prompt}"
+CODE = {
+    **dict.fromkeys(("sh", "bash", "dash", "zsh", "ksh", "fish", "python", "pypy"), "c"),
+    **dict.fromkeys(("perl", "ruby", "node", "lua"), "eE"),
+    "php": "r",
+}
+"""Programs that execute an argument, and the letters of the options it follows."""
 
 
 @dataclass(frozen=True)
@@ -119,13 +126,22 @@ def _records(by: str, prompt: Prompt, texts: Sequence[str]) -> Iterator[Record]:
 
 
 def _command(line: str, timeout: float) -> Rephraser:
-    """A program of the user's own; no shell is involved, so that nothing in a prompt is ever executed."""
+    """A program of the user's own, which gets the prompt as an argument, or part of one.
+
+    No shell of ours reads the line, and a prompt may neither name the program nor be code for a shell or an
+    interpreter; what else the program does with its arguments is its own affair.
+    """
     try:
         pieces = shlex.split(line)
     except ValueError as error:
         raise UsageError(f"cannot read the command {line!r} ({error})", remedy=f"As in {EXAMPLE}") from None
     if not any("{prompt}" in piece for piece in pieces):
         raise UsageError(f"{{prompt}} is missing in the command {line!r}", remedy=f"As in {EXAMPLE}")
+    if "{prompt}" in pieces[0] or any("{prompt}" in code for code in _executed(pieces)):
+        raise UsageError(
+            f"the command {line!r} would execute the prompts",
+            remedy=f"Hand them over as an argument of their own, as in {EXAMPLE}",
+        )
 
     def call(text: str) -> list[str]:
         filled = [piece.replace("{prompt}", text) for piece in pieces]
@@ -147,3 +163,26 @@ def _command(line: str, timeout: float) -> Rephraser:
         return ran.stdout.decode("utf-8", errors="replace").splitlines()
 
     return call
+
+
+def _executed(pieces: Sequence[str]) -> Iterator[str]:
+    """What shells and interpreters anywhere in a command line may take for code.
+
+    That is their own options, since code may hang on one, and the first argument after an option for code.
+    """
+    for place, piece in enumerate(pieces):
+        letters = CODE.get(PurePath(piece).name.lower().removesuffix(".exe").rstrip("0123456789."))
+        if letters is None:
+            continue
+        coded, at = False, place + 1
+        while at < len(pieces) and pieces[at].startswith(("-", "+")):
+            option = pieces[at]
+            yield option
+            coded = coded or option.startswith("--eval")
+            coded = coded or (not option.startswith("--") and not set(letters).isdisjoint(option))
+            at += 1
+            # Such as -o pipefail: the word after it is still no code.
+            if option[-1] in "oOWX" and at < len(pieces) and not pieces[at].startswith(("-", "+")):
+                at += 1
+        if coded:
+            yield from pieces[at : at + 1]

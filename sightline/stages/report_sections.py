@@ -32,7 +32,7 @@ from sightline.stages.compare import (
 from sightline.stages.predict import LEAST
 from sightline.stages.query_analysis import query_analysis
 from sightline.stages.query_tables import query_tables
-from sightline.stages.ranked import relevance, rules
+from sightline.stages.ranked import rankings_of, relevance, rules
 from sightline.stages.report_values import quantity
 from sightline.stages.trust import trust
 from sightline.statistics.correlation import pearson
@@ -412,10 +412,22 @@ def gaps(study: Study) -> list[doc.Gap]:
     for row in reading.measures(study).iter_rows(named=True):
         if not row["without"]:
             continue
-        reasons = reading.scores(study, str(row["identity"])).filter(pl.col("reason").is_not_null())["reason"]
-        for reason, n in reasons.value_counts(sort=True).head(5).iter_rows():
+        for reason, n in _reasons(study, row).value_counts(sort=True).head(5).iter_rows():
             found.append(doc.Gap(str(row["measure"]).partition("(")[0], str(reason), int(n)))
     return found
+
+
+def _reasons(study: Study, measure: Mapping[str, object]) -> pl.Series:
+    """Why things have no value; of rankings as they stand, since relevance may have changed."""
+    if measure["kind"] != "of_ranking":
+        told = reading.scores(study, str(measure["identity"]))["reason"].to_list()
+    else:
+        try:
+            chosen = registry.find_measure(str(measure["measure"]))
+        except UsageError:
+            return pl.Series("reason", [], pl.String)  # scored by an extension that is not installed here
+        told = [outcome.reason for outcome in rankings_of(study).outcomes(chosen)]
+    return pl.Series("reason", told, pl.String).drop_nulls()
 
 
 def next_steps(study: Study) -> list[doc.NextStep]:

@@ -13,6 +13,7 @@ from sightline.execution.calls import Task, compute
 from sightline.execution.progress import Listener, Meter
 from sightline.execution.run import register
 from sightline.extension import Configured
+from sightline.stages.in_vain import asked_in_vain, keep_in_vain
 from sightline.stages.ranking import engines, keep, named, refuse_name
 from sightline.store import reading, scores
 from sightline.store.study import Study
@@ -92,6 +93,7 @@ def rerank(
         path=f"{system} out of {of}",
         replace=replace,
     )
+    keep_in_vain(study, loaded, system, settings, asked_in_vain(study, [of]))
     prompts = rows["prompt_id"].n_unique()
     return Reranked(
         system, of, str(chosen), loaded.source_id, loaded.already, prompts, rows.height, computed, reasons

@@ -13,6 +13,7 @@ from sightline.execution.progress import Listener, Meter
 from sightline.extension import Configured
 from sightline.pictures import Picture, decode
 from sightline.records import Candidates, ImageKey, Prompt
+from sightline.stages.in_vain import keep_in_vain
 from sightline.stages.own_captions import folded, wordings
 from sightline.stages.own_captions import owners as owners_of
 from sightline.stages.ranking import Ranking, keep, refuse_name
@@ -95,6 +96,7 @@ def retrieve(
     rankings = list(_rankings(queries, found, indices, scores))
     path = f"{system} over {collection}"
     loaded = keep(study, system, collection, settings, rankings, by="retrieve", path=path, replace=replace)
+    keep_in_vain(study, loaded, system, settings, [each.prompt for each in rankings if not each.images])
     meter.finish()
     there = indices >= 0
     return Retrieved(

@@ -9,15 +9,13 @@ from pathlib import Path
 from sightline import registry
 from sightline.errors import DataError, UsageError
 from sightline.execution.calls import compute_pictures
-from sightline.execution.gate import gate
 from sightline.execution.progress import Listener
 from sightline.execution.run import Ran, register, run_together
 from sightline.extension import Configured
 from sightline.pictures import Picture
-from sightline.records import NoValue
 from sightline.stages.ranked import Ranked, place, rankings_of
 from sightline.store import reading, scores
-from sightline.store.scores import Item, Outcome
+from sightline.store.scores import Item
 from sightline.store.study import Study
 
 BATCH = 16
@@ -104,18 +102,9 @@ def score_files(measures: str | Sequence[str], paths: Sequence[str | Path]) -> l
 
 def score_rankings(study: Study, measure: Configured, ranked: Ranked | None = None) -> Ran:
     """Score every ranking of every retriever against the known relevance."""
-    import numpy as np
-
     known = rankings_of(study) if ranked is None else ranked
     ran = Ran(str(measure), len(known))
-    values = np.asarray(measure.load()(known.table), dtype=np.float64)
-    reason = str(measure.spec.details["nan"])
-    outcomes = gate(measure.spec, [NoValue(reason) if np.isnan(v) else float(v) for v in values], len(known))
-    keys = zip(known.prompt.tolist(), known.system.tolist(), known.hashes(), strict=True)
-    results: list[tuple[Item, Outcome]] = [
-        (Item(prompt, system, 0, inputs, None, ()), outcome)
-        for (prompt, system, inputs), outcome in zip(keys, outcomes, strict=True)
-    ]
+    results = list(zip(_items(known), known.outcomes(measure), strict=True))
     # A ranking that has gone since, or that other rules leave out, must not keep its score.
     scores.clear(study, measure.identity)
     scores.write(study, register(study, measure), results)
@@ -123,3 +112,30 @@ def score_rankings(study: Study, measure: Configured, ranked: Ranked | None = No
     ran.reasons.update(outcome.reason for _, outcome in results if outcome.reason is not None)
     ran.notes = known.notes(place(measure))
     return ran
+
+
+def stale_rankings(study: Study) -> list[str]:
+    """The measures of rankings whose scores are not those of the rankings and the relevance as they stand.
+
+    Comparisons do not read them, but compute them anew; exports and `trust` show what is kept.
+    """
+    kept = reading.measures(study)
+    kept = kept.filter((kept["kind"] == "of_ranking") & (kept["values"] + kept["without"] > 0))
+    if kept.is_empty():
+        return []
+    try:
+        items = _items(rankings_of(study))
+    except DataError:
+        items = []  # the rankings or their relevance have been taken out since
+    found = []
+    for row in kept.iter_rows(named=True):
+        todo, twins = scores.known(study, int(row["measure_id"]), items)
+        if todo or twins or row["values"] + row["without"] != len(items):
+            found.append(str(row["measure"]))
+    return found
+
+
+def _items(ranked: Ranked) -> list[Item]:
+    """Each ranking as scores are kept under it."""
+    keys = zip(ranked.prompt.tolist(), ranked.system.tolist(), ranked.hashes(), strict=True)
+    return [Item(prompt, system, 0, inputs, None, ()) for prompt, system, inputs in keys]

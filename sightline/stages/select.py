@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sightline import registry
-from sightline.errors import DataError, UsageError, near
-from sightline.execution.embedding import embed_images, embed_texts
+from sightline.errors import DataError, MissingPackage, UsageError, near
+from sightline.execution.embedding import embed_texts, images_embedded
 from sightline.execution.progress import Listener, Meter
 from sightline.extension import Configured
 from sightline.records import ImageKey, NewPrompt
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 WAYS = ("spread", "random", "captions")
+SENTENCES = ("sentence", "hashed_words")
+"""What captions are spread by: the first of these that can be loaded here. PQPP has sentence vectors."""
 IMAGES = 2_048
 """Images whose captions are compared at once."""
 
@@ -33,7 +36,8 @@ class Selected:
     """The chosen prompts in the order of the study, and how they were chosen.
 
     Captions are no prompts of the study yet: they have no ids, their suite is the collection, and `refs` are
-    the images they were written for.
+    the images they were written for. `unread` counts, by reason, the images that could not be compared with
+    their captions: the first one stands for them. `notes` say in sentences what did not go as it should.
     """
 
     prompt_ids: Sequence[int]
@@ -42,6 +46,8 @@ class Selected:
     texts: Sequence[str]
     how: str
     tag: str | None = None
+    unread: Mapping[str, int] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 def select(
@@ -49,7 +55,7 @@ def select(
     n: int,
     *,
     by: str = "spread",
-    encoder: str = "hashed_words",
+    encoder: str | None = None,
     seed: int = 0,
     suite: str | None = None,
     tag: str | None = None,
@@ -61,8 +67,10 @@ def select(
 
     `spread` groups the texts' vectors by k-means (k-means++ start) into n groups and takes the prompt nearest
     each centre. `captions` (PQPP) chooses so among the captions of `collection`: of each image the one that
-    is nearest to it in the space of the encoder `joint`; their vectors are kept in the study. `tag` is a name
-    under which a file written from the choice marks the prompts.
+    is nearest to it in the space of the encoder `joint`; their vectors are kept in the study. Vectors are
+    those of `encoder`: if none is named, of hashed_words for prompts, and for captions of the first of
+    SENTENCES that can be loaded here, which the result names. `tag` is a name under which a file written
+    from the choice marks the prompts.
     """
     import numpy as np
 
@@ -71,7 +79,8 @@ def select(
     if seed < 0:
         raise UsageError(f"the seed is {seed}", remedy="A seed is 0 or more.")
     if by == "captions":
-        return _captions(study, n, _backbone(encoder, "text"), seed, tag, (collection, joint), listener)
+        texts_by = first_loadable((encoder,) if encoder else SENTENCES, "text")
+        return _captions(study, n, texts_by, seed, tag, (collection, joint), listener)
     reading.need_prompts(study)
     prompts = prompts_of(study, suite)
     if not 1 <= n <= prompts.height:
@@ -84,7 +93,7 @@ def select(
         chosen = np.sort(np.random.default_rng(seed).choice(len(texts), n, replace=False))
         how = f"random(seed={seed})"
     else:
-        backbone = _backbone(encoder, "text")
+        backbone = encoder_of(encoder or "hashed_words", "text")
         # A study that can only be read can be selected from, too: nothing is kept.
         vectors = np.asarray(backbone.load().text(texts), dtype=np.float32)
         chosen = spread(vectors, n, seed)
@@ -143,7 +152,8 @@ def nearest_rows(vectors: np.ndarray, centres: np.ndarray, block: int = 64) -> n
     return np.array(taken, dtype=np.int64)
 
 
-def _backbone(text: str, what: str) -> Configured:
+def encoder_of(text: str, what: str) -> Configured:
+    """The backbone so written, if it encodes texts or images, as asked for, and all it needs is installed."""
     backbone = registry.configure("backbone", text)
     if what not in backbone.spec.details["encodes"]:
         raise UsageError(f"{backbone.name} encodes no {what}s", remedy="sightline list backbone")
@@ -151,17 +161,38 @@ def _backbone(text: str, what: str) -> Configured:
     return backbone
 
 
+class Loadable(NamedTuple):
+    """An encoder, and in a sentence what it stands in for; none where it is the first choice."""
+
+    encoder: Configured
+    instead: str = ""
+
+
+def first_loadable(names: Sequence[str], what: str) -> Loadable:
+    """The first of these encoders that can be loaded here; the last is not tried, but taken."""
+    absent = []
+    for name in names[:-1]:
+        try:
+            encoder = encoder_of(name, what)
+            encoder.load()
+        except (MissingPackage, ImportError) as error:
+            absent.append(f"{name} cannot be loaded here ({getattr(error, 'what', error)})")
+            continue
+        return Loadable(encoder, "; ".join(absent))
+    return Loadable(encoder_of(names[-1], what), "; ".join(absent))
+
+
 def _captions(
     study: Study,
     n: int,
-    encoder: Configured,
+    by: Loadable,
     seed: int,
     tag: str | None,
     where: tuple[str | None, str],
     listener: Listener | None,
 ) -> Selected:
     collection, joint = where
-    names, texts, how = best_captions(study, collection, joint, listener)
+    names, texts, how, unread = best_captions(study, collection, joint, listener)
     # The same words under two images are one caption: it is chosen once at most.
     first = {text: number for number, text in reversed(list(enumerate(texts)))}
     kept = sorted(first.values())
@@ -170,9 +201,13 @@ def _captions(
             f"{n} captions cannot be selected out of {len(kept)} that differ",
             remedy=f"A number from 1 to {len(kept)}.",
         )
-    vectors = embed_texts(study, encoder, [texts[row] for row in kept], listener)
+    vectors = embed_texts(study, by.encoder, [texts[row] for row in kept], listener)
     chosen = [kept[row] for row in spread(vectors, n, seed).tolist()]
-    told = f"captions({how}, encoder={encoder}, seed={seed})"
+    notes = [f"Captions are compared by {by.encoder.name}: {by.instead}."] if by.instead else []
+    if unread:
+        reasons = "; ".join(f"{n:,}: {reason}" for reason, n in unread.items())
+        notes.append(f"{sum(unread.values()):,} images stand with their first caption, unread ({reasons}).")
+    told = "; ".join([f"captions({how}, encoder={by.encoder}, seed={seed})", *notes])
     return Selected(
         (),
         [names[row].collection for row in chosen],
@@ -180,15 +215,27 @@ def _captions(
         [texts[row] for row in chosen],
         told,
         tag,
+        unread,
+        notes,
     )
+
+
+class BestCaptions(NamedTuple):
+    """A caption an image, how it was found, and by reason how many images with several were not readable."""
+
+    images: list[ImageKey]
+    captions: list[str]
+    how: str
+    unread: Mapping[str, int]
 
 
 def best_captions(
     study: Study, collection: str | None, joint: str, listener: Listener | None = None
-) -> tuple[list[ImageKey], list[str], str]:
+) -> BestCaptions:
     """Of each captioned image the caption with the highest cosine with it, ties by their order.
 
-    An image with one caption needs no comparison, and no file.
+    An image with one caption needs no comparison, and no file; of one that cannot be read the first caption
+    is taken, and it is counted.
     """
     import polars as pl
 
@@ -212,26 +259,31 @@ def best_captions(
             remedy="Import the image files.",
         )
     best: dict[int, int] = {}
+    unread: Counter[str] = Counter()
     how = "one caption an image"
     if several.height:
-        encoder = _backbone(joint, "image")
+        encoder = encoder_of(joint, "image")
         how = f"joint={encoder}"
         meter = Meter(f"{encoder.short}: nearest captions", several.height, listener)
         for start in range(0, several.height, IMAGES):
             part = several[start : start + IMAGES]
-            best.update(zip(part["image_id"].to_list(), _nearest(study, encoder, part), strict=True))
+            nearest, reasons = _nearest(study, encoder, part)
+            best.update(zip(part["image_id"].to_list(), nearest, strict=True))
+            unread.update(reasons)
             meter.add(computed=part.height)
         meter.finish()
     texts = [captions[best.get(key, 0)] for key, captions in each.select("image_id", "caption").iter_rows()]
     names = [ImageKey(home, name) for home, name in each.select("collection", "name").iter_rows()]
-    return names, texts, how
+    return BestCaptions(names, texts, how, dict(unread))
 
 
-def _nearest(study: Study, encoder: Configured, images: pl.DataFrame) -> list[int]:
-    """Which of its captions is nearest to each image, by number."""
+def _nearest(study: Study, encoder: Configured, images: pl.DataFrame) -> tuple[list[int], list[str]]:
+    """Which of its captions is nearest to each image, by number, and why images could not be read."""
     import numpy as np
 
-    pictures = unit(embed_images(study, encoder, images["sha256"].to_list()))
+    contents = images["sha256"].to_list()
+    seen = images_embedded(study, encoder, contents)
+    pictures = unit(seen.vectors)
     told = images["caption"].to_list()
     sizes = [len(captions) for captions in told]
     texts = unit(embed_texts(study, encoder, [text for captions in told for text in captions]))
@@ -240,7 +292,13 @@ def _nearest(study: Study, encoder: Configured, images: pl.DataFrame) -> list[in
     # An image that cannot be read has no cosine: its first caption stands for it.
     cosines = np.round(np.nan_to_num(cosines, nan=-2.0), 12)
     starts = np.cumsum([0, *sizes])
-    return [int(np.argmax(cosines[a:b])) for a, b in pairwise(starts)]
+    reasons = [_plain(seen.without[content], content) for content in contents if content in seen.without]
+    return [int(np.argmax(cosines[a:b])) for a, b in pairwise(starts)], reasons
+
+
+def _plain(reason: str, content: str) -> str:
+    # With the hash of its file in it, every reason would be one of its own.
+    return reason.replace(f" {content[:12]}...", "")
 
 
 def write_selected(selected: Selected, path: str | Path) -> Path:

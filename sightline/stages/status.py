@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sightline.stages.predict import LEAST
+from sightline.stages.score import stale_rankings
 from sightline.store import reading, rounds
 from sightline.store.loading import sources
 from sightline.store.study import Study
+
+QUICKLY = 100_000
+"""Answers up to which scores of rankings are looked at: more would take seconds."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,11 @@ def status(study: Study) -> Status:
         newest = settlements.filter(settlements["question"] == name)["newer_votes"].to_list()[-1]
         if newest:
             notes.append(f"{newest} votes on {name} came in after its truth was settled.")
+    for measure in stale_rankings(study) if counts["answer"] <= QUICKLY else ():
+        notes.append(
+            f"The scores of {measure} are not those of the rankings and relevance as they stand: "
+            f'sightline score {study.home} "{measure}" brings them up to date.'
+        )
     for name, state, done, wanted in rounds.progress(study):
         how = "" if state == "open" else f" ({state})"
         notes.append(f"The round {name}{how} has {done:,} of {wanted:,} pages judged.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -9,6 +10,7 @@ import polars as pl
 from sightline import registry
 from sightline.errors import DataError, UsageError
 from sightline.judging import rollup
+from sightline.stages.compare import scores_by_system
 from sightline.statistics.correlation import Correlation, clustered_spearman
 from sightline.store import reading
 from sightline.store.study import Study
@@ -31,6 +33,7 @@ def trust(study: Study, question: str | None = None) -> list[Agrees]:
     if not measures:
         raise DataError("nothing is scored yet", where=study.name, remedy="sightline score STUDY")
     names = [question] if question else [asked.name for _, asked in reading.questions(study)]
+    known = {str(row["identity"]): _scores(study, row) for row in measures}
     found = []
     for name in names:
         images = rollup.of_answers(study, name)
@@ -43,7 +46,7 @@ def trust(study: Study, question: str | None = None) -> list[Agrees]:
                 short = registry.find_measure(str(row["measure"])).short
             except UsageError:
                 short = str(row["measure"])  # scored by an extension that is not installed here
-            scores = reading.scores(study, str(row["identity"])).filter(pl.col("value").is_not_null())
+            scores = known[str(row["identity"])]
             on, truth = {
                 "of_prompt": (["prompt_id"], prompts),
                 "of_image": (["image_id"], images),
@@ -68,3 +71,13 @@ def trust(study: Study, question: str | None = None) -> list[Agrees]:
             remedy="Settle judgements (sightline truth) and score images (sightline score).",
         )
     return found
+
+
+def _scores(study: Study, measure: Mapping[str, object]) -> pl.DataFrame:
+    """The values of a measure; of rankings as they stand, since what is kept may be older."""
+    if measure["kind"] == "of_ranking":
+        try:
+            return scores_by_system(study, str(measure["measure"]))
+        except UsageError:
+            pass  # scored by an extension that is not installed here
+    return reading.scores(study, str(measure["identity"])).filter(pl.col("value").is_not_null())

@@ -16,6 +16,7 @@ from sightline.statistics.significance import (
     minimum_detectable_difference,
     paired_bootstrap,
     sign_flip_columns,
+    varies,
 )
 
 PairedTest = Literal["sign_flip", "bootstrap"]
@@ -39,7 +40,8 @@ class Pair:
     """Mean of first minus second over the n prompts that both answered, with p and Holm-adjusted p.
 
     `p_bh` is p adjusted after Benjamini and Hochberg, for readers who bound the share of false alarms.
-    `detectable` is the difference that n prompts with this spread would find with a chance of 80 %.
+    `detectable` is the difference that n prompts with this spread would find with a chance of 80 %, and
+    `undetectable` why there is none.
     """
 
     first: int
@@ -50,6 +52,7 @@ class Pair:
     significant: bool
     p_bh: float | None = None
     detectable: float | None = None
+    undetectable: str | None = None
 
 
 @dataclass(frozen=True)
@@ -126,17 +129,20 @@ def _pairs(
             _or_none(adjusted[column]),
             bool(adjusted[column] < 1 - confidence),
             _or_none(by_share[column]),
-            _detectable(differences[:, column], alpha),
+            *_detectable(differences[:, column], alpha),
         )
         for column, (a, b) in enumerate(index)
     ]
 
 
-def _detectable(differences: np.ndarray, alpha: float) -> float | None:
+def _detectable(differences: np.ndarray, alpha: float) -> tuple[float | None, str | None]:
     known = differences[~np.isnan(differences)]
-    return (
-        None if known.size < 2 else minimum_detectable_difference(known.std(ddof=1), known.size, alpha=alpha)
-    )
+    if known.size < 2:
+        return None, "fewer than two prompts in common"
+    if not varies(known):
+        # From no spread the formula would make 0: that any difference, however small, is found.
+        return None, "the differences do not vary"
+    return minimum_detectable_difference(known.std(ddof=1), known.size, alpha=alpha), None
 
 
 def _or_none(value: float) -> float | None:

@@ -150,8 +150,12 @@ def owners_above(
 def unit(vectors: ArrayLike) -> Single:
     """Rows of length 1, so that dot products are cosines; a row of zeros stays as it is."""
     rows = np.asarray(vectors, dtype=np.float32)
-    length = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    scaled: Single = (rows / np.where(length > 0, length, 1)[:, None]).astype(np.float32)
+    scaled: Single = np.empty_like(rows)
+    # In float64 and rounded once, but a few rows at a time: all of them would be twice as big as the result.
+    for start in range(0, len(rows), ROWS):
+        part = rows[start : start + ROWS].astype(np.float64)
+        length = np.sqrt(np.einsum("ij,ij->i", part, part))
+        scaled[start : start + ROWS] = part / np.where(length > 0, length, 1)[:, None]
     return scaled
 
 
@@ -181,7 +185,7 @@ class _Block:
         """True products: every term is exact in float64, and a row's sum depends on that row alone."""
         asked = self.queries[query].astype(np.float64)
         parts = [
-            np.multiply(self.rows[rows[start : start + AGAIN]], asked).sum(axis=1)
+            np.multiply(np.asarray(self.rows[rows[start : start + AGAIN]], "f4"), asked).sum(axis=1)
             for start in range(0, len(rows), AGAIN)
         ]
         return np.concatenate(parts) if parts else np.zeros(0)

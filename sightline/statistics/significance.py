@@ -85,9 +85,11 @@ def paired_bootstrap(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Test:
-    """Bootstrap test of a zero mean difference: how often centred differences average as far off.
+    """Bootstrap-t test of a zero mean difference: how often centred differences give a t as far off.
 
-    p = (b+1)/(m+1) over m resamples of differences minus their mean.
+    t = mean / (sd / sqrt(n)), p = (b+1)/(m+1) over m resamples of differences minus their mean, each with
+    its own sd; a mean alone would be called significant far too often where differences are few. A resample
+    of one value only counts as far off. Without spread there is no t, and no p unless all differences are 0.
     Source: Efron and Tibshirani, An introduction to the bootstrap (1993), section 16.4.
     """
     known = known_values(differences)
@@ -95,14 +97,26 @@ def paired_bootstrap(
     if known.size < 2:
         return Test(None, None, known.size, method, "fewer than two differences show no spread")
     observed = float(known.mean())
+    if not known.any():
+        return Test(observed, 1.0, known.size, method)
+    if not varies(known):
+        return Test(observed, None, known.size, method, "all differences are equal: no spread to draw from")
     centred = known - observed
+    t = observed / float(known.std(ddof=1))
     rng = np.random.default_rng(seed)
     reached = 0
-    slack = _slack(np.abs(known).max())
     for rows in block_rows(resamples, known.size):
-        means = centred[rng.integers(0, known.size, (rows, known.size))].mean(axis=1)
-        reached += int(np.count_nonzero(_reaches(means, observed, slack, alternative)))
+        drawn = centred[rng.integers(0, known.size, (rows, known.size))]
+        spread = drawn.std(axis=1, ddof=1)
+        flat = spread <= _slack(np.abs(centred).max())
+        far = _reaches(drawn.mean(axis=1) / np.where(flat, 1.0, spread), t, _slack(abs(t)), alternative)
+        reached += int(np.count_nonzero(far | flat))
     return Test(observed, (reached + 1) / (resamples + 1), known.size, method)
+
+
+def varies(values: Array) -> bool:
+    """Whether values differ by more than the last bits, which differences of equal size may differ in."""
+    return bool(np.ptp(values) > _slack(float(np.abs(values).max()))) if values.size else False
 
 
 def mann_whitney(x: ArrayLike, y: ArrayLike, *, alternative: Alternative = "two-sided") -> Test:

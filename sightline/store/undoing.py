@@ -131,21 +131,24 @@ def _run(connection: Connection, statement: str, told: Mapping[str, int]) -> int
     return int(connection.execute(text(statement), told).rowcount)
 
 
+# What was settled from votes of a source, among others.
+_SETTLED = (
+    "SELECT id FROM settlement WHERE up_to > 0 AND question_id IN "
+    "(SELECT question_id FROM judgement WHERE source_id = :source)"
+)
+
+
 def _delete_computed(connection: Connection, told: Mapping[str, int]) -> None:
     """Drop what was computed from votes and truths that are about to go: it can be computed again."""
-    settled = (
-        "SELECT id FROM settlement WHERE up_to > 0 AND question_id IN "
-        "(SELECT question_id FROM judgement WHERE source_id = :source)"
-    )
     fits = (
-        f"SELECT id FROM fit WHERE settlement_id IN ({settled} UNION "
+        f"SELECT id FROM fit WHERE settlement_id IN ({_SETTLED} UNION "
         "SELECT settlement_id FROM truth WHERE source_id = :source)"
     )
     _delete_scores_of_sets(connection, told)
     _run(connection, f"DELETE FROM prediction WHERE fit_id IN ({fits})", told)
     _run(connection, f"DELETE FROM fit WHERE id IN ({fits})", told)
-    _run(connection, f"DELETE FROM truth WHERE settlement_id IN ({settled})", told)
-    _run(connection, f"DELETE FROM settlement WHERE id IN ({settled})", told)
+    _run(connection, f"DELETE FROM truth WHERE settlement_id IN ({_SETTLED})", told)
+    _run(connection, f"DELETE FROM settlement WHERE id IN ({_SETTLED})", told)
     # SQLite gives the keys of deleted judgements out again: what comes next must still count as newer.
     left = "(SELECT coalesce(max(id), 0) FROM judgement WHERE source_id IS NULL OR source_id <> :source)"
     _run(connection, f"UPDATE settlement SET up_to = {left} WHERE up_to > {left}", told)
@@ -155,13 +158,18 @@ def _delete_scores_of_sets(connection: Connection, told: Mapping[str, int]) -> N
     """Scores of a prompt's images, of rankings and of answers that lose a part do not hold any more."""
     answered = "SELECT 1 FROM answer a WHERE a.source_id = :source AND a.prompt_id = {table}.prompt_id"
     judged = (
-        "SELECT 1 FROM truth t JOIN subject s ON s.id = t.subject_id "
-        "WHERE t.source_id = :source AND s.prompt_id = {table}.prompt_id"
+        "SELECT s.prompt_id FROM truth t JOIN subject s ON s.id = t.subject_id "
+        f"WHERE t.source_id = :source OR t.settlement_id IN ({_SETTLED})"
+    )
+    # A rephrasing without truth of its own has that of its original.
+    heirs = (
+        "SELECT l.prompt_id FROM prompt_link l WHERE l.kind = 'rephrases' "
+        f"AND (l.source_id = :source OR l.to_prompt_id IN ({judged}))"
     )
     rests_on = (
         ("of_image_set", f"EXISTS ({answered} AND a.system_id = {{table}}.system_id)"),
         ("of_ranking", f"EXISTS ({answered} AND a.system_id = {{table}}.system_id)"),
-        ("of_ranking", f"EXISTS ({judged})"),
+        ("of_ranking", f"prompt_id IN ({judged} UNION {heirs})"),
         ("of_answer", f"EXISTS ({answered} AND a.image_id = {{table}}.image_id)"),
         ("of_image", "image_id IN (SELECT id FROM image WHERE bytes_source_id = :source)"),
     )

@@ -11,6 +11,9 @@ import pytest
 
 from sightline.checks import long_prompts
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Question, Subject, System, Truth
+from sightline.stages.check import check
+from sightline.store.loading import load
+from sightline.store.study import create_study
 
 Find = Callable[..., list[Any]]
 Picture = Callable[..., str]
@@ -237,3 +240,16 @@ def test_a_few_rankings_without_a_judged_image(find: Find) -> None:
     (found,) = find("rankings_unjudged", records)
     assert (found.finding.severity, found.finding.n) == ("warning", 1)
     assert list(found.finding.examples) == ["suite/b: two dogs"]
+
+
+def test_rankings_are_held_against_the_question_that_measures_use(tmp_path: Path) -> None:
+    """Judged on `fit`, which study.toml names, are the images of A and none of B; on `relevance` none."""
+    asked = [Question("fit", "ordinal", 0, 1, 1), Question("relevance", "ordinal", 0, 1, 1)]
+    judged = [Subject(A, image=ImageKey("photos", "0")), Subject(B, image=ImageKey("photos", "9"))]
+    told = [Truth("fit", each, 1.0) for each in judged] + relevance(A, "9") + relevance(B, "9")
+    records = [*PROMPTS, SEARCH, *asked, *ranking(A, [3.0, 2.0]), *ranking(B, [3.0, 2.0]), *told]
+    with create_study(tmp_path / "study", settings='[score]\nrelevance = "fit"\n') as study:
+        load(study, records, importer="test", path="test", digest="1")
+        (found,) = [each.finding for each in check(study).findings if each.rule == "rankings_unjudged"]
+    assert (found.severity, found.n) == ("warning", 1)
+    assert list(found.examples) == ["suite/b: two dogs"]

@@ -69,7 +69,17 @@ def test_between_two_sets_of_queries(run: Run, search: Path) -> None:
     assert rows["slow", "reciprocal_rank"]["improvement"] == "**+50.0%**"
     assert rows["slow", "hit_rate(k=2)"]["improvement"] == "**inf**"
     assert rows["good", "reciprocal_rank"]["improvement"] == ""
-    assert "below .01" in run(*words, "--between", "kind=conceptual").out
+    against = run(*words, "--between", "kind=conceptual")
+    assert "below .01" in against.out and "neither set" not in against.out
+    (search.parent / "more.csv").write_text("prompt_id,prompt\nq9,query 9\n", "utf-8")
+    (search.parent / "more.qrels").write_text("q9 0 hit1 1\n", "utf-8")
+    (search.parent / "more.run").write_text("q9 Q0 hit1 1 0.5 good\n", "utf-8")
+    for name in ("more.csv", "more.qrels", "more.run"):
+        done = run("import", search, search.parent / name)
+        assert done.code == 0, done.err
+    told = "1 prompts without the tag kind are in neither set."
+    assert told in run(*words, "--between", "kind=conceptual").out
+    assert run(*words, "--between", "kind=conceptual", "--json").json["untagged"] == 1
     assert run(*words).code == 2
     assert run("compare", search, "--between", "kind=conceptual").code == 2
     assert run(*words, "--between", "kind=conceptual", "--where", "kind=conceptual").code == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -78,3 +79,43 @@ def test_unknown_tags_and_values(study: Study) -> None:
     with pytest.raises(UsageError, match="no prompt has kind = 'descriptiv'") as caught:
         between(study, "reciprocal_rank", "kind=conceptual,descriptiv")
     assert "descriptive" in caught.value.remedy
+
+
+def test_where_less_is_better_a_fall_is_the_improvement(tmp_path: Path) -> None:
+    """Errors of 4, 5, 6, 7, 8 against 1, 2, 3, 1.5, 2.5: means 6 and 2, which is (6 - 2) / 6 better."""
+    values = {"hard": [4, 5, 6, 7, 8], "easy": [1, 2, 3, 1.5, 2.5]}
+    records: list[Record] = [Question("error", "interval", 0, 10, direction="lower")]
+    for kind, told in values.items():
+        for n, value in enumerate(told):
+            key, image = PromptKey("q", f"{kind}{n}"), ImageKey("c", f"{kind}{n}")
+            records.append(Prompt(key, f"{kind} {n}", {"kind": kind}))
+            records.append(Answer(key, "painter", 0, image))
+            records.append(Truth("error", Subject(key, image=image), float(value)))
+    with create_study(tmp_path / "study") as made:
+        load(made, records, importer="test", path="test", digest="1")
+        (row,) = between(made, "error", "kind=hard,easy").rows
+        (back,) = between(made, "error", "kind=easy,hard").rows
+    assert (row.improvement.first.value, row.improvement.second.value) == (6, 2)
+    assert row.improvement.relative == pytest.approx(4 / 6)
+    # All ten lie apart: one order in 10! / (5! 5!) = 252.
+    assert row.improvement.test.p == pytest.approx(1 / 252)
+    assert row.improvement.shown == "**+66.7%**"
+    # From easy to hard errors triple: no improvement, and no evidence of one.
+    assert back.improvement.relative == pytest.approx(-2) and back.improvement.shown == ""
+    assert back.improvement.test.p == pytest.approx(1)
+
+
+def test_prompts_without_the_tag_are_counted(study: Study, tmp_path: Path) -> None:
+    records: list[Record] = [Question("fit"), System("painter")]
+    for n, tags in enumerate([{"kind": "a"}, {"kind": "a"}, {"kind": "b"}, {}, {"other": "a"}, {}]):
+        key, image = PromptKey("q", str(n)), ImageKey("c", str(n))
+        records += [Prompt(key, f"query {n}", tags), Answer(key, "painter", 0, image)]
+        if n < 5:
+            records.append(Truth("fit", Subject(key, image=image), float(n)))
+    with create_study(tmp_path / "study") as made:
+        load(made, records, importer="test", path="test", digest="1")
+        # 3 and 4 have a value and no kind; 5 has no value.
+        found = between(made, "fit", "kind=a")
+        assert (found.untagged, found.rows[0].improvement.second.n) == (2, 1)
+        assert between(made, "fit", "kind=a,b").untagged == 0
+    assert between(study, "reciprocal_rank", "kind=conceptual").untagged == 0

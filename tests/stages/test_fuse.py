@@ -106,6 +106,23 @@ def test_wrong_calls_are_told(
     assert rows(study, "both") == {}
 
 
+@pytest.mark.parametrize("rule", ["combsum", "combmnz"])
+def test_distances_are_not_added_up(study: Study, rule: str) -> None:
+    records: list[Record] = [System("far", "retriever", "c")]
+    for place, (image, score) in enumerate([("b", 0.1), ("a", 0.1), ("d", 7.0)]):
+        records.append(Answer(PromptKey("s", "q"), "far", place, ImageKey("c", image), score))
+    load(study, records, importer="test", path="far", digest="far")
+    with pytest.raises(
+        DataError, match="the scores of far rise along its rankings: they are distances"
+    ) as no:
+        fuse(study, "both", ["one", "far"], rule=rule)
+    assert "rrf" in no.value.remedy and "trec" not in no.value.remedy
+    assert rows(study, "both") == {}
+    # By rank they do no harm: b has 1/61 and 1/62, a has 1/61 and 1/62, d has 1/63.
+    fuse(study, "both", ["one", "far"])
+    assert {name for name, _ in rows(study, "both")["q"][:2]} == {"a", "b"}
+
+
 def test_engines_without_scores_fuse_by_rank(study: Study) -> None:
     fuse(study, "ranks", ["two", "bare"])
     assert [name for name, _ in rows(study, "ranks")["q"]] == ["c", "d", "a"]

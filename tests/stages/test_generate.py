@@ -152,6 +152,7 @@ def test_answers_of_another_making_are_not_taken_for_ones_own(study: Study, tmp_
         ({"system": " "}, "needs a name"),
         ({"generator": "comand"}, "Did you mean command"),
         ({"generator": "command(line='true')"}, "is missing in line"),
+        ({"generator": "command(line='{prompt} {output}')"}, "would run the prompts"),
     ],
 )
 def test_wrong_calls_are_told(study: Study, told: dict[str, object], said: str) -> None:

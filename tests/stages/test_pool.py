@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 import sightline
 from sightline.errors import ConflictError, DataError, UsageError
+from sightline.extension import Spec
 from sightline.judging.items import build
 from sightline.judging.rounds import round_settings
 from sightline.records import (
@@ -275,3 +278,47 @@ def test_only_some_images_are_gathered(painted: Study, colours: str) -> None:
     with_seeds(painted, r=["rose"])
     pool(painted, "grown", by="neighbours", encoder=colours, only=only, neighbours=9)
     assert [name for name, _ in gathered(painted, "grown")["r"]] == ["rose", "sea", "leaf"]
+
+
+def kept(study: Study, name: str) -> dict[str, object]:
+    """The settings that a pool is kept with."""
+    told = reading.frame(
+        study,
+        "SELECT DISTINCT t.json FROM answer a JOIN system s ON s.id = a.system_id "
+        "JOIN settings t ON t.id = a.settings_id WHERE s.name = :name",
+        {"json": pl.String},
+        name=name,
+    )
+    found: dict[str, object] = json.loads(told.item())["pool"]
+    return found
+
+
+def test_what_was_left_out_beforehand_is_kept_with_the_pool(painted: Study, colours: str) -> None:
+    only = [ImageKey("paints", "leaf"), ImageKey("paints", "sea"), ImageKey("elsewhere", "grape")]
+    told = {"by": "captions", "encoder": colours}
+    pool(painted, "all", **told)  # type: ignore[arg-type]
+    assert "only" not in kept(painted, "all")
+    done = pool(painted, "some", **told, only=only, only_by="relations")  # type: ignore[arg-type]
+    digest = hashlib.sha256(b"leaf\0sea").hexdigest()[:16]
+    assert kept(painted, "some")["only"] == f"relations (2, sha256 {digest})"
+    assert f"only=relations (2, sha256 {digest})" in done.how
+    # The same pairs of other images to choose from are another pool.
+    assert pool(painted, "some", **told, only=only[::-1], only_by="relations").already  # type: ignore[arg-type]
+    more = [*only, ImageKey("paints", "ghost")]
+    with pytest.raises(ConflictError):
+        pool(painted, "some", **told, only=more, only_by="relations")  # type: ignore[arg-type]
+
+
+def test_looks_are_those_of_a_network_where_there_is_one(
+    painted: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_seeds(painted, r=["rose"])
+    done = pool(painted, "network", by="neighbours", neighbours=1)
+    assert "encoder=efficientnet_lite0(" in done.how and "encoder_because" not in kept(painted, "network")
+    missing = Spec.missing
+    monkeypatch.setattr(
+        Spec, "missing", lambda self: ["nothing"] if self.name == "efficientnet_lite0" else missing(self)
+    )
+    done = pool(painted, "plain", by="neighbours", neighbours=1)
+    assert "encoder=colour_layout" in done.how and "efficientnet_lite0 cannot be loaded here" in done.how
+    assert "needs nothing" in str(kept(painted, "plain")["encoder_because"])

@@ -24,8 +24,10 @@ from sightline.records import (
     Truth,
 )
 from sightline.reporting.html import render
+from sightline.reporting.quantities import Missing
 from sightline.stages.import_ import import_
 from sightline.stages.query_analysis import query_analysis
+from sightline.stages.query_tables import query_tables
 from sightline.stages.report import build
 from sightline.stages.score import score
 from sightline.stages.truth import truth
@@ -111,6 +113,23 @@ def test_groups_and_agreement_by_hand(study: Study) -> None:
     assert {each.group: each.total for each in found.agreed} == {"all": 8, "conceptual": 4, "descriptive": 4}
     cells = {cell.group: cell.mean.value for cell in found.breakdowns["kind"]}
     assert cells == pytest.approx({"descriptive": (1 + 1 / 3) / 2, "conceptual": (1 / 2 + 1 / 4) / 2})
+
+
+def test_the_tables_have_the_spread_and_the_adjusted_p(study: Study) -> None:
+    score(study, "reciprocal_rank")
+    found = query_analysis(study, "reciprocal_rank")
+    tables = query_tables(found)
+    assert [column.name for column in tables["described"].columns] == ["queries", "feature", "mean", "sd"]
+    told = {(row[0], row[1]): row[2:] for row in tables["described"].rows}
+    # 1 and 3 words: mean 2, spread 1; all four: mean 2.5, spread sqrt(5) / 2.
+    mean, sd = told["kind descriptive", "words"]
+    assert (mean.value, sd) == (2, 1)  # type: ignore[union-attr]
+    assert told["all", "words"][1] == pytest.approx(5**0.5 / 2)
+    assert [column.heading for column in tables["related"].columns] == ["of a query", "engine", "p after BH"]
+    shown = {row[0]: row[2] for row in tables["related"].rows}
+    related = {each.feature: each for each in found.related}
+    assert shown["words"] == related["words"].p_bh
+    assert isinstance(shown["depth of the most abstract word"], Missing)
 
 
 def test_it_is_in_the_report_where_rankings_were_scored(study: Study) -> None:

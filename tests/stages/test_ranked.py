@@ -24,14 +24,17 @@ from sightline.records import (
 )
 from sightline.registry import find_measure
 from sightline.reporting.html import render
-from sightline.stages.compare import compare
+from sightline.stages.between import between
+from sightline.stages.compare import breakdown, compare
 from sightline.stages.pool import pool
+from sightline.stages.query_analysis import query_analysis
 from sightline.stages.ranked import Rules, overlap, rankings_of, rules
 from sightline.stages.report import build
-from sightline.stages.score import score
+from sightline.stages.score import score, stale_rankings
+from sightline.stages.status import status
 from sightline.store import reading
-from sightline.store.loading import load
-from sightline.store.study import Study, create_study
+from sightline.store.loading import load, undo
+from sightline.store.study import Study, create_study, open_study
 
 RELEVANCE = Question("relevance", "ordinal", 0, 3, 1)
 SEED = Question("seed", "nominal", 0, 1, 1, direction="none")
@@ -201,8 +204,6 @@ def test_unanswered_prompts_count_as_zero_where_asked_for(make: Any) -> None:
     study = make(records)
     assert values(study, "reciprocal_rank") == {1: 1.0}
     (study.home / "study.toml").write_text("[score]\ncomplete = true\n", "utf-8")
-    from sightline.store.study import open_study
-
     with open_study(study.home) as again:
         assert values(again, "reciprocal_rank") == {1: 1.0, 3: 0.0}
         assert (
@@ -286,3 +287,104 @@ def test_wrong_settings(make: Any, setting: str, said: str) -> None:
 
 def test_the_usual_rules(make: Any) -> None:
     assert rules(make(TIED)) == Rules()
+
+
+def again(study: Study, settings: str) -> Study:
+    (study.home / "study.toml").write_text(settings, "utf-8")
+    return open_study(study.home)
+
+
+def mean(study: Study, by: str = "reciprocal_rank", system: str = "e") -> float | None:
+    return {each.system: each.mean.value for each in compare(study, by).systems}[system]
+
+
+def test_comparisons_show_rankings_as_they_stand(make: Any) -> None:
+    """Scored once with b relevant at rank 2; whatever changes afterwards, nobody need score again."""
+    ranking: list[tuple[str, float | None]] = [("a", None), ("b", None), ("c", None)]
+    tags = [Prompt(query(q), f"query {q}", {"kind": "xy"[q % 2]}) for q in (1, 2)]
+    records = [*tags, *run("e", {1: ranking, 2: ranking}), *qrels({1: {"b": 1}, 2: {"b": 1}})]
+    study = make([*records, *qrels({3: {"c": 1}}, "seed")])
+    score(study, "reciprocal_rank")
+    assert mean(study) == 0.5 and stale_rankings(study) == []
+    # New qrels: a is relevant to query 1 as well, which stands at rank 1: (1 + 1/2) / 2.
+    new = load(study, qrels({1: {"a": 1}}), importer="t", path="more", digest="2")
+    assert mean(study) == 0.75
+    cells = {cell.group: cell.mean.value for cell in breakdown(study, "reciprocal_rank", "kind")}
+    assert cells == {"x": 0.5, "y": 1.0}
+    assert query_analysis(study, "reciprocal_rank", []).queries["value"].to_list() == [1.0, 0.5]
+    assert [row.improvement.second.value for row in between(study, "reciprocal_rank", "kind=x").rows] == [1.0]
+    (told,) = [table for extra in build(study).extras for table in extra.tables if "95 %" in table.caption]
+    assert told.rows[0][2].value == 0.75  # type: ignore[union-attr]
+    assert stale_rankings(study) == ["reciprocal_rank(level=1.0)"]
+    assert any("The scores of reciprocal_rank" in note for note in status(study).notes)
+    score(study, "reciprocal_rank")
+    assert stale_rankings(study) == []
+    assert not any("The scores of" in note for note in status(study).notes)
+    # Another engine: it need not be scored to be compared.
+    load(study, run("late", {1: [("z", None), ("a", None)]}), importer="t", path="late", digest="3")
+    assert mean(study, system="late") == 0.5 and stale_rankings(study)
+    # Without the images that are seeds c goes, which changes nothing; with another question nothing is left.
+    undo(study, new.source_id)
+    assert mean(study) == 0.5
+    with again(study, '[score]\nwithout = "seed"\ncomplete = true\n') as other:
+        # late has no ranking of query 2, and z is unjudged: nothing of it counts.
+        assert mean(other, system="late") == 0
+
+
+def test_rankings_scored_once_whose_relevance_is_gone(make: Any) -> None:
+    study = make(run("e", {1: [("a", None)]}))
+    told = load(study, qrels({1: {"a": 1}}), importer="t", path="q", digest="2")
+    score(study, "ndcg")
+    with again(study, '[score]\nrelevance = "seed"\n') as other:
+        with pytest.raises(DataError, match="no system has a value of ndcg"):
+            compare(other, "ndcg")
+        assert not build(other).rankings
+        assert [each.partition("(")[0] for each in stale_rankings(other)] == ["ndcg"]
+    undo(study, told.source_id)
+    assert reading.scores(study, find_measure("ndcg").identity).is_empty()
+
+
+def test_only_seeds_is_an_empty_ranking(make: Any) -> None:
+    records = [
+        *run("e", {1: [("s", None)], 2: [("a", None)]}),
+        *qrels({1: {"b": 1}, 2: {"a": 1}}),
+        *qrels({2: {"s": 1}}, "seed"),
+    ]
+    assert values(make(records, '[score]\nwithout = "seed"\n'), "reciprocal_rank") == {1: 0.0, 2: 1.0}
+
+
+def test_beside_the_numbers_only_the_prompts_that_are_looked_at(make: Any) -> None:
+    tags = [Prompt(query(q), f"query {q}", {"kind": "a" if q == 1 else "b"}) for q in (1, 2, 3)]
+    twice: list[tuple[str, float | None]] = [("a", None), ("a", None), ("u", None)]
+    records = [
+        *tags,
+        *run("one", {1: [("b", None)], 2: twice, 3: [("a", None)]}),
+        *run("two", {2: [("a", None), ("u", None)]}),
+        Answer(query(3), "two", 0, None, failure="nothing was found"),
+        *qrels({q: {"a": 1, "b": 0} for q in (1, 2, 3)}),
+    ]
+    study = make(records)
+    score(study, "reciprocal_rank")
+    whole = compare(study, "reciprocal_rank")
+    assert whole.brief == (
+        "In the rankings, 25% of one's, 50% of two's are unjudged and count as not relevant. "
+        "Engines found nothing: two for 1 of 3 prompts, which count as 0. "
+        "Rankings are missing: two for 1 of 3 prompts, which are left out of its means. "
+        "Places were left out, 1 of one: their image stands further up."
+    )
+    (ranking,) = build(study).rankings
+    assert ranking.summary == whole.brief
+    some = compare(study, "reciprocal_rank", where="kind=a")
+    assert list(some.notes) == [
+        "two: 1 of the 1 prompts with known relevance have no ranking and are left out of its means."
+    ]
+    assert some.brief == "Rankings are missing: two for 1 of 1 prompts, which are left out of its means."
+    assert some.sentence == (
+        "one reaches 0.00 of 1 on reciprocal_rank over 1 prompt. No other system has a value here."
+    )
+    # Both answered query 2 alone, which is not of kind a.
+    assert [(each.share.value, each.share.n) for each in some.overlaps] == [(None, 0)]
+    rest = compare(study, "reciprocal_rank", where="kind=b")
+    assert (rest.overlaps[0].share.value, rest.overlaps[0].share.n) == (1.0, 1)
+    assert "two: 1 of the 2 prompts with known relevance found nothing and count as 0." in rest.notes
+    assert {each.system: each.mean.value for each in rest.systems} == {"one": 1.0, "two": 0.5}

@@ -116,6 +116,50 @@ def test_wrong_calls_are_told(
     assert links(study) == {}
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "'{prompt}'",
+        "./{prompt} x",
+        "sh -c '{prompt}'",
+        "/bin/bash -c 'echo {prompt}'",
+        "env -i bash -lc 'echo {prompt}' x",
+        "bash -o pipefail -c 'echo {prompt}'",
+        "bash -c -o pipefail 'echo {prompt}'",
+        "timeout 5 sh -ec 'echo \"{prompt}\"'",
+        f"{sys.executable} -c 'print(\"{{prompt}}\")'",
+        f"{sys.executable} -I -c{{prompt}}",
+        "perl -e '{prompt}'",
+        "node --eval={prompt}",
+        "node --eval {prompt}",
+    ],
+)
+def test_a_prompt_is_never_code(study: Study, tmp_path: Path, line: str) -> None:
+    mark = tmp_path / "executed"
+    program = tmp_path / "a-program"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    program.chmod(0o755)
+    load(study, [Prompt(PromptKey("x", "1"), str(program))], importer="t", path="t", digest="t")
+    with pytest.raises(UsageError, match="would execute the prompts"):
+        rephrase(study, "me", line, suite="x")
+    assert not mark.exists() and links(study) == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        """sh -c 'echo "so $1"' sh {prompt}""",
+        """bash -o pipefail -c 'echo "so $1"' sh {prompt}""",
+        f"{sys.executable} -c 'import sys; print(\"so\", sys.argv[2])' -c {{prompt}}",
+        "echo so {prompt}",
+    ],
+)
+def test_a_prompt_may_be_an_argument_of_code(study: Study, line: str) -> None:
+    load(study, [Prompt(PromptKey("x", "1"), "$(touch x); `y`")], importer="t", path="t", digest="t")
+    assert rephrase(study, "me", line, suite="x").made == 1
+    assert links(study)["x/1.me.0"][0] == "so $(touch x); `y`"
+
+
 def test_prompts_without_a_wording_are_counted(study: Study) -> None:
     done = rephrase(study, "me", lambda text: [])
     assert (done.made, done.without, done.source_id) == (0, 3, None)

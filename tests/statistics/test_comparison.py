@@ -115,7 +115,21 @@ def test_both_corrections_and_the_detectable_difference():
         rough = (stats.norm.ppf(1 - 0.05 / 6) + stats.norm.ppf(0.8)) * differences.std(ddof=1) / np.sqrt(60)
         assert pair.detectable == pytest.approx(rough, rel=0.05)
     lonely = compare([[1.0, 2.0]]).pairs[0]
-    assert lonely.detectable is None
+    assert lonely.detectable is None and lonely.undetectable == "fewer than two prompts in common"
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.3])
+def test_without_spread_no_difference_is_called_detectable(gap):
+    # 0.3 - 0 and 0.4 - 0.1 differ in the last bit only.
+    pair = compare([[gap, 0.0], [gap + 0.1, 0.1], [gap + 0.7, 0.7]]).pairs[0]
+    assert pair.detectable is None and pair.undetectable == "the differences do not vary"
+    told = compare([[1.0, 0.0], [3.0, 1.0]]).pairs[0]
+    assert told.detectable is not None and told.undetectable is None
+
+
+def test_the_bootstrap_tells_no_p_without_spread():
+    pair = compare([[1.0, 0.0]] * 3, test="bootstrap").pairs[0]
+    assert (pair.p, pair.p_adjusted, pair.significant) == (None, None, False)
 
 
 @pytest.mark.parametrize("test", ["sign_flip", "bootstrap"])

@@ -195,6 +195,58 @@ def test_unit_rows() -> None:
     assert unit([[3.0, 4.0], [0.0, 0.0]]) == pytest.approx(np.array([[0.6, 0.8], [0.0, 0.0]]))
 
 
+@pytest.mark.parametrize("block", [1, 7, 1024])
+def test_unit_rows_in_blocks_are_those_of_double_precision(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "ROWS", block)
+    rng = np.random.default_rng(14)
+    rows = (rng.normal(size=(50, 9)) * 10.0 ** rng.integers(-30, 18, (50, 1))).astype(np.float32)
+    rows[3] = 0
+    double = rows.astype(np.float64)
+    lengths = np.linalg.norm(double, axis=1, keepdims=True)
+    wanted = double / np.where(lengths > 0, lengths, 1)
+    for told in (rows, np.asfortranarray(rows), rows.tolist()):
+        found = unit(told)
+        assert found.dtype == np.float32
+        # Lengths added up in another order differ in the last bit of float64, so of float32 in one at most.
+        np.testing.assert_allclose(found, wanted, rtol=2.0**-23, atol=1e-45)
+    assert unit(rows[:0]).shape == (0, 9)
+    assert np.isnan(unit([[1.0, np.nan], [0.0, 2.0]])).any(axis=1).tolist() == [True, False]
+    assert not np.shares_memory(unit(rows), rows)
+
+
+def test_rows_of_double_precision_count_as_single() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        # Nearer to each other than float32 can tell: there they are equal, and keep their order.
+        rows = rng.normal(size=(1, 12)) + 1e-9 * rng.normal(size=(90, 12))
+        queries = rng.normal(size=(5, 12)).astype(np.float32)
+        wanted, products = full_sort(queries, rows.astype(np.float32), 20)
+        found, scores = top_k(queries, rows, 20, block=(5, 16))
+        assert (found == wanted).all() and (scores == products).all()
+
+
+def test_unit_rows_take_no_more_memory_than_the_result() -> None:
+    program = """
+import re
+from pathlib import Path
+import numpy as np
+from sightline.statistics.search import unit
+rows = np.ones((60_000, 256), "f4")
+unit(rows[:10])
+peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
+before = peak()
+unit(rows)
+print(peak() - before)
+"""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("not needed here: no /proc to read the peak from")
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    # 60,000 x 256 numbers of 4 bytes are 60,000 kB; one copy of 8 bytes would be twice that.
+    assert re.fullmatch(r"\d+\n", done.stdout) and int(done.stdout) < 75_000
+
+
 def test_memory_is_bounded_by_blocks_not_by_the_products(tmp_path: Path) -> None:
     # 20,000 rows x 4,000 queries are 320 MB of float32 products; 64 dimensions take 5 MB.
     program = """

@@ -289,6 +289,36 @@ def test_undo_takes_scores_of_what_is_gone(study: Study, put: Put) -> None:
     assert reading.scores(study, "id")["prompt_id"].to_list() == [items[1].prompt_id]
 
 
+@pytest.mark.parametrize("undoing", ["link", "qrels"])
+def test_undo_takes_scores_of_rankings_whose_relevance_goes(study: Study, put: Put, undoing: str) -> None:
+    """Prompt 0 has qrels, 1 rephrases it and inherits them, 2 is settled from votes, 3 stays."""
+    judged = [Subject(PROMPTS[n], image=IMAGES[0]) for n in range(4)]
+    put(study, [prompt(n) for n in range(4)] + [Truth("other", judged[3], 1.0)], "prompts")
+    qrels = put(study, [Truth("q", judged[0], 1.0)], "qrels")
+    link = put(study, [Prompt(PROMPTS[1], "text 1", {}, [("rephrases", PROMPTS[0])])], "link")
+    votes = put(study, [Judgement("votes", judged[2], 1, AnnotatorKey("p", "ann"))], "votes")
+    question = reading.question(study, "votes")[0]
+    (subject,) = reading.votes(study, "votes")[1]["subject_id"].to_list()
+    rows = [(subject, 1.0, None, None, 1, None)]
+    settling.settle(study, question, "mean", "", rows, reading.votes(study, "votes")[0].up_to)
+    columns = ["id", "kind", "spec", "version", "direction", "identity"]
+    with database.writing(study.engine) as connection:
+        row = (1, "of_ranking", "ndcg", 1, "higher", "id")
+        database.insert(connection, tables.measure, columns, [row])
+    keys = reading.prompts(study)["prompt_id"].to_list()
+
+    def left_after(source: int) -> list[int]:
+        scores.write(study, 1, [(scores.Item(k, 0, 0, k, None, ()), scores.Outcome(1.0)) for k in keys])
+        undo(study, source)
+        return [keys.index(k) for k in reading.scores(study, "id")["prompt_id"]]
+
+    assert left_after(votes.source_id) == [0, 1, 3]
+    if undoing == "link":
+        assert left_after(link.source_id) == [0, 2, 3]
+    else:
+        assert left_after(qrels.source_id) == [2, 3]
+
+
 def test_an_unknown_import_cannot_be_undone(study: Study, put: Put) -> None:
     with pytest.raises(UsageError, match="no import number 7") as caught:
         undo(study, 7)
