@@ -84,7 +84,7 @@ class Output:
             for number, table in enumerate(filled):
                 if number:
                     typer.echo()
-                _print(table, most)
+                _print(table, most, "--csv or --json" if table is several[next(iter(several))] else "--json")
 
 
 def quoted(study: object) -> str:
@@ -112,7 +112,7 @@ def _write(text: str) -> None:
         binary.flush()
 
 
-def _print(table: Table, most: int | None) -> None:
+def _print(table: Table, most: int | None, whole: str) -> None:
     from dataclasses import replace
 
     from rich.console import Console
@@ -133,6 +133,6 @@ def _print(table: Table, most: int | None) -> None:
         console.print(drawn)
     typer.echo(captured.get(), nl=False)
     if len(shown.rows) < len(table.rows):
-        typer.echo(f"... and {len(table.rows) - len(shown.rows):,} more: --csv or --json gives them all.")
+        typer.echo(f"... and {len(table.rows) - len(shown.rows):,} more: {whole} gives them all.")
     for reason, n in reasons(shown).items():
         typer.echo(f"- : {reason}" + (f" ({n:,} times)" if n > 1 else ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sightline.commands._output import Output, figure, quoted
+from sightline.commands._output import Output, figure
 from sightline.commands._progress import watched
 from sightline.commands._scale import CutOffs, say_cuts, say_scale, say_without, scale_of, told
 
@@ -21,12 +21,12 @@ SHOWN = 10
 def show_reuse(
     output: Output,
     study: Study,
-    at: str,
     distance: str,
     named: str | None,
     cuts: CutOffs,
     tag: str | None,
     k: int | None,
+    without_blank: bool,
     seed: int,
 ) -> None:
     """Tell every prompt's verdict, and every system's reusability with its curve."""
@@ -43,6 +43,7 @@ def show_reuse(
             cut_off=cuts.values[-1],
             tag=tag,
             images=k,
+            without_blank=without_blank,
             seed=seed,
             listener=listener,
         )
@@ -57,7 +58,6 @@ def show_reuse(
     tally = Counter(each.verdict for each in found.prompts)
     counted = ", ".join(f"{word}: {n:,}" for word, n in tally.items())
     output.say(f"Of {len(found.prompts):,} sets of images {counted}.")
-    output.next(f"sightline report {quoted(at)}")
 
 
 def _prompts(study: Study, found: Reuse) -> Table:

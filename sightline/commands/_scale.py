@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -31,8 +32,11 @@ def cuts_of(words: str | None) -> CutOffs:
         found = [float(word) for word in listed(words)]
     except ValueError:
         found = []
-    if len(found) != 3 or sorted(found) != found:
-        raise UsageError(f"cannot read --cut-offs {words!r}", remedy="Three rising numbers: 0.2,0.4,0.85")
+    # Compared this way round, nan is refused as well.
+    if len(found) != 3 or not -math.inf < found[0] <= found[1] <= found[2] <= 1:
+        raise UsageError(
+            f"cannot read --cut-offs {words!r}", remedy="Three rising numbers, 1 at the most: 0.2,0.4,0.85"
+        )
     return CutOffs(tuple(found), False)
 
 

@@ -110,11 +110,19 @@ def variability(
             "--reuse needs a scale to say when two images look alike",
             remedy="--reference sample, --reference FILE of your own (--fit-reference), or --cut-offs.",
         )
+    if cut_offs is not None and not reuse and (reference is None or fit_reference or calibrate):
+        raise UsageError(
+            "--cut-offs name levels on a scale", remedy="They go with --reference FILE, or with --reuse."
+        )
+    if fit_reference is not None and reference is not None:
+        raise UsageError("--fit-reference makes a scale of its own", remedy="Leave --reference out.")
+    if calibrate is not None and without_blank:
+        raise UsageError("--calibrate takes the images people judged", remedy="Leave --without-blank out.")
     cuts = cuts_of(cut_offs)
     output = Output(json=json, csv=csv)
     with open_study(study) as opened:
         if fit_reference is not None:
-            _fit(output, opened, study, chosen[0], fit_reference)
+            _fit(output, opened, study, chosen[0], fit_reference, without_blank)
         elif calibrate is not None:
             from sightline.commands._calibration import show_calibration
 
@@ -122,7 +130,7 @@ def variability(
         elif reuse:
             from sightline.commands._reuse import show_reuse
 
-            show_reuse(output, opened, study, chosen[0], reference, cuts, tag, k, seed)
+            show_reuse(output, opened, chosen[0], reference, cuts, tag, k, without_blank, seed)
         else:
             _similarity(output, opened, study, chosen[0], reference, cuts, without_blank, cores(workers))
 
@@ -201,17 +209,21 @@ def _similarity(
     say_scale(output, scale)
     if scale is not None:
         say_cuts(output, cuts)
+        output.next(f"sightline variability {quoted(at)} --reference {quoted(named or '')} --reuse")
+        return
     output.next(f"sightline report {quoted(at)}")
 
 
-def _fit(output: Output, study: Study, at: str, distance: str, file: str) -> None:
+def _fit(output: Output, study: Study, at: str, distance: str, file: str, without_blank: bool) -> None:
     import numpy as np
 
     from sightline.reporting.tables import Column, Table
     from sightline.stages.reference import fit_reference, write_reference
+    from sightline.stages.variability import measured_blank
 
     with watched() as listener:
-        made = fit_reference(study, distance=distance, listener=listener)
+        blank = measured_blank(study, listener) if without_blank else set()
+        made = fit_reference(study, distance=distance, without=blank, listener=listener)
     write_reference(made, file)
     levels = (0.1, 0.25, 0.5, 0.75, 0.9)
     rows = list(zip(levels, np.quantile(made.distances, levels).tolist(), strict=True))

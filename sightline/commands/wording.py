@@ -9,7 +9,7 @@ import typer
 
 from sightline.commands._app import command
 from sightline.commands._options import AsCsv, AsJson, StudyAt
-from sightline.commands._output import Output, figure, quoted
+from sightline.commands._output import Output, figure
 from sightline.commands._progress import waiting, watched
 from sightline.commands._scale import scale_of
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sightline.stages.variability import Variability
     from sightline.statistics.mixed import MixedModel
     from sightline.store.study import Study
+
+SHOWN = 20
 
 
 @command("wording")
@@ -90,6 +92,8 @@ def wording(
             output.show(_setting_tables(along), measure=along.measure, without=along.without)
             for reason, n in along.without.items():
                 output.say(f"Without a value: {n:,} ({reason})")
+            if along.trend.reason:
+                output.say(f"No slope: {along.trend.reason}.")
             return
         with waiting("reading the prompts"):
             found = language_analysis(
@@ -100,9 +104,10 @@ def wording(
                 clip=clip,
                 factors=factors,
             )
-    output.show(_tables(found), measure=found.measure, notes=list(found.notes))
+    output.show(_tables(found), most=SHOWN, measure=found.measure, notes=list(found.notes))
+    if not any(each.is_significant() for each in found.associated):
+        output.say("No feature goes with similarity by more than chance would (p after Holm below .05).")
     output.say(*found.notes)
-    output.next(f"sightline report {quoted(study)}")
 
 
 def _on_scale(study: Study, distance: str | None, reference: str | None) -> Variability | None:
@@ -119,7 +124,6 @@ def _on_scale(study: Study, distance: str | None, reference: str | None) -> Vari
 def _tables(found: LanguageAnalysis) -> dict[str, Table]:
     from sightline.reporting.quantities import Missing
     from sightline.reporting.tables import Column, Table
-    from sightline.statistics.associations import significant
     from sightline.statistics.factors import loading_table
 
     unknown = Missing("not defined")
@@ -129,6 +133,7 @@ def _tables(found: LanguageAnalysis) -> dict[str, Table]:
                 Column("feature"),
                 Column("rho", "Spearman's rho", estimate=True),
                 Column("p", "p after Holm", format="p"),
+                Column("significant", "more than chance"),
                 Column("mean", "mean of the feature"),
             ],
             [
@@ -136,11 +141,12 @@ def _tables(found: LanguageAnalysis) -> dict[str, Table]:
                     each.name,
                     figure(each.correlation),
                     unknown if each.p_corrected is None else each.p_corrected,
+                    each.is_significant(),
                     unknown if each.mean is None else each.mean,
                 )
-                for each in significant(found.associated)
+                for each in sorted(found.associated, key=lambda one: -abs(one.correlation.value or 0.0))
             ],
-            f"What goes with similarity over {found.prompts.height:,} prompts: features with p below .05",
+            f"What goes with similarity over {found.prompts.height:,} prompts, strongest first",
         )
     }
     if found.factors is not None:

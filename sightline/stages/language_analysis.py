@@ -37,7 +37,8 @@ EFFECTS = ("concreteness", "senses", "clip_norm", "word_frequency")
 class LanguageAnalysis:
     """A study's prompts with their features and similarity, and what goes with what.
 
-    `prompts` has a row a prompt: prompt_id, text, the features and `similarity`, the mean over systems.
+    `prompts` has a row a prompt: prompt_id, text, the features and `similarity`, the mean over systems after
+    each system's own level was taken out.
     `associated` are over those rows; `curves` tell feature -> system -> similarity in bins. `notes` say what
     could not be told and why.
     """
@@ -87,7 +88,10 @@ def language_analysis(
     """
     found = read_variability(study, distance=distance) if similarity is None else similarity
     by_system = found.prompts.select("prompt_id", "system", pl.col("value").alias("similarity"))
-    mean = by_system.group_by("prompt_id").agg(pl.col("similarity").mean())
+    # Systems differ in how alike their images are; which of them answered a prompt must not speak for it.
+    level = pl.col("similarity").mean()
+    centred = by_system.with_columns(pl.col("similarity") - level.over("system") + level)
+    mean = centred.group_by("prompt_id").agg(pl.col("similarity").mean())
     prompts = reading.prompts(study).select("prompt_id", "text").join(mean, on="prompt_id").sort("prompt_id")
     if sources is None:
         norms = None if clip is None else text_norms(clip)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,22 @@ SHIPPED = Path(__file__).parent.parent / "samples" / "references"
 FIELDS = ("distances", "distance", "identity", "n", "date", "squared")
 
 
-def fit_reference(study: Study, *, distance: str, listener: Listener | None = None) -> Reference:
-    """The reference of a distance from all pairs of images that one system gave one prompt."""
+def fit_reference(
+    study: Study,
+    *,
+    distance: str,
+    without: Collection[tuple[int, int]] = (),
+    listener: Listener | None = None,
+) -> Reference:
+    """The reference of a distance from all pairs of images that one system gave one prompt.
+
+    `without` leaves out sets, by prompt and system: those with a blank image, say.
+    """
     measure = configured(distance)
     parts = [
         each.matrix[np.triu_indices(len(each.matrix), 1)]
         for each in set_distances(study, measure, listener=listener)
-        if each.matrix is not None
+        if each.matrix is not None and (each.prompt_id, each.system_id) not in without
     ]
     if not parts:
         raise DataError(

@@ -13,7 +13,7 @@ from sightline.errors import DataError, UsageError, near
 from sightline.execution.progress import Listener
 from sightline.stages.reference import refuse_other
 from sightline.stages.set_distances import SetDistances, configured, set_distances
-from sightline.stages.variability import best_distance, nothing_to_compare
+from sightline.stages.variability import BLANK, best_distance, measured_blank, nothing_to_compare
 from sightline.statistics import reuse as arithmetic
 from sightline.statistics.calibration import PUBLISHED
 from sightline.statistics.intervals import Interval
@@ -86,6 +86,7 @@ def reuse(
     cut_off: float = PUBLISHED[-1],
     tag: str | None = None,
     images: int | None = None,
+    without_blank: bool = False,
     permutations: int = 1000,
     seed: int = 0,
     listener: Listener | None = None,
@@ -103,9 +104,12 @@ def reuse(
         raise UsageError(f"a curve over {images} images", remedy="At least 2.")
     prompts: list[OfPrompt] = []
     without: Counter[str] = Counter()
+    blank = measured_blank(study, listener) if without_blank else set()
     for each in set_distances(study, measure, reference=reference, listener=listener):
         if each.matrix is None:
             without[str(each.reason)] += 1
+        elif (each.prompt_id, each.system_id) in blank:
+            without[BLANK] += 1
         else:
             prompts.append(_of_prompt(each, each.matrix, cut_off, permutations, seed))
     if not prompts:

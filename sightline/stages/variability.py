@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +15,13 @@ from sightline.errors import DataError, MissingPackage
 from sightline.execution.progress import Listener
 from sightline.execution.run import run
 from sightline.stages.reference import refuse_other
-from sightline.stages.set_distances import configured, set_distances
+from sightline.stages.set_distances import FEW, configured, set_distances
 from sightline.statistics.calibration import LEVELS, PUBLISHED, level
-from sightline.statistics.intervals import Interval, mean_interval
+from sightline.statistics.intervals import Interval, mean_interval, within
 from sightline.statistics.reference import Reference
 from sightline.statistics.sets import pairwise_mean_interval
 from sightline.store import reading
+from sightline.store.scores import unchanged
 from sightline.store.study import Study
 
 DISTANCES = (
@@ -29,6 +31,7 @@ DISTANCES = (
 )
 """Best first, by how well they tell which images belong to one prompt (benchmarks/visor_auc.py)."""
 BLANK = "holds a blank image"
+CHANGED = "its images have changed since: measure variability again"
 ONE_COLOUR = 0.99
 """The share of an image that looks like its most common colour from which on it is blank, as for `check`."""
 NORMALISED = {
@@ -116,6 +119,12 @@ def measured_by(study: Study) -> str:
     return str(others[-1].arguments["distance"]) if others else DISTANCES[-1]
 
 
+def measured_blank(study: Study, listener: Listener | None = None) -> set[tuple[int, int]]:
+    """Prompt and system of the sets that hold a blank image; looked for where it is not known yet."""
+    run(study, registry.configure("of_image", "blank"), listener=listener)
+    return {(int(prompt), int(system)) for prompt, system in blank_sets(study).iter_rows()}
+
+
 def blank_sets(study: Study) -> pl.DataFrame:
     """prompt_id and system_id of the sets with a blank image, as far as `blank` was measured."""
     scores = reading.scores(study, registry.configure("of_image", "blank").identity)
@@ -134,15 +143,54 @@ def read_variability(
     """What the study knows of it already, by this distance or the best that was measured."""
     distance = distance or measured_by(study)
     measure = registry.configure("of_image_set", "pairwise_mean", distance=distance)
-    scores = reading.scores(study, measure.identity)
     systems = reading.systems(study).filter(pl.col("kind") == "generator").select("system_id", "system")
-    known = scores.filter(pl.col("value").is_not_null()).join(systems, on="system_id")
+    stored = reading.scores(study, measure.identity).join(systems, on="system_id")
+    fresh = unchanged(study, "of_image_set", measure.identity) if stored.height else set()
+    keys = stored.select("prompt_id", "system_id", "image_id").iter_rows()
+    scores = stored.filter(pl.Series([key in fresh for key in keys], dtype=pl.Boolean))
+    reasons = dict(scores.filter(pl.col("reason").is_not_null())["reason"].value_counts().iter_rows())
+    if scores.height < stored.height:
+        reasons[CHANGED] = stored.height - scores.height
+    known = scores.filter(pl.col("value").is_not_null())
+    name = f"pairwise_mean(distance={registry.configure('distance', distance).short})"
     if known.is_empty():
-        raise nothing_to_compare(study)
-    reasons = scores.filter(pl.col("reason").is_not_null())["reason"].value_counts()
-    known, without, blank = _shown(study, known, dict(reasons.iter_rows()), without_blank)
+        raise _without_value(study, name, distance, stored.is_empty(), reasons)
+    known, without, blank = _shown(study, known, reasons | _absent(study), without_blank)
     prompts = known.select("prompt_id", "system_id", "system", "value").sort("value", "prompt_id")
-    return Variability(measure.short, measure.identity, _alike(known), prompts, without, blank=blank)
+    bounds = measure.spec.range
+    return Variability(name, measure.identity, _alike(known, *bounds), prompts, without, blank=blank)
+
+
+def _without_value(
+    study: Study, name: str, distance: str, unmeasured: bool, reasons: dict[str, int]
+) -> DataError:
+    if unmeasured:
+        answers = reading.answers(study, "generator").filter(pl.col("sha256").is_not_null())
+        if (answers.group_by("prompt_id", "system_id").len()["len"] > 1).any():
+            told = f"sightline variability {study.name} --distance {shlex.quote(distance)}"
+            return DataError(f"variability was not measured by {name} yet", where=study.name, remedy=told)
+        return nothing_to_compare(study)
+    if set(reasons) <= {FEW}:
+        return nothing_to_compare(study)
+    said = "; ".join(f"{reason} ({n:,})" for reason, n in reasons.items())
+    return DataError(f"no prompt has a value of {name}: {said}", where=study.name)
+
+
+def _absent(study: Study) -> dict[str, int]:
+    """Sets of which nothing, or not all, can be compared, counted by why."""
+    answers = reading.answers(study, "generator")
+    sets = answers.group_by("prompt_id", "system_id").agg(
+        pl.len().alias("answers"), pl.col("sha256").is_not_null().sum().alias("there")
+    )
+    systems = answers["system_id"].n_unique()
+    told = {
+        "a system has no answer to the prompt": reading.prompts(study).height * systems - sets.height,
+        "none of its images is here": sets.filter(pl.col("there") == 0).height,
+        "some of its images are not here, the others were compared": sets.filter(
+            (pl.col("there") > 1) & (pl.col("there") < pl.col("answers"))
+        ).height,
+    }
+    return {reason: n for reason, n in told.items() if n}
 
 
 def _shown(
@@ -194,11 +242,11 @@ def _normalised(
     if not rows:
         raise nothing_to_compare(study)
     found = pl.DataFrame(rows, schema=NORMALISED, orient="row")
-    prompts, reasons, blank = _shown(study, found, dict(without), without_blank)
+    prompts, reasons, blank = _shown(study, found, dict(without) | _absent(study), without_blank)
     return Variability(
         f"W1KP score, {measure.short}",
         measure.identity,
-        _alike(prompts),
+        _alike(prompts, 0.0, 1.0),
         prompts.sort("value", "prompt_id"),
         reasons,
         reference,
@@ -206,6 +254,9 @@ def _normalised(
     )
 
 
-def _alike(prompts: pl.DataFrame) -> list[Alike]:
+def _alike(prompts: pl.DataFrame, low: float | None, high: float | None) -> list[Alike]:
     groups = prompts.sort("system_id").group_by(["system"], maintain_order=True)
-    return [Alike(str(system), mean_interval(np.asarray(rows["value"]))) for (system,), rows in groups]
+    return [
+        Alike(str(system), within(mean_interval(np.asarray(rows["value"])), low, high))
+        for (system,), rows in groups
+    ]

@@ -12,6 +12,8 @@ Array = NDArray[np.float64]
 STARTS = 8
 """Random starts beside the classical solution: a start may lead to a map that is only the best nearby."""
 ITERATIONS = 500
+MANY = 60
+"""Of more things a start takes seconds, and seldom betters the classical solution: two are enough."""
 TOLERANCE = 1e-9
 CLEARLY = 1e-6
 """Relative difference below which two numbers count as equal: rounding must not turn or mirror a map."""
@@ -41,7 +43,7 @@ def scaled(matrix: ArrayLike, *, dimensions: int = 2, starts: int = STARTS, seed
     n = given.shape[0]
     rng = np.random.default_rng(seed)
     best, missed = _refined(given, classical(given, dimensions=dimensions))
-    for _ in range(starts if missed > CLEARLY else 0):
+    for _ in range((starts if n <= MANY else min(starts, 2)) if missed > CLEARLY else 0):
         start = rng.normal(scale=float(given.max()) / 2, size=(n, dimensions))
         other, still = _refined(given, start)
         if still < missed - CLEARLY:

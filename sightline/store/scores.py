@@ -250,6 +250,23 @@ def _drop_evidence(connection: Connection, measure_id: int, items: Sequence[Item
     connection.execute(text(f"DELETE FROM evidence WHERE {own}"), keys)
 
 
+def unchanged(study: Study, kind: str, identity: str) -> set[tuple[int, int, int]]:
+    """Prompt, system and image of the scores that rest on what the study holds today."""
+    rows = _ask(
+        study,
+        "SELECT c.inputs, c.prompt_id, c.system_id, c.image_id FROM score c "
+        "JOIN measure m ON m.id = c.measure_id WHERE m.identity = :identity",
+        identity=identity,
+    )
+    kept = {tuple(map(int, row)) for row in rows}
+    return {
+        (item.prompt_id, item.system_id, item.image_id)
+        for page in pages(study, kind)
+        for item in page
+        if (item.inputs, item.prompt_id, item.system_id, item.image_id) in kept
+    }
+
+
 def reasons(study: Study, measure_id: int) -> Counter[str]:
     """Why scores of a measure have no value, and how many for each reason."""
     rows = _ask(

@@ -169,6 +169,10 @@ def test_shipped_scales(run: Run, greys: Path) -> None:
         (["--distance", "ssim", "--distance", "pixel_l2"], "several distances"),
         (["--cut-offs", "0.5,0.2,0.9", "--reference", "sample"], "cannot read --cut-offs"),
         (["--cut-offs", "high", "--reference", "sample"], "cannot read --cut-offs"),
+        (["--cut-offs", "nan,nan,nan", "--reference", "sample"], "cannot read --cut-offs"),
+        (["--cut-offs", "0.2,0.4,0.8"], "levels on a scale"),
+        (["--fit-reference", "x.npz", "--reference", "sample"], "a scale of its own"),
+        (["--calibrate", "alike", "--without-blank"], "images people judged"),
         (["--reference", "nowhere"], "there is no reference 'nowhere'"),
         (["--distance", "embedding(metric=cosine)", "--reference", "sample"], "not of embedding(metric"),
         (["--calibrate", "alik"], "alike"),
@@ -179,3 +183,25 @@ def test_shipped_scales(run: Run, greys: Path) -> None:
 def test_wrong_usage(run: Run, greys: Path, words: list[str], said: str) -> None:
     refused = run("variability", greys, *words)
     assert refused.code == 2 and said in refused.err and refused.out == ""
+
+
+def test_blank_images_are_left_out_where_it_is_asked(run: Run, greys: Path, tmp_path: Path) -> None:
+    """Every image of this study is of one colour."""
+    words = ("--distance", "pixel_l2")
+    assert "10 of these hold an image of one colour" in run("variability", greys, *words).out
+    scale = tmp_path / "scale.npz"
+    assert run("variability", greys, *words, "--fit-reference", scale).code == 0
+    for more in (["--fit-reference", tmp_path / "none.npz"], ["--reference", scale, "--reuse"], []):
+        assert run("variability", greys, *words, *more, "--without-blank").code == 3
+
+
+def test_wording(run: Run, study: Path) -> None:
+    assert run("wording", study).code == 3
+    assert run("variability", study, "--distance", "colour_histogram").code == 0
+    told = run("wording", study, "--json").json
+    features = [row["feature"] for row in told["associated"]["rows"]]
+    assert "words" in features and told["measure"] == "pairwise_mean(distance=colour_histogram)"
+    shown = run("wording", study)
+    assert shown.code == 0 and "strongest first" in shown.out
+    wrong = run("wording", study, "--setting", "guidance_scale")
+    assert wrong.code == 3 and "guidance_scale" in wrong.err

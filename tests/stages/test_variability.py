@@ -15,7 +15,7 @@ from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
 from sightline.samples.scenes import scenes
 from sightline.samples.systems import answer, png
 from sightline.stages.reference import find_reference
-from sightline.stages.variability import best_distance, measured_by, read_variability, variability
+from sightline.stages.variability import CHANGED, best_distance, measured_by, read_variability, variability
 from sightline.store import reading
 from sightline.store.loading import load
 from sightline.store.study import Study, create_study
@@ -82,7 +82,7 @@ def test_one_image_has_a_reason(tmp_path: Path) -> None:
     found = variability(study, distance="colour_histogram")
     (alike,) = found.systems
     assert (alike.system, alike.similarity.n) == ("a", 1) and alike.similarity.value == pytest.approx(1)
-    assert found.without == {"fewer than two images": 2}
+    assert found.without == {"fewer than two images": 2, "a system has no answer to the prompt": 1}
     stored = reading.scores(study, found.identity)
     assert stored.filter(pl.col("reason") == "fewer than two images").height == 2
 
@@ -123,13 +123,13 @@ def test_one_image_and_broken_ones_have_a_reason_on_a_scale(tmp_path: Path) -> N
     )
     scale = find_reference("sample", "pixel_l2")
     found = variability(study, distance="pixel_l2", reference=scale)
-    assert found.without == {"fewer than two images": 1}
+    assert found.without == {"fewer than two images": 1, "a system has no answer to the prompt": 1}
     # Two images are one pair: a value, and no interval.
     assert found.prompts["low"].null_count() == 2 and found.prompts.height == 2
     sha256 = reading.answers(study).filter(pl.col("system") == "b")["sha256"][0]
     next(tmp_path.rglob(f"*{sha256[2:]}*")).write_bytes(b"no image any more")
     found = variability(study, distance="ssim", reference=find_reference("sample", "ssim"))
-    assert found.prompts.height == 1 and sum(found.without.values()) == 2
+    assert found.prompts.height == 1 and sum(found.without.values()) == 3
     assert any(reason.startswith("one of the images") for reason in found.without)
 
 
@@ -165,3 +165,28 @@ def test_the_best_distance_that_was_measured_is_read(tmp_path: Path) -> None:
     assert measured_by(study) == "colour_histogram"
     assert read_variability(study).measure == "pairwise_mean(distance=colour_histogram)"
     assert registry.configure("distance", best_distance()).load()
+
+
+def test_scores_of_other_images_are_not_shown(tmp_path: Path) -> None:
+    """Images that came after variability was measured make what is kept of it old."""
+    drawn = [png(answer("careful", scenes(1)[0], n, size=32).image) for n in range(4)]
+    study = study_with(tmp_path, {("a", "1"): drawn[:2], ("a", "2"): drawn[:2]})
+    with pytest.raises(DataError, match="was not measured by") as caught:
+        read_variability(study, distance="colour_histogram")
+    assert "sightline variability" in caught.value.remedy
+    variability(study, distance="colour_histogram")
+    more: list[Record] = []
+    for n, data in enumerate(drawn[2:], 2):
+        file = tmp_path / f"more-{n}.png"
+        file.write_bytes(data)
+        key = ImageKey("a", f"1-{n}")
+        more += [Image(key, str(file)), Answer(PromptKey("s", "1"), "a", n, key)]
+    more.append(Answer(PromptKey("s", "2"), "a", 2, None, failure="refused by a filter"))
+    load(study, more, importer="test", path="more", digest="2")
+    found = read_variability(study, distance="colour_histogram")
+    assert found.prompts.height == 1 and found.without == {
+        "its images have changed since: measure variability again": 1,
+        "some of its images are not here, the others were compared": 1,
+    }
+    again = variability(study, distance="colour_histogram")
+    assert again.prompts.height == 2 and CHANGED not in again.without
