@@ -189,13 +189,13 @@ def test_unjudged_images_are_counted(make: Any) -> None:
     ranking: list[tuple[str, float | None]] = [("a", None), ("b", None), ("c", None)]
     study = make([*run("e", {1: ranking, 2: ranking}), *qrels({1: {"a": 1, "b": 0}, 3: {"z": 1}})])
     (ran,) = score(study, "precision@2")
-    # Of the first two of two rankings the two of query 2 are unjudged; query 3 has no ranking.
+    # Nothing is known of query 2, so that its images do not count; query 3 has no ranking.
     assert ran.notes == [
-        "e: 2 of the 4 images among the first 2 (50%) are unjudged and count as not relevant.",
+        "1 of 2 prompts have no known relevance, and so no value.",
         "e: 1 of the 2 prompts with known relevance have no ranking and are left out of its means.",
     ]
     (whole,) = score(study, "reciprocal_rank")
-    assert whole.notes[0].startswith("e: 4 of the 6 images in its rankings (67%) are unjudged")
+    assert whole.notes[1].startswith("e: 1 of the 3 images in its rankings (33%) are unjudged")
     assert list(compare(study, "precision@2").notes) == ran.notes
 
 
