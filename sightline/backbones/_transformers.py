@@ -82,8 +82,8 @@ def _from_hub(name: str, model: str, commit: str, pinned: Pin | None, variable: 
     except Exception as error:  # no network, no such model, no leave: told to the user as it is
         raise MissingPackage(
             f"no weights for {name}: the hub did not give {model} ({type(error).__name__})",
-            remedy=f"Try again with a network, or give a folder: {name}(model='...') or {variable}. Without either, "
-            "sightline bridge fits a joint space on captioned images of your own.",
+            remedy=f"Try again with a network, or give a folder: {name}(model='...') or {variable}. "
+            "Without either, sightline bridge fits a joint space on captioned images of your own.",
         ) from error
 
 
