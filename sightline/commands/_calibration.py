@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from sightline.commands._output import Output, figure, quoted
@@ -10,6 +11,7 @@ from sightline.commands._scale import say_scale, say_without, scale_of, told
 from sightline.errors import UsageError
 
 if TYPE_CHECKING:
+    from sightline.stages.calibrate import LeftOut
     from sightline.store.study import Study
 
 
@@ -81,14 +83,22 @@ def _grades(
             "Levels people gave (rows) and levels predicted (columns)",
         ),
     }
-    output.show(tables, question=question, without=found.without, reference=told(scale))
+    output.show(
+        tables,
+        question=question,
+        without=found.without,
+        left_out=asdict(found.left_out),
+        reference=told(scale),
+    )
     say_without(output, found.without)
+    _say_left_out(output, found.left_out)
     say_scale(output, scale)
     if people is not None:
         output.say(
             "An annotator's own vote is part of the grade it is held against; the last row is without it."
         )
-    given = ",".join(f"{cut:.4g}" for cut in cuts)
+    # Every digit: rounded, a cut-off just above the most similar pair would be within its reach.
+    given = ",".join(repr(cut) for cut in cuts)
     wanted = f" --reference {quoted(named)}" if named else ""
     same = f"{quoted(at)} --distance {quoted(found.distance)}"
     output.next(f"sightline variability {same}{wanted} --reuse --cut-offs {given}")
@@ -140,17 +150,32 @@ def _choices(output: Output, study: Study, at: str, question: str, distances: li
                     each.name,
                     *each.by_system.values(),
                     each.spread,
-                    Missing("a single system") if each.p is None else each.p,
+                    Missing("a single system, or a single prompt of each") if each.p is None else each.p,
                 )
                 for each in found.spreads
             ],
             "Score by system: a fair distance does equally well on all",
         ),
     }
-    output.show(tables, question=question, without=found.without, ties=found.ties)
+    output.show(
+        tables,
+        question=question,
+        without=found.without,
+        left_out=asdict(found.left_out),
+        ties=found.ties,
+    )
     say_without(output, found.without)
+    _say_left_out(output, found.left_out)
     output.say(found.ties)
     best = max(found.rows[1:], key=lambda each: each.score.value or 0.0)
     output.next(
         f"sightline variability {quoted(at)} --distance {quoted(best.name)}", "the best distance here"
     )
+
+
+def _say_left_out(output: Output, left_out: LeftOut) -> None:
+    """Tell whose votes do not count."""
+    if left_out.failed:
+        output.say(f"Left out with all their votes: {left_out.failed:,} who failed an attention check.")
+    if left_out.before:
+        output.say(f"Left out before, by the owner or the last settlement: {left_out.before:,}.")

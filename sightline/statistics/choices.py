@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,16 +109,18 @@ def compare(
 ) -> list[Compared]:
     """Every two backbones on the same triplets: is the difference of their 2AFC scores chance?
 
-    Differences are averaged within clusters, then their signs flipped; p is corrected by Holm over all pairs.
+    The difference is that of the means over all triplets. Clusters are the units: the signs of their sums
+    are flipped; p is corrected by Holm over all pairs.
     """
     share = np.asarray(share_a, dtype=np.float64)
     _, home = np.unique(
         np.arange(share.size) if clusters is None else np.asarray(clusters), return_inverse=True
     )
-    sizes = np.bincount(home)
+    # So scaled, the mean over clusters of their sums is the mean over triplets.
+    scale = (home.max(initial=-1) + 1) / max(1, home.size)
     scores = {name: agreement(a, b, share) for name, (a, b) in distances.items()}
     tests = [
-        (one, other, sign_flip(sum_by(home, scores[one] - scores[other]) / sizes, seed=seed))
+        (one, other, sign_flip(sum_by(home, scores[one] - scores[other]) * scale, seed=seed))
         for one, other in combinations(scores, 2)
     ]
     adjusted = holm([np.nan if test.p is None else test.p for _, _, test in tests])
@@ -128,32 +131,72 @@ def compare(
 
 
 def spread(
-    name: str, scores: ArrayLike, systems: ArrayLike, *, permutations: int = 2000, seed: int = 0
+    name: str,
+    scores: ArrayLike,
+    systems: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    permutations: int = 2000,
+    seed: int = 0,
 ) -> Spread:
     """How differently a backbone does on the images of different systems: its fairness to them.
 
-    The largest minus the smallest mean by system; p = (b+1)/(m+1) over m random assignments of the triplets
-    to systems, since a spread is above 0 by chance alone.
+    The largest minus the smallest mean by system; p = (b+1)/(m+1) over m random assignments to systems, since
+    a spread is above 0 by chance alone. Triplets of one cluster (a prompt) go together: clusters of a single
+    system exchange their systems with each other, a cluster of several those of its own parts. No p where
+    no exchange could change the spread.
     Source: W1KP (Tang et al. 2024), section 3.1.
     """
     column = np.asarray(scores, dtype=np.float64)
     labels, system = np.unique(np.asarray(systems), return_inverse=True)
-    means = _means(system, column, labels.size)
+    home = np.arange(column.size) if clusters is None else np.asarray(clusters)
+    means = np.bincount(system, column) / np.bincount(system)
     told = dict(zip([str(label) for label in labels], means.tolist(), strict=True))
     observed = float(np.ptp(means))
-    if labels.size < 2:
+    parts = _parts(column, system, home)
+    if not parts.exchangeable():
         return Spread(name, told, observed, None)
     rng = np.random.default_rng(seed)
-    drawn = [np.ptp(_means(rng.permutation(system), column, labels.size)) for _ in range(permutations)]
-    reached = int(np.count_nonzero(np.array(drawn) >= observed - 1e-12))
+    reached = sum(parts.spread(rng) >= observed - 1e-12 for _ in range(permutations))
     return Spread(name, told, observed, (reached + 1) / (permutations + 1))
 
 
-def _means(system: NDArray[np.int64], column: Array, systems: int) -> Array:
-    return np.bincount(system, column, minlength=systems) / np.bincount(system, minlength=systems)
+@dataclass(frozen=True)
+class _Parts:
+    """The triplets of one cluster and one system together; systems are exchanged within a `block` of parts.
+
+    Parts are in the order of their blocks.
+    """
+
+    system: NDArray[np.int64]
+    block: NDArray[np.int64]
+    total: Array
+    size: Array
+
+    def exchangeable(self) -> bool:
+        """Whether any block has parts of two systems, and any system more than the one part."""
+        mixed = (self.block[1:] == self.block[:-1]) & (self.system[1:] != self.system[:-1])
+        return bool(mixed.any() and (np.bincount(self.system) > 1).any())
+
+    def spread(self, rng: np.random.Generator) -> float:
+        """The spread of the means by system after systems were exchanged at random within blocks."""
+        drawn = self.system[np.lexsort((rng.random(self.system.size), self.block))]
+        return float(np.ptp(np.bincount(drawn, self.total) / np.bincount(drawn, self.size)))
 
 
-def _mean(values: Array, clusters: NDArray, seed: int) -> Interval:
+def _parts(column: Array, system: NDArray[np.int64], home: NDArray[Any]) -> _Parts:
+    _, cluster = np.unique(home, return_inverse=True)
+    systems = int(system.max(initial=0)) + 1
+    cells, place = np.unique(cluster * systems + system, return_inverse=True)
+    owner = cells // systems
+    # Clusters of one system are all of block -1, and so exchange with each other.
+    block = np.where(np.bincount(owner)[owner] > 1, owner, -1)
+    order = np.lexsort((cells % systems, block))
+    total, size = sum_by(place, column), np.bincount(place).astype(np.float64)
+    return _Parts((cells % systems)[order], block[order], total[order], size[order])
+
+
+def _mean(values: Array, clusters: NDArray[Any], seed: int) -> Interval:
     return cluster_bootstrap(values, clusters, seed=seed)
 
 

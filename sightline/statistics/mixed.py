@@ -20,7 +20,7 @@ _SEARCH = (-16.0, 16.0)
 
 @dataclass(frozen=True)
 class Fixed:
-    """A slope (or the intercept) with its error, Wald's z, two-sided p and interval."""
+    """A slope (or the intercept) with its error, their ratio (Wald's z), two-sided p and interval."""
 
     name: str
     value: float
@@ -74,8 +74,9 @@ def mixed_model(
     distribution. Rows with a gap are left out and counted.
 
     The values of one prompt under several systems are not independent of each other. With `clusters` (the
-    prompts) errors are those of the sandwich over clusters, which allows for that; without, they are the
-    model's own. Source: Laird and Ware, Biometrics 38 (1982); Liang and Zeger, Biometrika 73 (1986).
+    prompts) errors are those of the jackknife over clusters, which allows for that, with Student's t of one
+    degree of freedom fewer than clusters; without, they are the model's own.
+    Source: Laird and Ware, Biometrics 38 (1982); Bell and McCaffrey, Survey Methodology 28 (2002).
     """
     target, design, names, kept = _complete(y, columns, groups)
     labels = [groups[place] for place in kept.tolist()]
@@ -87,15 +88,16 @@ def mixed_model(
     slopes, inverse, within = problem.at(ratio)
     residuals = target - design @ slopes
     if clusters is None:
-        covariance, errors = inverse * within, "model"
+        covariance, errors, freedom = inverse * within, "model", np.inf
     else:
         told = np.unique([str(clusters[row]) for row in kept.tolist()], return_inverse=True)[1]
-        covariance, errors = problem.sandwich(ratio, ratio * within, residuals, inverse, told), "clusters"
+        covariance, errors = problem.jackknife(ratio, ratio * within, residuals, inverse, told), "clusters"
+        freedom = float(told.max())
     pull = ratio / (1 + ratio * problem.sizes)
     shifts = pull * np.bincount(place, residuals, len(levels))
     return MixedModel(
         tuple(
-            _fixed(name, value, error, confidence)
+            _fixed(name, value, error, freedom, confidence)
             for name, value, error in zip(names, slopes, np.sqrt(np.diag(covariance)), strict=True)
         ),
         ratio * within,
@@ -116,11 +118,12 @@ class _Problem:
         self.sizes = np.bincount(place, minlength=groups).astype(np.float64)
         self.sums_x = np.stack([np.bincount(place, column, groups) for column in x.T], axis=1)
         self.sums_y = np.bincount(place, y, groups)
+        self.squares, self.products = x.T @ x, x.T @ y
         self.freedom = y.size - x.shape[1]
 
     def at(self, ratio: float) -> tuple[Array, Array, float]:
         """Slopes, (X'V^-1 X)^-1 and residual variance for this ratio of variances."""
-        information, moments = self._information(ratio)
+        information, moments = self.information(ratio)
         inverse = np.linalg.inv(information)
         slopes = inverse @ moments
         residuals = self.y - self.x @ slopes
@@ -153,35 +156,57 @@ class _Problem:
         ratio = float(np.exp(found.x))
         return ratio if self.log_likelihood(ratio) > self.log_likelihood(0.0) else 0.0
 
-    def sandwich(
+    def jackknife(
         self, ratio: float, between: float, residuals: Array, inverse: Array, told: NDArray[np.int64]
     ) -> Array:
-        """A (B + C) A with A = (X'V^-1 X)^-1, W = V^-1 X and e the residuals less the groups' shifts.
+        """(m-1)/m times the sum over m clusters of D D', D what leaving one out moves slopes by, plus A C A.
 
-        B is the sum over clusters of the outer products of their sums of W e, times m / (m - 1) for m
-        clusters; C = between x the sum over groups of the outer products of their sums of W. With clusters
-        of one row and equal variances it is what the model itself says.
+        What is moved are slopes for e, the residuals less the groups' shifts, at the ratio found; the shifts
+        themselves add C = between x the sum over groups of the outer products of their sums of V^-1 X, with
+        A = (X'V^-1 X)^-1. With clusters of one row and equal variances it is about what the model itself
+        says.
         """
         clusters = int(told.max()) + 1
         if clusters < 2:
             raise ValueError("one cluster shows no spread")
-        weights = self._weights(ratio)
-        rows = self.x - (weights[:, None] * self.sums_x)[self.place]
-        shifts = weights * np.bincount(self.place, residuals, len(self.sizes))
-        own = rows * (residuals - shifts[self.place])[:, None]
-        scores = np.stack([np.bincount(told, column, clusters) for column in own.T], axis=1)
+        shifts = self._weights(ratio) * np.bincount(self.place, residuals, len(self.sizes))
+        rest = _Problem(residuals - shifts[self.place], self.x, self.place, len(self.sizes))
+        slopes = inverse @ rest.information(ratio)[1]
+        order = np.argsort(told, kind="stable")
+        moved = np.array(
+            [
+                rest.without(rows, ratio, inverse) - slopes
+                for rows in np.split(order, np.flatnonzero(np.diff(told[order])) + 1)
+            ]
+        )
         sums = self.sums_x / (1 + ratio * self.sizes)[:, None]
-        middle = scores.T @ scores * clusters / (clusters - 1) + between * sums.T @ sums
-        return np.asarray(inverse @ middle @ inverse, dtype=np.float64)
+        levels = inverse @ (between * sums.T @ sums) @ inverse
+        return np.asarray(moved.T @ moved * (clusters - 1) / clusters + levels, dtype=np.float64)
+
+    def without(self, rows: NDArray[np.int64], ratio: float, inverse: Array) -> Array:
+        """The slopes for this ratio without these rows, whose sums are taken off; `inverse` is with them."""
+        x, y, groups = self.x[rows], self.y[rows], len(self.sizes)
+        place = self.place[rows]
+        sizes = self.sizes - np.bincount(place, minlength=groups)
+        sums_x = self.sums_x - np.stack([np.bincount(place, column, groups) for column in x.T], axis=1)
+        weighed = (ratio / (1 + ratio * sizes))[:, None] * sums_x
+        information = self.squares - x.T @ x - weighed.T @ sums_x
+        # The share of the information that is left, in the direction that loses most.
+        if np.linalg.eigvals(inverse @ information).real.min() < _COLLINEAR:
+            raise ValueError("a column varies in one cluster alone, which tells no error of its slope")
+        sums_y = self.sums_y - np.bincount(place, y, groups)
+        found = np.linalg.solve(information, self.products - x.T @ y - weighed.T @ sums_y)
+        return np.asarray(found, dtype=np.float64)
+
+    def information(self, ratio: float) -> tuple[Array, Array]:
+        """X'V^-1 X and X'V^-1 y for this ratio, times the variance within."""
+        weights = self._weights(ratio)[:, None]
+        information = self.squares - (weights * self.sums_x).T @ self.sums_x
+        return information, self.products - (weights * self.sums_x).T @ self.sums_y
 
     def _weights(self, ratio: float) -> Array:
         # V^-1 of a group is I - J r / (1 + n r).
         return np.asarray(ratio / (1 + ratio * self.sizes), dtype=np.float64)
-
-    def _information(self, ratio: float) -> tuple[Array, Array]:
-        weights = self._weights(ratio)[:, None]
-        information = self.x.T @ self.x - (weights * self.sums_x).T @ self.sums_x
-        return information, self.x.T @ self.y - (weights * self.sums_x).T @ self.sums_y
 
 
 def _complete(
@@ -211,10 +236,11 @@ def _refuse(design: Array, names: Sequence[str], groups: int) -> None:
             raise ValueError(f"{name} says nothing that the columns before it do not say")
 
 
-def _fixed(name: str, value: float, error: float, confidence: float) -> Fixed:
-    from scipy.special import ndtr, ndtri
+def _fixed(name: str, value: float, error: float, freedom: float, confidence: float) -> Fixed:
+    from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-    half = float(ndtri((1 + confidence) / 2)) * error
+    normal = np.isinf(freedom)
+    half = float(ndtri((1 + confidence) / 2) if normal else stdtrit(freedom, (1 + confidence) / 2)) * error
     certain = 0.0 if value == 0 else float(np.copysign(np.inf, value))
     z = value / error if error > 0 else certain
     return Fixed(
@@ -222,7 +248,7 @@ def _fixed(name: str, value: float, error: float, confidence: float) -> Fixed:
         float(value),
         float(error),
         float(z),
-        float(2 * ndtr(-abs(z))),
+        float(2 * (ndtr(-abs(z)) if normal else stdtr(freedom, -abs(z)))),
         float(value - half),
         float(value + half),
     )

@@ -24,7 +24,7 @@ from sightline.records import (
     Subject,
     Truth,
 )
-from sightline.stages.calibrate import calibrate, check_backbones, is_about_triplets
+from sightline.stages.calibrate import LeftOut, calibrate, check_backbones, is_about_triplets
 from sightline.stages.import_ import import_
 from sightline.stages.truth import truth
 from sightline.statistics.calibration import level
@@ -128,20 +128,80 @@ def test_controls_and_people_left_out_do_not_count(greys: Callable[..., Study]) 
     records: list[Record] = [alike("similarity5")]
     for pair in some_pairs(60):
         grade = int(level(similarity(pair), CUTS)) + 1
-        # Two say everything is 1, and are wrong: the median is theirs unless they are left out.
+        # Three say everything is 1, and are wrong: the median is theirs unless they are left out.
         records += votes(pair, (grade, grade, 1, 1, 1), "abxyz")
-    for name in "abxyz":
+    for name in "ab":
         twice = Subject(None, None, grey(0), grey(0))
-        value = 5.0 if name in "ab" else 1.0
-        records.append(Judgement("alike", twice, value, AnnotatorKey("p", name), control=True))
+        records.append(Judgement("alike", twice, 5.0, AnnotatorKey("p", name), control=True))
     study = greys(*records)
     swayed = calibrate(study, "alike", distance="pixel_l2")
-    assert swayed.calibration.confusion[0].sum() == 60
+    assert swayed.calibration.confusion[0].sum() == 60 and swayed.left_out == LeftOut(0, 0)
     truth(study, "alike", rule="median(top=4)", screening=["one_value"])
     found = calibrate(study, "alike", distance="pixel_l2")
     assert found.calibration.cut_offs.n == 60 and found.calibration.confusion[0].sum() < 30
     assert found.calibration.cut_offs.values == pytest.approx(CUTS, abs=0.06)
-    assert found.people is not None and found.people.micro.value == 1 and found.people.micro.n == 120
+    assert found.people is not None and found.people.micro.value == 1
+    assert found.left_out == LeftOut(0, 3)
+    assert found.without == {"attention check: an image beside itself": 1}
+
+
+def copied(shade: int, folder: Path) -> tuple[ImageKey, Image]:
+    """The same picture under another name: only its content tells."""
+    file = folder / f"again {shade:03d}.png"
+    Pillow.new("RGB", (8, 8), (shade,) * 3).save(file)
+    key = ImageKey("greys", file.name)
+    return key, Image(key, str(file))
+
+
+@pytest.mark.parametrize("control", [True, False])
+@pytest.mark.parametrize("by_content", [True, False])
+def test_who_does_not_see_the_same_is_left_out(
+    greys: Callable[..., Study], tmp_path: Path, control: bool, by_content: bool
+) -> None:
+    records: list[Record] = [alike("similarity5")]
+    for pair in some_pairs(60):
+        grade = int(level(similarity(pair), CUTS)) + 1
+        records += votes(pair, (grade, grade, 1, 1, 1), "abxyz")
+    again, image = copied(0, tmp_path)
+    twice = Subject(None, None, grey(0), again if by_content else grey(0))
+    records.append(image)
+    for name, value in zip("abxyz", (5.0, 5.0, 1.0, 4.0, 3.0), strict=True):
+        records.append(Judgement("alike", twice, value, AnnotatorKey("p", name), control=control))
+    found = calibrate(greys(*records), "alike", distance="pixel_l2")
+    # Very alike (4) is not the same (5): x, y and z are gone with all their votes, and the check is no pair.
+    assert found.left_out == LeftOut(failed=3, before=0)
+    assert found.without == {"attention check: an image beside itself": 1}
+    assert found.calibration.cut_offs.n == 60
+    assert found.calibration.cut_offs.values == pytest.approx(CUTS, abs=0.06)
+    assert found.people is not None and found.people.micro.value == found.people.others.value == 1
+
+
+def test_where_all_fail_nobody_counts(greys: Callable[..., Study]) -> None:
+    records: list[Record] = [alike("similarity5")]
+    for pair in some_pairs(60):
+        records += votes(pair, (1, 2, 2))
+    records += votes((0, 0), (1, 1, 1))
+    study = greys(*records)
+    truth(study, "alike", rule="median(top=4)", screening=[])
+    # What was settled by those very people does not come in by the back door.
+    with pytest.raises(DataError, match="0 graded pairs") as refused:
+        calibrate(study, "alike", distance="pixel_l2")
+    assert "failed an attention check (3)" in str(refused.value)
+
+
+def test_people_are_held_to_the_same_pairs(greys: Callable[..., Study]) -> None:
+    """30 pairs that all agree on; ten whose other image is not here, on which one of three is wrong."""
+    records: list[Record] = [alike("similarity5")]
+    for pair in some_pairs(30):
+        records += votes(pair, (int(level(similarity(pair), CUTS)) + 1,) * 3)
+    for number in range(10):
+        subject = Subject(None, None, grey(0), ImageKey("elsewhere", str(number)))
+        for name, value in zip("xyz", (2.0, 2.0, 3.0), strict=True):
+            records.append(Judgement("alike", subject, value, AnnotatorKey("p", name)))
+    found = calibrate(greys(*records), "alike", distance="pixel_l2")
+    assert found.calibration.cut_offs.n == 30 and found.without == {"a file is not here": 10}
+    assert found.people is not None
+    assert (found.people.micro.value, found.people.macro.value, found.people.others.value) == (1, 1, 1)
 
 
 def test_settled_grades_without_votes(greys: Callable[..., Study]) -> None:
@@ -233,10 +293,11 @@ def test_forced_choices_published_as_shares(greys: Callable[..., Study]) -> None
 
 def test_forced_choices_of_people_by_system(greys: Callable[..., Study]) -> None:
     asked = alike("two_afc")
-    records: list[Record] = [asked, Prompt(PromptKey("s", "p"), "p")]
-    for n, shade in enumerate(SHADES):
+    records: list[Record] = [asked]
+    for shade in SHADES:
         system = "dark" if shade < 120 else "light"
-        records.append(Answer(PromptKey("s", "p"), system, n, grey(shade)))
+        prompt = PromptKey("s", str(shade))
+        records += [Prompt(prompt, f"grey {shade}"), Answer(prompt, system, 0, grey(shade))]
     for (reference, a, b), share in triplets(80):
         subject = Subject(None, None, grey(reference), grey(a), grey(b))
         # Nobody can see anything in the light images: people guess there.
@@ -252,6 +313,50 @@ def test_forced_choices_of_people_by_system(greys: Callable[..., Study]) -> None
     assert spread.p is not None and spread.p < 0.01
     assert spread.spread == pytest.approx(spread.by_system["dark"] - spread.by_system["light"])
     assert found.triplets == len({subject for subject, _ in triplets(80)})
+    assert found.without == {"attention check: A or B is the reference itself": 1}
+
+
+def test_fairness_is_over_prompts(greys: Callable[..., Study]) -> None:
+    """Two prompts, one a system: 40 triplets each, but nothing to tell a system from its prompt by."""
+    asked = alike("two_afc")
+    records: list[Record] = [asked]
+    for n, shade in enumerate(SHADES):
+        system = "dark" if shade < 120 else "light"
+        prompt = PromptKey("s", system)
+        records += [Prompt(prompt, system), Answer(prompt, system, n, grey(shade))]
+    for subject, share in dict(triplets(80, 0.1)).items():
+        records.append(Truth(asked.name, Subject(None, None, *map(grey, subject)), share))
+    found = check_backbones(greys(*records), asked.name, ["pixel_l2"])
+    assert [each.p for each in found.spreads] == [None, None]
+
+
+def test_who_does_not_see_the_reference_is_left_out(greys: Callable[..., Study], tmp_path: Path) -> None:
+    asked = alike("two_afc")
+    told = dict(triplets(40))
+    again, image = copied(0, tmp_path)
+    # A is the reference (by content), B is, both are: the last has no wrong choice.
+    checks = ((again, grey(6), 1.0), (grey(6), grey(0), 0.0), (grey(0), again, None))
+    records: list[Record] = [asked, image]
+    for name in "abz":
+        who = AnnotatorKey("p", name)
+        for subject, share in told.items():
+            vote = share if name != "z" else 1 - share
+            records.append(Judgement(asked.name, Subject(None, None, *map(grey, subject)), vote, who))
+        for a, b, right in checks:
+            # b fails neither: of two alike either may be chosen. z fails the second alone.
+            vote = float(name == "a") if right is None else right
+            vote = 1.0 if name == "z" else vote
+            records.append(Judgement(asked.name, Subject(None, None, grey(0), a, b), vote, who))
+    only = Subject(None, None, grey(12), grey(240), grey(18))
+    records.append(Judgement(asked.name, only, 1.0, AnnotatorKey("p", "z")))
+    found = check_backbones(greys(*records), asked.name, ["pixel_l2"])
+    assert found.left_out == LeftOut(failed=1, before=0)
+    # Without z people are of one mind everywhere; the triplet that only z judged is told.
+    assert found.rows[0].score.value == 1 and found.triplets == len(told)
+    assert found.without == {
+        "attention check: A or B is the reference itself": 3,
+        "nobody whose vote counts has chosen": 1,
+    }
 
 
 def test_triplets_without_their_images(tmp_path: Path) -> None:

@@ -95,6 +95,27 @@ def test_other_parameters_are_another_distance(tmp_path: Path, distance: str) ->
     assert not (tmp_path / "log").exists() and len((tmp_path / "log2").read_text().splitlines()) == 2
 
 
+def test_the_order_of_a_set_is_its_own(tmp_path: Path, distance: str) -> None:
+    """Two systems gave the same three images in different orders: each keeps its own distances when read."""
+    greens, orders = (0, 10, 40), {"up": (0, 1, 2), "mixed": (1, 2, 0)}
+    prompt = PromptKey("s", "0")
+    records: list[Record] = [Prompt(prompt, "p")]
+    for place, green in enumerate(greens):
+        file = tmp_path / f"{place}.png"
+        Pillow.new("RGB", (4, 4), (0, green, 0)).save(file)
+        records.append(Image(ImageKey("a", file.name), str(file)))
+    for system, order in orders.items():
+        for n, place in enumerate(order):
+            records.append(Answer(prompt, system, n, ImageKey("a", f"{place}.png")))
+    study = create_study(tmp_path / "study")
+    load(study, records, importer="test", path="x", digest="1")
+    for _ in range(2):
+        for found in set_distances(study, configured(distance)):
+            mine = np.array([greens[place] for place in orders[found.system]]) / 9
+            assert found.matrix == pytest.approx(np.abs(mine[:, None] - mine[None]), abs=1e-5)
+    assert calls(tmp_path) == 2
+
+
 def test_small_groups(tmp_path: Path, distance: str) -> None:
     study = study_of(tmp_path, [3])
     a, b, c = reading.answers(study)["sha256"].to_list()

@@ -108,10 +108,78 @@ def test_annotators_against_what_was_settled():
     # Levels (0 1 3) -> 1 and (2 2 3) -> 2. Votes at level 1: one of three right; at level 2: two of three.
     items, grades = [0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 3, 5]
     found = people(items, grades, settle_levels(items, grades))
-    assert found.micro.value == pytest.approx(3 / 6) and found.micro.n == 6
+    # The votes on a pair go together: two pairs are two units.
+    assert found.micro.value == pytest.approx(3 / 6) and found.micro.n == 2
     assert found.macro.value == pytest.approx((1 / 3 + 2 / 3) / 2)
     # Against the two others: 0 vs 1|3 no; 1 vs 0|3 no; 3 vs 0|1 no; 2 vs 2|3 half, twice; 3 vs 2|2 no.
     assert found.others.value == pytest.approx((0.5 + 0.5) / 6)
+
+
+def test_annotators_of_one_mind_are_all_right():
+    # Three votes a pair, all alike: every vote is that of the others, whose median it is.
+    items, grades = np.repeat([0, 1, 2], 3), np.repeat([1, 2, 4], 3)
+    found = people(items, grades, settle_levels(items, grades))
+    assert (found.micro.value, found.macro.value, found.others.value) == (1, 1, 1)
+    # (1 1 2): the two 1s stand between 1 and 2, half right each; the 2 is against 1 and 1.
+    split = people([0, 0, 0], [1, 1, 2], settle_levels([0, 0, 0], [1, 1, 2]))
+    assert split.others.value == pytest.approx((0.5 + 0.5 + 0) / 3)
+
+
+def test_groups_stay_in_one_fold_and_out_of_their_own_cut_offs():
+    """Four prompts, one a level, in the order of similarity: a level is never seen where it is held out.
+
+    Without level 1 no cut-offs have it, so its pairs are wrong, and so for level 2. Pairs below all others
+    are level 0 and pairs above all others level 3 whatever was seen. Half is right; with pairs of one prompt
+    in several folds, or cut-offs from held-out pairs, all would be.
+    """
+    prompt = np.repeat(np.arange(4), 10)
+    score = prompt / 4 + np.tile(np.arange(10), 4) / 100
+    found = calibrate(score, prompt, prompt, folds=4)
+    assert found.cut_offs.accuracy == 1
+    assert found.micro.value == 0.5
+    assert np.diag(found.confusion).tolist() == [10, 0, 0, 10]
+    # Unrelated pairs in four folds: the others of the level are there, and all are right.
+    assert calibrate(score, prompt, folds=4).micro.value == 1
+
+
+def test_intervals_of_accuracy_allow_for_prompts():
+    """40 prompts of 6 pairs, right with a chance that is the prompt's own: drawn from Beta(2, 1), mean 2/3.
+
+    Levels are at random, so that micro and macro are both 2/3. The percentile bootstrap of 40 is a little
+    narrow; pairs taken as independent, as without groups, hold the truth far less often.
+    """
+    rng = np.random.default_rng(9)
+    held, alone = np.zeros(2), np.zeros(2)
+    prompt = np.repeat(np.arange(40), 6)
+    for _ in range(400):
+        grade = rng.integers(0, 4, prompt.size)
+        right = rng.random(prompt.size) < rng.beta(2, 1, 40)[prompt]
+        guess = np.where(right, grade, (grade + 1) % 4)
+        held += [each.low <= 2 / 3 <= each.high for each in accuracy(grade, guess, prompt)]
+        alone += [each.low <= 2 / 3 <= each.high for each in accuracy(grade, guess)]
+    assert np.all((held / 400 >= 0.91) & (held / 400 <= 0.98)), held / 400
+    assert np.all(alone / 400 < 0.89), alone / 400
+
+
+def test_intervals_of_accuracy_over_groups():
+    grade, guess = [0, 0, 1, 1, 1, 3], [0, 1, 1, 1, 0, 3]
+    micro, macro = accuracy(grade, guess, list("aabbcc"))
+    assert micro.value == pytest.approx(4 / 6) and macro.value == pytest.approx((1 / 2 + 2 / 3 + 1) / 3)
+    assert micro.n == macro.n == 3
+    # All right: no draw differs. Wilson with n = n right has the lower limit n / (n + z^2), n being prompts.
+    micro, macro = accuracy(grade, grade, list("aabbcc"))
+    assert micro == macro and micro.low == pytest.approx(3 / (3 + 1.959964**2))
+    assert (micro.high, micro.n) == (1, 3)
+    assert accuracy([0, 1], [0, 0], ["a", "a"])[1].reason == "one cluster shows no spread"
+
+
+def test_calibration_gives_intervals_over_prompts():
+    rng = np.random.default_rng(4)
+    score, prompt = rng.random(120), np.repeat(np.arange(20), 6)
+    grade = np.searchsorted((0.2, 0.4, 0.85), score + rng.normal(0, 0.2, 120))
+    found = calibrate(score, grade, prompt)
+    assert (found.micro, found.macro) == accuracy(grade, found.predicted, prompt)
+    assert found.micro.n == found.macro.n == 20 and found.micro.low < found.micro.value < found.micro.high
 
 
 def test_wrong_columns():

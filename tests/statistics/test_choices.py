@@ -87,6 +87,54 @@ def test_unfairness_is_told_from_chance():
     assert spread("one", [0.5, 1.0], ["a", "a"]).p is None
 
 
+def test_fairness_takes_prompts_for_its_units():
+    """Three systems of 40 prompts of 3 triplets, equally good, but prompts differ (ICC .36).
+
+    Triplets exchanged one by one would find them unfair in about one study of six instead of one of 20. 200
+    trials at .05: 10 expected, 21 or more with chance .001.
+    """
+    rng = np.random.default_rng(0)
+    system, prompt = np.repeat(np.arange(3), 120), np.repeat(np.arange(120), 3)
+    alarms = alone = 0
+    for trial in range(200):
+        scores = 0.65 + 0.15 * rng.normal(size=120)[prompt] + 0.2 * rng.normal(size=360)
+        alarms += spread("x", scores, system, prompt, permutations=199, seed=trial).p <= 0.05
+        alone += spread("x", scores, system, permutations=199, seed=trial).p <= 0.05
+    assert alarms <= 20 < alone
+
+
+def test_fairness_where_all_systems_have_the_same_prompts():
+    """Prompts differ far more than systems: exchanged within prompts, a small unfairness is seen."""
+    rng = np.random.default_rng(1)
+    prompt, system = np.repeat(np.arange(30), 4), np.tile([0, 0, 1, 1], 30)
+    scores = 0.3 * rng.normal(size=30)[prompt] + 0.05 * rng.normal(size=120)
+    assert spread("fair", scores, system, prompt).p > 0.05
+    assert spread("unfair", scores + 0.05 * system, system, prompt).p < 0.01
+    # By hand: two prompts under both systems, b better by 1 and by 1. Of the four exchanges two reach 1.
+    found = spread("hand", [0, 1, 5, 6], list("abab"), [0, 0, 1, 1], permutations=4000)
+    assert found.spread == 1 and found.p == pytest.approx(0.5, abs=0.04)
+
+
+def test_no_fairness_without_prompts_to_exchange():
+    # One prompt a system, or one prompt under both: whatever is exchanged, the spread is the same.
+    scores, system = [0.1, 0.2, 0.8, 0.9], list("aabb")
+    assert spread("x", scores, system, [0, 0, 1, 1]).p is None
+    assert spread("x", scores, system, [0, 0, 0, 0]).p is None
+    assert spread("x", scores, system, [0, 1, 2, 3]).p is not None
+
+
+def test_differences_are_those_of_the_scores_shown():
+    # Prompt a: three triplets, one backbone right in all; prompt b: one triplet, the other is. 3/4 - 1/4; the
+    # mean of the prompts' differences, 1 and -1, would be 0.
+    share, prompt = [1, 1, 1, 1], list("aaab")
+    told = {"one": ([0, 0, 0, 1], [1, 1, 1, 0]), "other": ([1, 1, 1, 0], [0, 0, 0, 1])}
+    _, one, other = check(told, share, prompt)
+    (test,) = compare(told, share, prompt)
+    assert test.difference.statistic == pytest.approx(one.score.value - other.score.value) == 0.5
+    # Sums 3 and -1: 2 in size is reached by all four patterns of signs (3-1, 3+1, -3-1, -3+1).
+    assert (test.difference.n, test.difference.p) == (2, 1)
+
+
 def test_wrong_columns():
     with pytest.raises(ValueError, match="equal columns"):
         agreement([1], [1, 2], [0.5])

@@ -95,6 +95,13 @@ def test_shares_of_repeated_images():
     ]  # fmt: skip
 
 
+def test_limits_of_repeats_are_on_half_as_many_images():
+    # Clopper and Pearson at 0 of m: 1 - .025^(1/m); at m of m: .025^(1/m). Eight images count as m = 4.
+    none, every = repeated(apart(range(8)), 0.5), repeated(apart([0] * 8), 0.5)
+    assert (none.low, none.high) == (0, pytest.approx(1 - 0.025 ** (1 / 4)))
+    assert (every.low, every.high) == (pytest.approx(0.025 ** (1 / 4)), 1)
+
+
 @pytest.mark.parametrize(("n", "kinds"), [(8, 8), (8, 200), (20, 30)])
 def test_limits_of_the_next_repeat_cover(n, kinds):
     # Images fall on `kinds` looks, equally likely: none of n - 1 is like the n-th with (1 - 1/kinds)^(n-1).

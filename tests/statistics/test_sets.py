@@ -217,6 +217,17 @@ def test_spread_from_drawn_orders_is_near_the_exact_one():
     assert drawn[:10] == pytest.approx(exact[:10], rel=0.1)
 
 
+def test_spread_from_few_orders_is_not_too_large():
+    """Covariances of 100 orders are off by chance, which would add a quarter to a third to their squares.
+
+    The mean over 300 draws has an error of 2 %.
+    """
+    matrix = distances(np.random.default_rng(5).normal(size=(16, 2)))
+    exact = k_expected_minimum_exact(matrix, spread=True).spread[:10]
+    drawn = [k_expected_minimum(matrix, permutations=100, seed=n, spread=True).spread for n in range(300)]
+    assert np.mean(np.square(drawn), axis=0)[:10] == pytest.approx(exact**2, rel=0.1)
+
+
 def test_intervals_over_images_cover():
     """95 % intervals of 300 sets hold the true mean distance, and k-expected minimum, 95 times of 100.
 
