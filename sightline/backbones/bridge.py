@@ -42,7 +42,7 @@ def bridge(
     if not path:
         raise UsageError(
             "bridge needs the path of a fitted bridge",
-            remedy="Fit one on captioned images (sightline.fit_bridge), and give bridge(path='...').",
+            remedy="sightline bridge STUDY COLLECTION fits one on captioned images and tells how to use it.",
         )
     arrays = _read(Path(path))
     try:

@@ -15,9 +15,8 @@ from sightline.commands._scale import scale_of
 
 if TYPE_CHECKING:
     from sightline.reporting.tables import Table
-    from sightline.stages.language_analysis import LanguageAnalysis, SettingAnalysis
+    from sightline.stages.language_analysis import SettingAnalysis
     from sightline.stages.variability import Variability
-    from sightline.statistics.mixed import MixedModel
     from sightline.store.study import Study
 
 SHOWN = 20
@@ -67,6 +66,15 @@ def wording(
             show_default=False,
         ),
     ] = "",
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--to",
+            metavar="FILE",
+            help="Write an HTML page as well, with a plot for every feature.",
+            show_default=False,
+        ),
+    ] = None,
     json: AsJson = False,
     csv: AsCsv = False,
 ) -> None:
@@ -81,6 +89,7 @@ def wording(
     sightline wording my-study --setting guidance_scale
     """
     from sightline.stages.language_analysis import language_analysis, setting_analysis
+    from sightline.stages.wording_tables import sentence, wording_tables, write_wording
     from sightline.store.study import open_study
 
     output = Output(json=json, csv=csv)
@@ -104,10 +113,12 @@ def wording(
                 clip=clip,
                 factors=factors,
             )
-    output.show(_tables(found), most=SHOWN, measure=found.measure, notes=list(found.notes))
-    if not any(each.is_significant() for each in found.associated):
-        output.say("No feature goes with similarity by more than chance would (p after Holm below .05).")
+            written = write_wording(opened, found, to) if to is not None else None
+    output.show(wording_tables(found), most=SHOWN, measure=found.measure, notes=list(found.notes))
+    output.say(sentence(found))
     output.say(*found.notes)
+    if written is not None:
+        output.say(f"The page: {written}")
 
 
 def _on_scale(study: Study, distance: str | None, reference: str | None) -> Variability | None:
@@ -121,63 +132,9 @@ def _on_scale(study: Study, distance: str | None, reference: str | None) -> Vari
         return variability(study, distance=chosen, reference=scale, listener=listener)
 
 
-def _tables(found: LanguageAnalysis) -> dict[str, Table]:
-    from sightline.reporting.quantities import Missing
-    from sightline.reporting.tables import Column, Table
-    from sightline.statistics.factors import loading_table
-
-    unknown = Missing("not defined")
-    tables = {
-        "associated": Table(
-            [
-                Column("feature"),
-                Column("rho", "Spearman's rho", estimate=True),
-                Column("p", "p after Holm", format="p"),
-                Column("significant", "more than chance"),
-                Column("mean", "mean of the feature"),
-            ],
-            [
-                (
-                    each.name,
-                    figure(each.correlation),
-                    unknown if each.p_corrected is None else each.p_corrected,
-                    each.is_significant(),
-                    unknown if each.mean is None else each.mean,
-                )
-                for each in sorted(found.associated, key=lambda one: -abs(one.correlation.value or 0.0))
-            ],
-            f"What goes with similarity over {found.prompts.height:,} prompts, strongest first",
-        )
-    }
-    if found.factors is not None:
-        names = [f"factor {number + 1}" for number in range(found.factors.factors)]
-        tables["factors"] = Table(
-            [Column("feature"), *(Column(name) for name in names)],
-            [
-                (
-                    row.name,
-                    *(value if marked else "" for value, marked in zip(row.values, row.marked, strict=True)),
-                )
-                for row in loading_table(found.factors)
-            ],
-            f"Loadings of {len(names)} factors over {found.factors.n:,} prompts; blank below .3",
-        )
-    if found.mixed is not None:
-        tables["model"] = _model(found.mixed, "An intercept for every system; errors over prompts")
-    return tables
-
-
-def _model(model: MixedModel, title: str) -> Table:
-    from sightline.reporting.quantities import Estimate
-    from sightline.reporting.tables import Column, Table
-
-    columns = [Column("term"), Column("slope", estimate=True), Column("p", format="p")]
-    rows = [(each.name, Estimate(each.value, each.low, each.high, model.n), each.p) for each in model.fixed]
-    return Table(columns, rows, title)
-
-
 def _setting_tables(along: SettingAnalysis) -> dict[str, Table]:
     from sightline.reporting.tables import Column, Table
+    from sightline.stages.wording_tables import model_table
 
     steps = Table(
         [Column("setting", along.setting), Column("similarity", estimate=True)],
@@ -185,4 +142,4 @@ def _setting_tables(along: SettingAnalysis) -> dict[str, Table]:
         f"Similarity along {along.setting} by {along.measure}",
     )
     slope = along.trend.slope
-    return {"steps": steps, **({} if slope is None else {"slope": _model(slope, "Within prompts")})}
+    return {"steps": steps, **({} if slope is None else {"slope": model_table(slope, "Within prompts")})}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ import polars as pl
 
 from sightline import registry
 from sightline.errors import DataError, UsageError, near
-from sightline.extension import Configured
+from sightline.extension import MEASURE_KINDS, Configured
 from sightline.judging import rollup
 from sightline.stages.ranked import Overlap, Ranked, overlap, place, rankings_of
 from sightline.statistics import comparison
@@ -260,10 +261,10 @@ def _scored(study: Study, by: str, settled: Sequence[str]) -> Configured:
     name = by.partition("(")[0].partition("@")[0]
     alike = [form for form in forms if form.partition("(")[0] == name]
     if not alike:
-        raise UsageError(
-            f"there is neither a question nor a scored measure called {by!r}",
-            remedy=near(by, [*settled, *(form.partition("(")[0] for form in forms)]),
-        )
+        told = near(by, [*settled, *(form.partition("(")[0] for form in forms)])
+        if any(name in registry.names(kind) for kind in MEASURE_KINDS):
+            told = f"Compute it first: sightline score {study.name} {shlex.quote(by)}"
+        raise UsageError(f"there is neither a question nor a scored measure called {by!r}", remedy=told)
     asked = registry.find_measure(by)
     if str(asked) in alike:
         return asked

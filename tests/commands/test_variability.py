@@ -201,7 +201,11 @@ def test_wording(run: Run, study: Path) -> None:
     told = run("wording", study, "--json").json
     features = [row["feature"] for row in told["associated"]["rows"]]
     assert "words" in features and told["measure"] == "pairwise_mean(distance=colour_histogram)"
-    shown = run("wording", study)
+    page = study.parent / "wording.html"
+    shown = run("wording", study, "--to", page)
     assert shown.code == 0 and "strongest first" in shown.out
+    written = page.read_text("utf-8")
+    assert "Similarity against each feature" in written and written.count("<svg") >= 2 and "words" in written
+    assert run("wording", study, "--to", study.parent / "none" / "x.html").code != 0
     wrong = run("wording", study, "--setting", "guidance_scale")
     assert wrong.code == 3 and "guidance_scale" in wrong.err

@@ -106,6 +106,9 @@ def test_engines_are_reported_by_measures_of_their_rankings(make: Any) -> None:
     assert "sightline score STUDY ndcg@10" in caught.value.remedy
     with pytest.raises(DataError, match="relevance has no truth about systems"):
         compare(study, "relevance")
+    with pytest.raises(UsageError, match="neither a question nor a scored measure") as caught:
+        compare(study, "ndcg@3")
+    assert f"sightline score {study.name} ndcg@3" in caught.value.remedy
     score(study, ["reciprocal_rank", "ndcg@10", "judged@10"])
     assert compare(study).by == "ndcg(k=10)"
     page = build(study)
