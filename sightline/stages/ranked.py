@@ -311,8 +311,8 @@ def relevance(study: Study, by: Rules) -> pl.DataFrame:
     if by.relevance not in known:
         raise DataError(
             f"rankings need relevant images, and no truth of {by.relevance!r} is in the study",
-            remedy=f"{near(by.relevance, known)} Import qrels, or judge and settle a question; [score] relevance "
-            "in study.toml names it.".strip(),
+            remedy=f"{near(by.relevance, known)} Import qrels, or judge and settle a question; [score] "
+            "relevance in study.toml names it.",
         )
     # A truth of a pair says which image is better, not that the first one is relevant.
     own = (
