@@ -89,6 +89,8 @@ def variability(
     `cut_offs`. Without one the scores are kept in the study. `without_blank` leaves out prompts of a system
     that hold a blank image.
     """
+    if not _several(study):
+        raise nothing_to_compare(study)
     chosen = distance or (reference.distance if reference is not None else best_distance())
     run(study, registry.configure("of_image", "blank"), workers=workers, listener=listener)
     if reference is not None:
@@ -161,12 +163,17 @@ def read_variability(
     return Variability(name, measure.identity, _alike(known, *bounds), prompts, without, blank=blank)
 
 
+def _several(study: Study) -> bool:
+    """Whether a generator gave any prompt two images whose files are here."""
+    answers = reading.answers(study, "generator").filter(pl.col("sha256").is_not_null())
+    return bool((answers.group_by("prompt_id", "system_id").len()["len"] > 1).any())
+
+
 def _without_value(
     study: Study, name: str, distance: str, unmeasured: bool, reasons: dict[str, int]
 ) -> DataError:
     if unmeasured:
-        answers = reading.answers(study, "generator").filter(pl.col("sha256").is_not_null())
-        if (answers.group_by("prompt_id", "system_id").len()["len"] > 1).any():
+        if _several(study):
             told = f"sightline variability {study.name} --distance {shlex.quote(distance)}"
             return DataError(f"variability was not measured by {name} yet", where=study.name, remedy=told)
         return nothing_to_compare(study)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, text
 
@@ -21,9 +21,6 @@ from sightline.store.reading import questions as known_questions
 from sightline.store.soundness import refuse_bad_text
 from sightline.store.study import Study
 from sightline.store.tokens import PANEL
-
-if TYPE_CHECKING:
-    pass
 
 OWNER = "owner"
 """Who acts in the log, and the panel of those who decide what others disagree on."""
