@@ -9,6 +9,7 @@ import numpy as np
 
 from sightline.errors import DataError
 from sightline.extension import TextEncoder, needs, predictor
+from sightline.predictors._parts import penalised, with_wording, wording
 from sightline.records import Examples
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)
@@ -37,11 +38,13 @@ class ridge:
         self._base = np.zeros(0)
         self._penalty = np.zeros(0)
 
+    def prepare(self, x: Examples) -> Examples:
+        return with_wording(x, self._encoder)
+
     def fit(self, x: Examples, truth: np.ndarray) -> Self:
         truth = np.asarray(truth, dtype=np.float64)
         features = np.asarray(x.features, dtype=np.float64)
-        wording = self._wording(x)
-        raw = np.hstack([features, wording])
+        raw = np.hstack([features, self._wording(x)])
         known = np.isfinite(raw)
         count = np.maximum(known.sum(axis=0), 1)
         self._centre = np.where(known, raw, 0).sum(axis=0) / count
@@ -50,27 +53,12 @@ class ridge:
         spread[features.shape[1] :] = 1.0
         self._scale = np.where(spread > 1e-12, spread, 1.0)
         self._names = tuple(x.feature_names)
-        inputs = self._standardised(raw)
-        fits = [self._fit_one(inputs, truth[:, target]) for target in range(truth.shape[1])]
-        self._weights = np.stack([weights for weights, _, _ in fits], axis=1)
-        self._base = np.array([base for _, base, _ in fits])
-        self._penalty = np.array([penalty for _, _, penalty in fits])
+        line = penalised(self._standardised(raw), truth, self._penalties)
+        self._weights, self._base, self._penalty = line
         return self
 
-    def _fit_one(self, inputs: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, float, float]:
-        settled = np.isfinite(truth)
-        if not settled.any():
-            raise DataError("a target has no settled value to learn from")
-        if settled.sum() < 3 or np.ptp(truth[settled]) == 0:
-            # Nothing to learn a slope from: the mean is all that is known.
-            return np.zeros(inputs.shape[1]), float(truth[settled].mean()), float("inf")
-        from sklearn.linear_model import RidgeCV
-
-        model = RidgeCV(alphas=self._penalties).fit(inputs[settled], truth[settled])
-        return model.coef_, float(model.intercept_), float(model.alpha_)
-
     def _wording(self, x: Examples) -> np.ndarray:
-        return np.asarray(self._encoder.text([prompt.text for prompt in x.prompts]), dtype=np.float64)
+        return np.asarray(wording(x, self._encoder), dtype=np.float64)
 
     def _inputs(self, x: Examples) -> np.ndarray:
         if tuple(x.feature_names) != self._names:
@@ -96,12 +84,12 @@ class ridge:
         told: list[dict[str, float]] = [{} for _ in range(len(x))]
         for target, mark in enumerate(marks):
             parts = inputs[:, :count] * self._weights[:count, target]
-            wording = inputs[:, count:] @ self._weights[count:, target]
+            words = inputs[:, count:] @ self._weights[count:, target]
             for row, each in enumerate(told):
                 each[f"base{mark}"] = float(self._base[target])
                 for name, part in zip(self._names, parts[row], strict=True):
                     each[f"{name}{mark}"] = float(part)
-                each[f"wording{mark}"] = float(wording[row])
+                each[f"wording{mark}"] = float(words[row])
         return told
 
     def state(self) -> dict[str, np.ndarray]:

@@ -1,0 +1,401 @@
+"""How good predictions of difficulty are: five figures with intervals, and which predictor is better.
+
+Intervals and paired tests rest on the jackknife over prompts. It needs no seed, holds
+with ties and skewed truth, where Fisher's and Fieller's formulas assume normal columns, and serves every
+figure alike.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sightline.errors import UsageError, near
+from sightline.statistics.correlation import Correlation, kendall, midranks, pearson, spearman
+from sightline.statistics.leave_one_out import (
+    jackknife_error,
+    kendall_without_each,
+    pearson_without_each,
+    rmse_without_each,
+    smare_without_each,
+    spearman_without_each,
+)
+from sightline.statistics.significance import holm
+
+Array = NDArray[np.float64]
+
+LEAST = 5
+"""Fewer prompts than this give no interval."""
+MARKS = ((0.001, "\N{DOUBLE DAGGER}"), (0.01, "\N{DAGGER}"))
+_LATEX_MARKS = {"\N{DOUBLE DAGGER}": r"^{\ddagger}", "\N{DAGGER}": r"^{\dagger}", "": ""}
+_LATEX_SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a predictor with its interval; p is that of no relation at all, where one can be told."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    n: int
+    reason: str | None = None
+
+    @property
+    def mark(self) -> str:
+        """PQPP's marks: a dagger where p < 0.01, a double one where p < 0.001."""
+        return mark(self.p)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A figure of the first predictor minus that of the second, on the same prompts.
+
+    `adjusted` is p after Holm's correction over the differences told together. For sMARE and RMSE less is
+    better.
+    """
+
+    first: str
+    second: str
+    measure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    adjusted: float | None
+    n: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Quarter:
+    """A quarter of the prompts by their truth: how far off the predictions are there, and to which side."""
+
+    name: str
+    from_truth: float
+    to_truth: float
+    n: int
+    bias: float
+    rmse: float
+    smare: float
+    kendall: Correlation
+
+
+def mark(p: float | None) -> str:
+    """A dagger where p < 0.01, a double one where p < 0.001, else nothing."""
+    return next((sign for below, sign in MARKS if p is not None and p < below), "")
+
+
+def rmse(predicted: ArrayLike, truth: ArrayLike) -> float:
+    """Root of the mean squared error."""
+    a, b = _both(predicted, truth)
+    return float(np.sqrt(np.mean((a - b) ** 2)))
+
+
+def scaled_rank_errors(predicted: ArrayLike, truth: ArrayLike) -> Array:
+    """sARE of each prompt: how many ranks the prediction is off, as a share of all n; mid-ranks for ties.
+
+    Source: Faggioli, Zendel, Culpepper, Ferro and Scholer, An enhanced evaluation framework for query
+    performance prediction, ECIR 2021.
+    """
+    a, b = _both(predicted, truth)
+    return np.abs(midranks(a) - midranks(b)) / a.size
+
+
+def smare(predicted: ArrayLike, truth: ArrayLike) -> float:
+    """Mean of `scaled_rank_errors`: 0 for the true order, 1/3 for a random one, 1/2 for the reverse."""
+    return float(scaled_rank_errors(predicted, truth).mean())
+
+
+def quality(predicted: ArrayLike, truth: ArrayLike, *, confidence: float = 0.95) -> dict[str, Figure]:
+    """The five figures of MEASURES over the prompts where neither value is NaN.
+
+    p of a correlation is that of `correlation` (Student's t; Kendall's with ties). Interval: value +- t(n-1)
+    s with s from the jackknife, on the scale of atanh for correlations and of the logarithm for RMSE.
+    Source: Efron and Tibshirani, An introduction to the bootstrap (1993), chapter 11.
+    """
+    a, b = _known(predicted, truth)
+    return {name: _figure(measure, a, b, confidence) for name, measure in _MEASURES.items()}
+
+
+def compare(
+    predictions: Mapping[str, ArrayLike],
+    truth: ArrayLike,
+    *,
+    measure: str = "pearson",
+    baseline: str | None = None,
+    confidence: float = 0.95,
+) -> list[Difference]:
+    """Every two predictors on the same prompts, or each against a baseline, with Holm's correction.
+
+    The figures share the prompts and the truth, so that the difference is what is jackknifed:
+    t = (f1 - f2) / s with n-1 degrees of freedom, s^2 = (n-1)/n sum (d_i - mean d)^2, d_i the difference
+    without prompt i. Prompts that either predictor has no value for are left out of both.
+    """
+    if baseline is not None and baseline not in predictions:
+        raise UsageError(f"{baseline!r} is none of the predictors", remedy=near(baseline, list(predictions)))
+    pairs = (
+        list(combinations(predictions, 2))
+        if baseline is None
+        else [(name, baseline) for name in predictions if name != baseline]
+    )
+    chosen = _measure(measure)
+    found = [
+        _difference(one, two, measure, chosen, predictions[one], predictions[two], truth, confidence)
+        for one, two in pairs
+    ]
+    raw = np.array([np.nan if each.p is None else each.p for each in found], dtype=np.float64)
+    adjusted = holm(raw) if found else raw
+    return [
+        Difference(**{**vars(each), "adjusted": None if np.isnan(p) else float(p)})
+        for each, p in zip(found, adjusted, strict=True)
+    ]
+
+
+def by_quarter(predicted: ArrayLike, truth: ArrayLike) -> list[Quarter]:
+    """The predictions by quarter of the truth, hardest (lowest) first; equal truths share a quarter.
+
+    Since ties are never cut, quarters differ in size, and one may be missing where a value is very common.
+    Ranks for sMARE are those among all prompts.
+    """
+    a, b = _known(predicted, truth)
+    if a.size == 0:
+        return []
+    quarter = np.searchsorted(np.quantile(b, [0.25, 0.5, 0.75]), b, side="left")
+    errors = scaled_rank_errors(a, b)
+    return [
+        Quarter(
+            name,
+            float(b[rows].min()),
+            float(b[rows].max()),
+            int(rows.size),
+            float((a[rows] - b[rows]).mean()),
+            rmse(a[rows], b[rows]),
+            float(errors[rows].mean()),
+            kendall(a[rows], b[rows]),
+        )
+        for number, name in enumerate(("hardest", "hard", "easy", "easiest"))
+        if (rows := np.flatnonzero(quarter == number)).size
+    ]
+
+
+Table = Mapping[str, Mapping[str, Mapping[str, Figure]]]
+"""Predictor -> target -> measure -> figure; a target that a predictor does not predict is left out."""
+
+
+def table(
+    predictions: Mapping[str, Mapping[str, ArrayLike]], truths: Mapping[str, ArrayLike]
+) -> dict[str, dict[str, dict[str, Figure]]]:
+    """The figures of every predictor for every target that it predicts."""
+    for name, columns in predictions.items():
+        for target in columns:
+            if target not in truths:
+                raise UsageError(
+                    f"{name} predicts {target!r}, of which there is no truth",
+                    remedy=near(target, list(truths)),
+                )
+    return {
+        name: {target: quality(columns[target], truths[target]) for target in truths if target in columns}
+        for name, columns in predictions.items()
+    }
+
+
+def as_latex(
+    found: Table,
+    *,
+    measures: Sequence[str] = ("pearson", "kendall"),
+    headings: Mapping[str, str] | None = None,
+) -> str:
+    """PQPP's Table 2: a row a predictor, for each target its correlations with their marks, the best bold.
+
+    `headings` puts a predictor under a heading (before generation, after it); headings come in the order of
+    the rows, and the rows without one come first.
+    """
+    targets = list(dict.fromkeys(target for columns in found.values() for target in columns))
+    for measure in measures:
+        _measure(measure)
+    keys = [(target, measure) for target in targets for measure in measures]
+    best = {key: _best(found, *key) for key in keys}
+    lines = [
+        rf"\begin{{tabular}}{{l{'c' * len(keys)}}}",
+        r"\toprule",
+        "Predictor"
+        + "".join(rf" & \multicolumn{{{len(measures)}}}{{c}}{{{_escaped(name)}}}" for name in targets)
+        + r" \\",
+        "".join(f" & {_MEASURES[measure].title}" for _, measure in keys) + r" \\",
+    ]
+    told = headings or {}
+    for heading in sorted(dict.fromkeys(told.get(name, "") for name in found), key=bool):
+        lines.append(r"\midrule")
+        if heading:
+            lines.append(rf"\multicolumn{{{len(keys) + 1}}}{{l}}{{\emph{{{_escaped(heading)}}}}} \\")
+        for name, columns in found.items():
+            if told.get(name, "") == heading:
+                cells = [_latex_cell(columns.get(t, {}).get(m), best[t, m] == name) for t, m in keys]
+                lines.append(" & ".join([_escaped(name), *cells]) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def as_csv(found: Table) -> str:
+    """A line a predictor, target and measure: value, limits, p, mark and n, or the reason for no value.
+
+    Names that a spreadsheet would run as a formula get a leading apostrophe.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["predictor", "target", "measure", "value", "low", "high", "p", "mark", "n", "reason"])
+    for name, columns in found.items():
+        for target, figures in columns.items():
+            for measure, figure in figures.items():
+                numbers = [figure.value, figure.low, figure.high, figure.p]
+                shown = ["" if number is None else repr(number) for number in numbers]
+                texts = [_guarded(name), _guarded(target), measure]
+                writer.writerow([*texts, *shown, figure.mark, figure.n, figure.reason or ""])
+    return file.getvalue()
+
+
+@dataclass(frozen=True)
+class _Measure:
+    title: str
+    value: Callable[[Array, Array], Correlation | float]
+    without_each: Callable[[Array, Array], Array]
+    to_scale: Callable[[Array], Array]
+    from_scale: Callable[[Array], Array]
+    lower_is_better: bool = False
+
+
+def _figure(measure: _Measure, a: Array, b: Array, confidence: float) -> Figure:
+    if a.size < LEAST:
+        return Figure(None, None, None, None, a.size, f"{a.size} prompts; an interval needs {LEAST}")
+    found = measure.value(a, b)
+    value, p = (found.value, found.p) if isinstance(found, Correlation) else (found, None)
+    if value is None:
+        reason = found.reason if isinstance(found, Correlation) else None
+        return Figure(None, None, None, None, a.size, reason)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre = measure.to_scale(np.array([value]))
+        spread = jackknife_error(measure.to_scale(measure.without_each(a, b)))
+    if not np.isfinite(centre[0] + spread):
+        return Figure(value, None, None, p, a.size, "no interval: it is at its limit, or hangs on one prompt")
+    half = _quantile(a.size, confidence) * spread
+    low, high = measure.from_scale(centre + np.array([-half, half]))
+    return Figure(value, float(low), float(high), p, a.size)
+
+
+def _difference(
+    first: str,
+    second: str,
+    name: str,
+    measure: _Measure,
+    one: ArrayLike,
+    two: ArrayLike,
+    truth: ArrayLike,
+    confidence: float,
+) -> Difference:
+    from scipy.special import stdtr
+
+    a, b, y = _known(one, two, truth)
+    if a.size < LEAST:
+        reason = f"{a.size} prompts in common; a test needs {LEAST}"
+        return Difference(first, second, name, None, None, None, None, None, a.size, reason)
+    values = []
+    for column in (a, b):
+        found = measure.value(column, y)
+        values.append(found.value if isinstance(found, Correlation) else found)
+    if values[0] is None or values[1] is None:
+        reason = f"{first if values[0] is None else second} has no {name}: a column is constant"
+        return Difference(first, second, name, None, None, None, None, None, a.size, reason)
+    value = values[0] - values[1]
+    spread = jackknife_error(measure.without_each(a, y) - measure.without_each(b, y))
+    if not np.isfinite(spread):
+        reason = "no test: a figure hangs on one prompt"
+        return Difference(first, second, name, value, None, None, None, None, a.size, reason)
+    # Rounding in sums of equal columns is no spread.
+    if spread <= 1e-13:
+        p = 1.0 if abs(value) <= 1e-12 else 0.0
+    else:
+        p = float(2 * stdtr(a.size - 1, -abs(value) / spread))
+    half = _quantile(a.size, confidence) * spread
+    return Difference(first, second, name, value, value - half, value + half, p, None, a.size)
+
+
+def _quantile(n: int, confidence: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n - 1, (1 + confidence) / 2))
+
+
+def _same(values: Array) -> Array:
+    return values
+
+
+_MEASURES: Mapping[str, _Measure] = {
+    "pearson": _Measure("Pearson", pearson, pearson_without_each, np.arctanh, np.tanh),
+    "kendall": _Measure(r"Kendall $\tau$", kendall, kendall_without_each, np.arctanh, np.tanh),
+    "spearman": _Measure(r"Spearman $\rho$", spearman, spearman_without_each, np.arctanh, np.tanh),
+    "smare": _Measure("sMARE", smare, smare_without_each, _same, _same, True),
+    "rmse": _Measure("RMSE", rmse, rmse_without_each, np.log, np.exp, True),
+}
+MEASURES = tuple(_MEASURES)
+
+
+def _measure(name: str) -> _Measure:
+    if name not in _MEASURES:
+        raise UsageError(f"{name!r} is no figure of a predictor", remedy=near(name, MEASURES))
+    return _MEASURES[name]
+
+
+def _both(predicted: ArrayLike, truth: ArrayLike) -> tuple[Array, Array]:
+    a, b = np.asarray(predicted, dtype=np.float64), np.asarray(truth, dtype=np.float64)
+    if a.ndim != 1 or a.shape != b.shape or a.size == 0:
+        raise ValueError(f"two columns of equal length are needed, not shapes {a.shape} and {b.shape}")
+    return a, b
+
+
+def _known(*columns: ArrayLike) -> list[Array]:
+    """The columns without the rows in which any is NaN; infinite values are refused."""
+    table = [np.asarray(column, dtype=np.float64) for column in columns]
+    if table[0].ndim != 1 or any(column.shape != table[0].shape for column in table):
+        raise ValueError(f"columns of equal length are needed, not {[column.shape for column in table]}")
+    if any(np.isinf(column).any() for column in table):
+        raise ValueError("an infinite value is no prediction")
+    kept = ~np.any([np.isnan(column) for column in table], axis=0)
+    return [column[kept] for column in table]
+
+
+def _best(found: Table, target: str, measure: str) -> str | None:
+    """The predictor with the best figure; a correlation counts without its sign, as a feature may turn."""
+    told = {
+        name: figure.value
+        for name, columns in found.items()
+        if (figure := columns.get(target, {}).get(measure)) is not None and figure.value is not None
+    }
+    if not told:
+        return None
+    if _measure(measure).lower_is_better:
+        return min(told, key=lambda name: told[name])
+    return max(told, key=lambda name: abs(told[name]))
+
+
+def _latex_cell(figure: Figure | None, best: bool) -> str:
+    if figure is None or figure.value is None:
+        return "--"
+    shown = rf"\mathbf{{{figure.value:.3f}}}" if best else f"{figure.value:.3f}"
+    return f"${shown}{_LATEX_MARKS[figure.mark]}$"
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX_SPECIAL.get(character, character) for character in " ".join(text.split()))
+
+
+def _guarded(text: str) -> str:
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

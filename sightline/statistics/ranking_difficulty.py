@@ -1,0 +1,201 @@
+"""How hard a query was, read from its ranking alone: no judgement is needed.
+
+A run is `score`, the score of every answer in order of query and rank, and `offsets`, where query q owns rows
+offsets[q] to offsets[q+1]. Every function returns one value a query, NaN where a ranking is too short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sightline.statistics.grouping import sum_by
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def variance(score: ArrayLike, offsets: ArrayLike, *, k: int = 100) -> Array:
+    """Population variance of the first k scores: a ranking whose top stands out was sure of it.
+
+    Source: Perez-Iglesias and Araujo, Standard deviation as a query hardness estimator (2010).
+    """
+    values, query, count = _top(score, offsets, k)
+    mean = sum_by(query, values, len(count)) / _at_least_one(count)
+    spread = sum_by(query, (values - mean[query]) ** 2, len(count)) / _at_least_one(count)
+    return np.where(count > 0, spread, np.nan)
+
+
+def nqc(score: ArrayLike, offsets: ArrayLike, collection: ArrayLike, *, k: int = 100) -> Array:
+    """Normalised query commitment: standard deviation of the first k scores / |score of the collection|.
+
+    `collection` is what each query would give the collection as a whole; the mean score over all its images
+    stands for that where vectors are compared. There is no value where it is 0.
+    Source: Shtok et al., Predicting query performance by query-drift estimation, TOIS 30 (2012).
+    """
+    spread = np.sqrt(variance(score, offsets, k=k))
+    whole = np.abs(_each_query(collection, len(spread), "collection"))
+    return np.where(whole > 0, spread / np.where(whole > 0, whole, 1), np.nan)
+
+
+def wig(
+    score: ArrayLike, offsets: ArrayLike, collection: ArrayLike, words: ArrayLike, *, k: int = 5
+) -> Array:
+    """Weighted information gain: mean of the first k scores less the collection's, / sqrt(words).
+
+    Source: Zhou and Croft, Query performance prediction in web search environments, SIGIR 2007.
+    """
+    values, query, count = _top(score, offsets, k)
+    whole = _each_query(collection, len(count), "collection")
+    length = _each_query(words, len(count), "words")
+    gain = sum_by(query, values, len(count)) / _at_least_one(count) - whole
+    known = (count > 0) & (length > 0)
+    return np.where(known, gain / np.sqrt(np.where(known, length, 1)), np.nan)
+
+
+def clarity(
+    score: ArrayLike,
+    offsets: ArrayLike,
+    image: ArrayLike,
+    counts: ArrayLike,
+    *,
+    k: int = 100,
+    own: float = 0.6,
+    sharpness: float = 1.0,
+) -> Array:
+    """Divergence, in bits, of the words of the first k images' captions from the words of all captions.
+
+    `counts` has a row an image and a column a word, how often its captions say it, and `image` is the row of
+    every answer. With p(d|q) proportional to exp(sharpness x score) among the first k, p(w|d) = own tf/len +
+    (1 - own) p(w), and p(w|q) = sum_d p(w|d) p(d|q), it is sum_w p(w|q) log2(p(w|q) / p(w)).
+    Source: Cronen-Townsend et al., Predicting query performance, SIGIR 2002.
+    """
+    said = np.asarray(counts, dtype=np.float64)
+    answer = np.asarray(image, dtype=np.int64)
+    if said.ndim != 2 or answer.shape != np.shape(score) or not 0 <= own <= 1:
+        raise ValueError("counts of words by image, a row for every answer, and own from 0 to 1 are needed")
+    everywhere = said.sum(axis=0)
+    if not everywhere.sum():
+        return np.full(len(np.asarray(offsets)) - 1, np.nan)
+    usual = everywhere / everywhere.sum()
+    values, query, count = _top(score, offsets, k)
+    places = _top_rows(np.asarray(offsets, dtype=np.int64), k)
+    result = np.full(len(count), np.nan)
+    for number in np.flatnonzero(count):
+        mine = slice(*np.searchsorted(query, [number, number + 1]).tolist())
+        trust = np.exp(sharpness * (values[mine] - values[mine].max()))
+        captions = said[answer[places[mine]]]
+        length = captions.sum(axis=1, keepdims=True)
+        # An image without captions says what is usually said.
+        of_image = np.where(length > 0, own * captions / np.where(length > 0, length, 1), own * usual)
+        spoken = (trust / trust.sum()) @ of_image + (1 - own) * usual
+        present = spoken > 0
+        result[number] = float((spoken[present] * np.log2(spoken[present] / usual[present])).sum())
+    return result
+
+
+def robustness(
+    image: ArrayLike, offsets: ArrayLike, noisy: ArrayLike, noisy_offsets: ArrayLike, *, k: int = 100
+) -> Array:
+    """Overlap |A and B| / |A or B| of the first k images found with and without noise on the query's vector.
+
+    An easy query finds the same images when it is nudged. Source: Zhou and Croft, Ranking robustness: a novel
+    framework to predict query performance, CIKM 2006; the overlap is that of the PQPP paper's files.
+    """
+    return _jaccard(_sets(image, offsets, k), _sets(noisy, noisy_offsets, k))
+
+
+def noisy_queries(vectors: ArrayLike, *, share: float = 0.1, seed: int = 0) -> Array:
+    """Each query's vector nudged in a random direction by `share` of its length, at the length it had."""
+    rows = np.asarray(vectors, dtype=np.float64)
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    nudge = np.random.default_rng(seed).normal(size=rows.shape)
+    nudge /= np.maximum(np.linalg.norm(nudge, axis=1, keepdims=True), 1e-300)
+    moved = rows + share * length * nudge
+    return np.asarray(moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-300) * length)
+
+
+def engine_overlap(image: Sequence[ArrayLike], offsets: Sequence[ArrayLike], *, k: int = 100) -> Array:
+    """Mean overlap |A and B| / |A or B| of the first k images over all pairs of engines.
+
+    Engines that agree have found what there is to find. A pair of empty rankings is left out of the mean.
+    """
+    if len(image) != len(offsets) or len(image) < 2:
+        raise ValueError("the images and offsets of two or more engines are needed")
+    found = [_sets(each, starts, k) for each, starts in zip(image, offsets, strict=True)]
+    pairs = [_jaccard(a, b) for place, a in enumerate(found) for b in found[place + 1 :]]
+    told = np.stack(pairs)
+    known = np.isfinite(told)
+    return np.where(
+        known.any(axis=0),
+        np.where(known, told, 0).sum(axis=0) / _at_least_one(known.sum(axis=0)),
+        np.nan,
+    )
+
+
+def _sets(image: ArrayLike, offsets: ArrayLike, k: int) -> tuple[Indices, Indices, int]:
+    answers = np.asarray(image, dtype=np.int64)
+    starts = _starts(offsets, len(answers))
+    rows = _top_rows(starts, k)
+    return (
+        np.repeat(np.arange(len(starts) - 1), np.minimum(np.diff(starts), k)),
+        answers[rows],
+        len(starts) - 1,
+    )
+
+
+def _jaccard(first: tuple[Indices, Indices, int], second: tuple[Indices, Indices, int]) -> Array:
+    queries = first[2]
+    if queries != second[2]:
+        raise ValueError(f"{queries} queries in one ranking and {second[2]} in the other")
+    width = 1 + max(int(each[1].max(initial=0)) for each in (first, second))
+    a, b = (np.unique(query * width + image) for query, image, _ in (first, second))
+    both = np.intersect1d(a, b, assume_unique=True)
+    n_a, n_b, shared = (np.bincount(keys // width, minlength=queries) for keys in (a, b, both))
+    either = n_a + n_b - shared
+    return np.where(either > 0, shared / _at_least_one(either), np.nan)
+
+
+def _top(score: ArrayLike, offsets: ArrayLike, k: int) -> tuple[Array, Indices, Indices]:
+    """Scores within the first k places, the query of each, and how many every query has."""
+    values = np.asarray(score, dtype=np.float64)
+    starts = _starts(offsets, len(values))
+    count = np.minimum(np.diff(starts), k)
+    top = values[_top_rows(starts, k)]
+    if not np.isfinite(top).all():
+        raise ValueError("a ranking without scores says nothing of how hard its query was")
+    return top, np.repeat(np.arange(len(count)), count), count
+
+
+def _top_rows(starts: Indices, k: int) -> Indices:
+    if k < 1:
+        raise ValueError(f"k is {k}; it counts places from 1")
+    lengths = np.diff(starts)
+    rank = np.arange(int(lengths.sum())) - np.repeat(starts[:-1] - starts[0], lengths)
+    return np.asarray(np.flatnonzero(rank < k) + starts[0], dtype=np.int64)
+
+
+def _starts(offsets: ArrayLike, rows: int) -> Indices:
+    starts = np.asarray(offsets, dtype=np.int64)
+    if (
+        starts.ndim != 1
+        or not len(starts)
+        or starts[0] != 0
+        or starts[-1] != rows
+        or (np.diff(starts) < 0).any()
+    ):
+        raise ValueError(f"offsets must rise from 0 to {rows}, the number of answers")
+    return starts
+
+
+def _each_query(values: ArrayLike, queries: int, what: str) -> Array:
+    column = np.broadcast_to(np.asarray(values, dtype=np.float64), (queries,))
+    if not np.isfinite(column).all():
+        raise ValueError(f"{what} must be finite for every query")
+    return column
+
+
+def _at_least_one(count: NDArray[np.int64]) -> Indices:
+    return np.asarray(np.maximum(count, 1), dtype=np.int64)

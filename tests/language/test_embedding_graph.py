@@ -1,0 +1,136 @@
+"""Networks around words by hand, and their figures against slower ways to the same."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse.csgraph import shortest_path
+
+from sightline.errors import UsageError
+from sightline.language.embedding_graph import DAMPING, EmbeddingGraph, ego
+
+
+def at(*degrees: float) -> np.ndarray:
+    """Vectors in the plane, of different lengths, since only directions count."""
+    angles = np.radians(degrees)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1) * np.arange(1, len(degrees) + 1)[:, None]
+
+
+def test_neighbours_by_hand() -> None:
+    # cat 0, dog 10, cow 11, red 60, tan 90 degrees. Nearest to cat: dog, cos 10 = .9848; cow, cos 11 = .9816,
+    # is within .99 of that and not within .999. Nearest to dog: cow, cos 1 = .9998; cat is not within .99.
+    words = ["cat", "dog", "cow", "red", "tan"]
+    vectors = at(0, 10, 11, 60, 90)
+    near = {beta: EmbeddingGraph(words, vectors, alpha=1, beta=beta) for beta in (0.99, 0.999)}
+    assert {key: set(edges) for key, edges in near[0.99].network("Cat").items()} == {
+        0: {1, 2},
+        1: {0},
+        2: {0},
+    }
+    assert near[0.999].network("cat").keys() == {0, 1}
+    assert near[0.99].network("dog").keys() == {1, 2}
+    assert near[0.99].network("cat")[0][1] == pytest.approx(math.cos(math.radians(10)), abs=1e-6)
+    assert near[0.99].network("unicorn") == {}
+    # A second step joins dog and cow, each other's nearest.
+    wider = EmbeddingGraph(words, vectors, alpha=2, beta=0.99).network("cat")
+    assert {key: set(edges) for key, edges in wider.items()} == {0: {1, 2}, 1: {0, 2}, 2: {0, 1}}
+
+
+def test_means_over_words() -> None:
+    graph = EmbeddingGraph(["cat", "dog", "cow", "red", "tan"], at(0, 10, 11, 60, 90))
+    cat, tan, both, none = graph.of(["the cat", "tan", "a Cat, tan unicorn", "the unicorn"])
+    assert none is None and cat is not None and tan is not None and both is not None
+    # A triangle: 3 edges, 2 of its own.
+    assert (cat.edge_count, cat.degree, cat.closeness, cat.betweenness) == (3, 1, 1, 0)
+    assert cat.inverse_edge_frequency == pytest.approx(math.log(3 / 2))
+    cosines = sum(math.cos(math.radians(angle)) for angle in (10, 11, 1))
+    assert cat.edge_weight == pytest.approx(cosines, abs=1e-5)
+    # tan - red, 30 degrees; red's nearest is tan again.
+    assert (tan.edge_count, tan.pagerank) == (1, pytest.approx(0.5))
+    assert both == pytest.approx([(x + y) / 2 for x, y in zip(cat, tan, strict=True)])
+    # What was learned before changes nothing.
+    assert graph.of(["the cat"]) == [cat]
+
+
+def test_a_star_and_a_path_by_hand() -> None:
+    star = {0: {1: 1.0, 2: 1.0, 3: 1.0}, 1: {0: 1.0}, 2: {0: 1.0}, 3: {0: 1.0}}
+    found = ego(star, 0)
+    # PageRank: centre c, leaf l = .0375 + .85 c / 3, c = .0375 + .85 * 3 l, so that c = .133125 / .2775.
+    assert found == pytest.approx((3, 3, 0, 1, 1, 1, 0.133125 / 0.2775))
+    path = {0: {1: 0.5}, 1: {0: 0.5, 2: 0.25}, 2: {1: 0.25}}
+    end = ego(path, 0)
+    assert end[:6] == pytest.approx((2, 0.75, math.log(2), 1 / 2, 2 / 3, 0))
+    assert ego(path, 1).betweenness == 1
+    assert ego({7: {}}, 7) == (0, 0, 0, 0, 0, 0, 1)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> dict[int, dict[int, float]]:
+    """Connected graphs of up to seven nodes."""
+    n = draw(st.integers(2, 7))
+    edges = {(draw(st.integers(0, node - 1)), node) for node in range(1, n)}
+    edges |= set(draw(st.lists(st.sampled_from(list(combinations(range(n), 2))), max_size=8)))
+    graph: dict[int, dict[int, float]] = {node: {} for node in range(n)}
+    for a, b in edges:
+        graph[a][b] = graph[b][a] = draw(st.sampled_from([0.25, 0.5, 1.0]))
+    return graph
+
+
+def all_paths(graph: dict[int, dict[int, float]], path: list[int], end: int) -> list[list[int]]:
+    if path[-1] == end:
+        return [path]
+    return [
+        found
+        for other in graph[path[-1]]
+        if other not in path
+        for found in all_paths(graph, [*path, other], end)
+    ]
+
+
+@given(graphs())
+def test_centralities_the_slow_way(graph: dict[int, dict[int, float]]) -> None:
+    n = len(graph)
+    weights = np.array([[graph[a].get(b, 0.0) for b in range(n)] for a in range(n)])
+    away = shortest_path(weights > 0, unweighted=True)
+    rank = np.full(n, 1 / n)
+    for _ in range(400):
+        rank = (1 - DAMPING) / n + DAMPING * (weights / weights.sum(axis=0)) @ rank
+    for node in graph:
+        found = ego(graph, node)
+        assert found.closeness == pytest.approx((n - 1) / away[node].sum())
+        assert found.pagerank == pytest.approx(rank[node])
+        assert found.degree == pytest.approx(np.count_nonzero(weights[node]) / (n - 1))
+        passing = []
+        for a, b in combinations([other for other in graph if other != node], 2):
+            ways = all_paths(graph, [a], b)
+            shortest = [way for way in ways if len(way) == min(map(len, ways))]
+            passing.append(sum(node in way for way in shortest) / len(shortest))
+        assert found.betweenness == pytest.approx(np.mean(passing) if passing else 0)
+
+
+def test_words_with_nothing_near_stand_alone() -> None:
+    graph = EmbeddingGraph(["cat", "dog"], at(0, 180))
+    assert graph.of(["cat"]) == [(0, 0, 0, 0, 0, 0, 1)]
+    assert EmbeddingGraph(["cat", "nil"], np.array([[1.0, 0], [0, 0]])).of(["nil"])[0] == (
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        1,
+    )
+
+
+def test_what_makes_no_network_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for alpha, beta in ((0, 0.9), (1, 0.0), (1, 1.1)):
+        with pytest.raises(UsageError, match="no network"):
+            EmbeddingGraph(["cat"], at(0), alpha=alpha, beta=beta)
+    monkeypatch.setattr("sightline.language.embedding_graph.MOST", 3)
+    with pytest.raises(UsageError, match="more than 3 words"):
+        EmbeddingGraph(["a1", "b1", "c1", "d1"], at(0, 1, 2, 3), beta=0.5).of(["a1"])

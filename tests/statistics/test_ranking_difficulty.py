@@ -1,0 +1,124 @@
+"""How hard a query was, from its ranking: hand arithmetic, numpy and scipy as references."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import entropy
+
+from sightline.statistics.ranking_difficulty import (
+    clarity,
+    engine_overlap,
+    noisy_queries,
+    nqc,
+    robustness,
+    variance,
+    wig,
+)
+
+runs = st.lists(st.lists(st.floats(-5, 5), max_size=12), min_size=1, max_size=6)
+
+
+def columns(run: list[list[float]]) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([each for scores in run for each in scores]), np.cumsum([0, *map(len, run)])
+
+
+@given(runs, st.integers(1, 15))
+def test_variance_is_numpys(run: list[list[float]], k: int) -> None:
+    expected = [np.var(scores[:k]) if scores else np.nan for scores in run]
+    assert variance(*columns(run), k=k) == pytest.approx(expected, nan_ok=True, abs=1e-12)
+
+
+def test_nqc_and_wig_by_hand() -> None:
+    score, offsets = columns([[5, 3, 1], [2, 2], []])
+    # First 2 of query 0: standard deviation 1, / |-0.5|; query 1 does not vary; by 0 there is no value.
+    assert nqc(score, offsets, [-0.5, 1, 1], k=2) == pytest.approx([2, 0, np.nan], nan_ok=True)
+    assert np.isnan(nqc(score, offsets, [0, 1, 1], k=2)[0])
+    # (mean(5, 3) - 1) / sqrt 4 = 1.5; (2 - 1) / sqrt 1 = 1.
+    assert wig(score, offsets, 1.0, [4, 1, 1], k=2) == pytest.approx([1.5, 1, np.nan], nan_ok=True)
+    assert np.isnan(wig(score, offsets, 1.0, [4, 0, 1], k=2)[1])
+
+
+def test_clarity_is_a_divergence() -> None:
+    counts = np.array([[2, 0, 0], [0, 1, 1], [0, 0, 0]])
+    usual = np.array([2, 1, 1]) / 4
+    score, offsets = np.array([np.log(3), 0.0, 1.0, 1.0]), np.array([0, 2, 3, 4])
+    told = clarity(score, offsets, [0, 1, 2, 0], counts, own=0.5)
+    # Query 0 trusts image 0 three times as much: 3/4 (1, 0, 0) + 1/4 (0, 1/2, 1/2), half of it usual words.
+    spoken = 0.5 * np.array([0.75, 0.125, 0.125]) + 0.5 * usual
+    assert told[0] == pytest.approx(entropy(spoken, usual, base=2))
+    # An image without captions says nothing unusual; one that says a single word is the clearest.
+    assert told[1] == pytest.approx(0)
+    assert told[2] == pytest.approx(entropy(0.5 * np.array([1, 0, 0]) + 0.5 * usual, usual, base=2))
+    assert np.isnan(clarity([1.0], [0, 1], [0], np.zeros((1, 2)))).all()
+
+
+def test_overlaps_by_hand() -> None:
+    image, offsets = [1, 2, 3, 7, 8], [0, 3, 5, 5]
+    noisy, noisy_offsets = [3, 2, 9, 5], [0, 3, 4, 4]
+    # First 3: {1, 2, 3} and {3, 2, 9}: 2 / 4; {7, 8} and {5}: 0 / 3; nothing and nothing: no value.
+    expected = [0.5, 0, np.nan]
+    assert robustness(image, offsets, noisy, noisy_offsets) == pytest.approx(expected, nan_ok=True)
+    # First 1: {1} and {3}.
+    assert robustness(image, offsets, noisy, noisy_offsets, k=1)[0] == 0
+    # Pairs: the two above, and each with itself (1) or the other: (0.5 + 1 + 0.5) / 3, (0 + 1 + 0) / 3.
+    three = engine_overlap([image, noisy, image], [offsets, noisy_offsets, offsets])
+    assert three == pytest.approx([2 / 3, 1 / 3, np.nan], nan_ok=True)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 30), unique=True, max_size=10), min_size=1, max_size=5),
+    st.integers(1, 12),
+)
+def test_a_ranking_overlaps_wholly_with_itself_in_any_order(run: list[list[int]], k: int) -> None:
+    image, offsets = columns([[float(each) for each in images] for images in run])
+    same = robustness(image, offsets, image, offsets, k=k)
+    assert same == pytest.approx([1.0 if images else np.nan for images in run], nan_ok=True)
+
+
+def test_noise_moves_a_query_by_its_share_and_keeps_its_length() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(50, 64)) * 3
+    moved = noisy_queries(rows, share=0.1, seed=4)
+    assert np.linalg.norm(moved, axis=1) == pytest.approx(np.linalg.norm(rows, axis=1))
+    cosine = (moved * rows).sum(axis=1) / np.linalg.norm(rows, axis=1) ** 2
+    # A nudge of 0.1 turns a vector by at most arcsin 0.1.
+    assert (cosine < 1 - 1e-4).all() and (cosine > np.cos(np.arcsin(0.1)) - 1e-9).all()
+    assert (noisy_queries(rows, share=0.1, seed=4) == moved).all()
+    assert not (noisy_queries(rows, share=0.1, seed=5) == moved).all()
+    assert noisy_queries(np.zeros((1, 3))).tolist() == [[0, 0, 0]]
+
+
+def test_queries_with_a_clear_answer_are_told_from_those_without() -> None:
+    """600 images in 20 crowds; a query beside one crowd is robust, one in the middle of nowhere is not."""
+    rng = np.random.default_rng(1)
+    crowds = rng.normal(size=(20, 32))
+    images = np.repeat(crowds, 30, axis=0) + 0.3 * rng.normal(size=(600, 32))
+    images /= np.linalg.norm(images, axis=1, keepdims=True)
+    queries = np.vstack([crowds, rng.normal(size=(20, 32))])
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    offsets = np.arange(41) * 30
+    found = [
+        np.argsort(-(each @ images.T), axis=1)[:, :30].ravel()
+        for each in (queries, noisy_queries(queries, share=0.3, seed=2))
+    ]
+    same = robustness(found[0], offsets, found[1], offsets, k=30)
+    assert same[:20].mean() > same[20:].mean() + 0.2
+    scores = -np.sort(-(queries @ images.T), axis=1)[:, :100]
+    spread = variance(scores.ravel(), np.arange(41) * 100)
+    assert spread[:20].mean() > 3 * spread[20:].mean()
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="rise from 0 to 2"):
+        variance([1.0, 2.0], [0, 1])
+    with pytest.raises(ValueError, match="without scores"):
+        variance([1.0, np.nan], [0, 2])
+    with pytest.raises(ValueError, match="counts places from 1"):
+        variance([1.0], [0, 1], k=0)
+    with pytest.raises(ValueError, match="two or more engines"):
+        engine_overlap([[1]], [[0, 1]])
+    with pytest.raises(ValueError, match="1 queries in one ranking and 2"):
+        robustness([1], [0, 1], [1], [0, 0, 1])
