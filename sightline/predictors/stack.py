@@ -61,6 +61,8 @@ class stack:
         # Of every part's say (targets of a part) in every target: parts x targets x targets.
         self._weights = np.zeros((0, 0, 0))
         self._base = np.zeros(0)
+        self.held_out = np.zeros((0, 0))
+        """What was said of the examples learned from, each part not having seen them; NaN where untold."""
 
     def prepare(self, x: Examples) -> Examples:
         for part in self._parts.values():
@@ -74,6 +76,7 @@ class stack:
         targets = truth.shape[1]
         self._weights = np.zeros((len(PLACES), targets, targets))
         self._base = np.zeros(targets)
+        self.held_out = np.full(truth.shape, np.nan)
         fold = self._cut(x)
         rich = _everywhere(truth, fold)
         for target in set(range(targets)) - set(rich):
@@ -106,6 +109,7 @@ class stack:
             weights = (line.weights[:, 0] / scale).reshape(len(PLACES), len(used))
             self._weights[:, [rich[each] for each in used], target] = weights
             self._base[target] = line.base[0]
+            self.held_out[:, target] = columns @ weights.ravel() + line.base[0]
 
     def predict(self, x: Examples) -> np.ndarray:
         x = self.prepare(x)

@@ -23,3 +23,11 @@ def test_the_cosine_is_the_mean_of_both_cosines() -> None:
     one, two = both.text(["a", "b"])
     np.testing.assert_allclose([one @ one, two @ two, one @ two], [1, 1, 0.3], atol=1e-6)
     assert both.text([]).shape == (0, 5)
+
+
+def test_blocks_of_encoders_stay_known() -> None:
+    inner = Fixed([[1, 2, 3, 4, 5]])
+    inner.blocks = (2, 3)  # type: ignore[attr-defined]
+    both = beside(first=beside(first=Fixed([[1, 0]]), second=inner), second=Fixed([[1.0, 1, 1]]))
+    both.text(["a"])
+    assert both.blocks == (2, 2, 3, 3)

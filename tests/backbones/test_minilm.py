@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from sightline import registry
 from sightline.backbones._files import beside_weights
-from sightline.backbones._wordpiece import WordPieces
-from sightline.backbones.minilm import VOCABULARY
+from sightline.backbones._wordpiece import VOCABULARY, WordPieces
 from sightline.errors import DataError, MissingPackage
 
 PIECES = ["[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "a", "##a", ",", "\u732b", "cafe", "$"]
