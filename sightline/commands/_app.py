@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, str] = {
     "predict": "Foretell how hard prompts are, and tell how well that works.",
     "trust": "Tell how well each measure agrees with people.",
     "compare": "Tell which system is better, and how sure that is.",
+    "gate": "Fail a build when a new system falls below a baseline.",
     "queries": "Tell what goes with a query being hard.",
     "report": "Write the findings as one self-contained HTML page.",
     "reproduce": "Obtain a paper's figures anew, and hold them against print.",

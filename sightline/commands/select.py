@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,10 @@ from sightline.commands._app import command
 from sightline.commands._options import AsCsv, AsJson, Seed, StudyAt
 from sightline.commands._output import Output, quoted
 from sightline.commands._progress import watched
+
+if TYPE_CHECKING:
+    from sightline.reporting.quantities import Cell
+    from sightline.stages.foretell import Expected
 
 SHOWN = 20
 
@@ -24,7 +28,8 @@ def select(
         typer.Option(
             "--by",
             metavar="WAY",
-            help="spread: far apart in what they say; random; captions: spread over those of images.",
+            help="spread: far apart in what they say; random; captions: spread over those of images; "
+            "difficulty: hard prompts, or others as --prefer says.",
         ),
     ] = "spread",
     encoder: Annotated[
@@ -32,7 +37,7 @@ def select(
         typer.Option(
             "--encoder",
             metavar="BACKBONE",
-            help="What spread and captions compare texts by: see sightline list backbone.",
+            help="What texts are compared by: see sightline list backbone.",
             show_default="hashed_words; for captions sentence, where it can be loaded",
         ),
     ] = None,
@@ -50,6 +55,35 @@ def select(
             help="For captions: what tells which of an image's captions is nearest to it.",
         ),
     ] = "clip",
+    prefer: Annotated[
+        str,
+        typer.Option(
+            "--prefer",
+            metavar="hard|unsure|easy",
+            help="For difficulty: prompts of which little or much is expected, or nothing sure.",
+        ),
+    ] = "hard",
+    question: Annotated[
+        str | None,
+        typer.Option(
+            "--question",
+            metavar="QUESTION",
+            help="For difficulty: prompts with truth of this question are left out.",
+            show_default="the first with truth",
+        ),
+    ] = None,
+    judged: Annotated[
+        bool, typer.Option("--judged", help="For difficulty: choose among prompts with truth as well.")
+    ] = False,
+    tier: Annotated[
+        str | None,
+        typer.Option(
+            "--tier",
+            metavar="light|offline|torch",
+            help="For difficulty: this tier of the shipped predictor, whatever is kept in the study.",
+            show_default="predictions kept in the study, else the best tier that runs here",
+        ),
+    ] = None,
     suite: Annotated[
         str | None,
         typer.Option("--suite", metavar="SUITE", help="Only prompts of this suite.", show_default="all"),
@@ -88,16 +122,37 @@ def select(
             tag=tag,
             collection=collection,
             joint=joint,
+            prefer=prefer,
+            question=question,
+            judged=judged,
+            tier=tier,
             listener=listener,
         )
     written = write_selected(found, to) if to is not None else None
     for note in found.notes:
         output.say(note)
-    rows = list(zip(found.suites, found.refs, found.texts, strict=True))
+    rows: list[tuple[Cell, ...]] = list(zip(found.suites, found.refs, found.texts, strict=True))
     columns = [Column("suite"), Column("prompt_id"), Column("prompt")]
+    if by == "difficulty":
+        columns.append(Column("expected", estimate=True))
+        rows = [(*row, _cell(each)) for row, each in zip(rows, found.expected, strict=True)]
     output.show(Table(columns, rows, f"{len(rows)} prompts by {found.how}"), most=SHOWN, how=found.how)
     if written is None:
-        output.next(f"sightline select {quoted(study)} {n} --to FILE.csv", "keep the choice")
+        way = "" if by == "spread" else f" --by {by}"
+        if by == "difficulty":
+            way += f" --prefer {prefer}" + (" --judged" if judged else "")
+        output.next(f"sightline select {quoted(study)} {n}{way} --to FILE.csv", "keep the choice")
     else:
         output.say(f"Written to {written}.")
         output.next(f"sightline import NEW-STUDY {quoted(written)}", "a study of these prompts alone")
+
+
+def _cell(expected: Expected) -> Cell:
+    from math import isnan
+
+    from sightline.reporting.quantities import Estimate
+
+    # A prediction that came from elsewhere may have no interval.
+    if isnan(expected.low) or isnan(expected.high):
+        return expected.value
+    return Estimate(expected.value, expected.low, expected.high)

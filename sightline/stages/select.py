@@ -16,6 +16,8 @@ from sightline.execution.progress import Listener, Meter
 from sightline.extension import Configured
 from sightline.records import ImageKey, NewPrompt
 from sightline.stages.export import prompt_table, write_table
+from sightline.stages.foretell import Expected
+from sightline.stages.select_difficulty import among, wanted
 from sightline.statistics.search import unit
 from sightline.store import reading
 from sightline.store.study import Study
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
-WAYS = ("spread", "random", "captions")
+WAYS = ("spread", "random", "captions", "difficulty")
 SENTENCES = ("sentence", "hashed_words")
 """What captions are spread by: the first of these that can be loaded here. PQPP has sentence vectors."""
 IMAGES = 2_048
@@ -38,6 +40,7 @@ class Selected:
     Captions are no prompts of the study yet: they have no ids, their suite is the collection, and `refs` are
     the images they were written for. `unread` counts, by reason, the images that could not be compared with
     their captions: the first one stands for them. `notes` say in sentences what did not go as it should.
+    `expected` is what is foretold of each prompt, where they were chosen by difficulty.
     """
 
     prompt_ids: Sequence[int]
@@ -48,6 +51,7 @@ class Selected:
     tag: str | None = None
     unread: Mapping[str, int] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    expected: Sequence[Expected] = ()
 
 
 def select(
@@ -61,6 +65,10 @@ def select(
     tag: str | None = None,
     collection: str | None = None,
     joint: str = "clip",
+    prefer: str = "hard",
+    question: str | None = None,
+    judged: bool = False,
+    tier: str | None = None,
     listener: Listener | None = None,
 ) -> Selected:
     """Choose n prompts: `spread` over what they say, or `random`; nothing is written to the study.
@@ -70,7 +78,9 @@ def select(
     is nearest to it in the space of the encoder `joint`; their vectors are kept in the study. Vectors are
     those of `encoder`: if none is named, of hashed_words for prompts, and for captions of the first of
     SENTENCES that can be loaded here, which the result names. `tag` is a name under which a file written
-    from the choice marks the prompts.
+    from the choice marks the prompts. `difficulty` spreads the choice over the prompts that are expected to
+    be `hard` or `easy`, or whose expectation is `unsure`, as `prefer` says; those with truth of `question`
+    are left out unless `judged`, and `tier` names one of the shipped predictor (see select_difficulty).
     """
     import numpy as np
 
@@ -88,6 +98,10 @@ def select(
             f"{n} prompts cannot be selected out of {prompts.height}",
             remedy=f"A number from 1 to {prompts.height}.",
         )
+    if by == "difficulty":
+        backbone = encoder_of(encoder or "hashed_words", "text")
+        choice = _Choice(prefer, question, judged, tier)
+        return _difficult(study, prompts, n, choice, backbone, seed, tag)
     texts = prompts["text"].to_list()
     if by == "random":
         chosen = np.sort(np.random.default_rng(seed).choice(len(texts), n, replace=False))
@@ -95,12 +109,55 @@ def select(
     else:
         backbone = encoder_of(encoder or "hashed_words", "text")
         # A study that can only be read can be selected from, too: nothing is kept.
-        vectors = np.asarray(backbone.load().text(texts), dtype=np.float32)
-        chosen = spread(vectors, n, seed)
+        chosen = spread(_vectors(backbone, texts), n, seed)
         how = f"spread(encoder={backbone}, seed={seed})"
+    return Selected(*_columns(prompts, chosen), how, tag)
+
+
+def _columns(prompts: pl.DataFrame, chosen: np.ndarray) -> tuple[list[int], list[str], list[str], list[str]]:
     rows = prompts[chosen.tolist()]
-    ids, suites, refs, wordings = (rows[name].to_list() for name in ("prompt_id", "suite", "ref", "text"))
-    return Selected(ids, suites, refs, wordings, how, tag)
+    ids, suites, refs, texts = (rows[name].to_list() for name in ("prompt_id", "suite", "ref", "text"))
+    return ids, suites, refs, texts
+
+
+def _vectors(backbone: Configured, texts: Sequence[str]) -> np.ndarray:
+    import numpy as np
+
+    return np.asarray(backbone.load().text(texts), dtype=np.float32)
+
+
+class _Choice(NamedTuple):
+    prefer: str
+    question: str | None
+    judged: bool
+    tier: str | None
+
+
+def _difficult(
+    study: Study,
+    prompts: pl.DataFrame,
+    n: int,
+    choice: _Choice,
+    backbone: Configured,
+    seed: int,
+    tag: str | None,
+) -> Selected:
+    texts = prompts["text"].to_list()
+    found = wanted(study, prompts, n, **choice._asdict(), vectors_of=lambda texts: _vectors(backbone, texts))
+    rows = among(found.want, texts, n)
+    if len(rows) < n:
+        left = "" if choice.judged else " without truth"
+        ways = [f"a number up to {len(rows)}"] if len(rows) else []
+        ways += [] if choice.judged else ["--judged to choose among those with truth too"]
+        raise UsageError(
+            f"{n} prompts cannot be selected by difficulty out of {len(rows)}{left} that differ",
+            remedy=" ".join([*found.notes, f"Give {' or '.join(ways)}." if ways else ""]).strip(),
+        )
+    chosen = rows[spread(_vectors(backbone, [texts[row] for row in rows]), n, seed)]
+    how = f"difficulty({found.how}; spread over {len(rows)} by encoder={backbone}, seed={seed})"
+    # Nothing is chosen of which nothing is expected.
+    expected = [each for row in chosen if (each := found.expected[row]) is not None]
+    return Selected(*_columns(prompts, chosen), how, tag, notes=found.notes, expected=expected)
 
 
 def prompts_of(study: Study, suite: str | None) -> pl.DataFrame:
