@@ -260,6 +260,35 @@ class Material(Protocol):
         """prompt_id, system_id, image_id, value, reason of a measure the rule declares."""
 
 
+class Beyond(Protocol):
+    """What a measure of a ranking may ask for that is not in the run: looked up, or searched for again."""
+
+    def texts(self) -> Sequence[str]:
+        """What was asked, a text a ranking."""
+
+    def caption_words(self) -> tuple[Any, np.ndarray]:
+        """Counts of words (a sparse matrix, images x words) and the row of the image at every place.
+
+        The images are all those of the collections that were searched; one without captions has a row of 0.
+        """
+
+    def collection_scores(self) -> Sequence[float | NoValue]:
+        """For each ranking the mean score that its engine gives to all images of its collection."""
+
+    def asked_again(
+        self, k: int, *, noise: str, share: float, seed: int
+    ) -> tuple[np.ndarray, np.ndarray, Sequence[str | None]]:
+        """Images and offsets of the rankings of the queries with noise on them, and why there is none."""
+
+    def relevance(
+        self, predictor: Any, encoder: Any, *, depth: int, level: float, folds: int, seed: int
+    ) -> np.ndarray:
+        """How probably the image at each place is relevant, told by a predictor that never saw its query.
+
+        NaN at places past `depth`.
+        """
+
+
 @dataclass(frozen=True)
 class Rankings:
     """Whole runs as columns: ranked answers of query q are gains[offsets[q]:offsets[q+1]].
@@ -267,6 +296,9 @@ class Rankings:
     A gain is NaN where nobody judged the image. `ideal` holds every known gain of a query in falling
     order, cut by `ideal_offsets`: what a perfect ranking would look like. `found` is where a measure may
     leave what the next one would have to work out again.
+
+    `scores` (NaN where an engine told none) and `images` (opaque ids) have a row a place, `prompts` and
+    `systems` (opaque ids) a row a ranking; each is None where it is not known, as is what lies `beyond`.
     """
 
     offsets: np.ndarray
@@ -274,6 +306,11 @@ class Rankings:
     ideal_offsets: np.ndarray
     ideal: np.ndarray
     found: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    scores: np.ndarray | None = None
+    images: np.ndarray | None = None
+    prompts: np.ndarray | None = None
+    systems: np.ndarray | None = None
+    beyond: Beyond | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sightline import registry
 from sightline.errors import DataError, UsageError, near
 from sightline.extension import MEASURE_KINDS, Configured
 from sightline.judging import rollup
-from sightline.stages.ranked import Overlap, Ranked, overlap, place, rankings_of
+from sightline.stages.ranked import UNJUDGED, Overlap, Ranked, overlap, place, rankings_for
 from sightline.statistics import comparison
 from sightline.statistics.intervals import Interval, mean_interval, within
 from sightline.store import reading
@@ -93,16 +93,18 @@ class Compared:
             return f"{best.system} reaches {figure} on {self.by} {over}. No other system has a value here."
         if self.least_p >= SURE:
             level = [placed.system for placed in self.systems if placed.mean.value == best.mean.value]
-            ahead = f"{best.system} is ahead" if len(level) == 1 else f"{_listed(level)} are level"
+            leads = "is ahead" if self.direction != "none" else "has the highest"
+            ahead = f"{best.system} {leads}" if len(level) == 1 else f"{_listed(level)} are level"
             return (
                 f"{self.prompts} prompts are too few to tell {len(self.systems)} systems apart on {self.by}: "
-                f"the smallest p they allow is {self.least_p:.2g}. So far {ahead}: {figure}."
+                f"the smallest p they allow is {self.least_p:.2g}. So far {ahead}: {figure}.{self._neither()}"
             )
         tied = [placed.system for placed in self.systems if placed.best_rank == 1]
-        if self.direction == "none":
-            return f"{best.system} has the highest {self.by}: {figure} {over}. Neither end of it is better."
         if len(tied) == len(self.systems):
-            return f"{_listed(tied)} cannot be told apart on {self.by} {over}; {best.system} has {figure}."
+            alike = f"{_listed(tied)} cannot be told apart on {self.by} {over}"
+            return f"{alike}; {best.system} has {figure}.{self._neither()}"
+        if self.direction == "none":
+            return f"{best.system} has the highest {self.by}: {figure} {over}.{self._neither()}"
         if len(tied) > 1:
             return (
                 f"{_listed(tied)} lead on {self.by} and cannot be told apart {over}; "
@@ -115,6 +117,9 @@ class Compared:
             return first + " All systems differ by more than chance would."
         unsure = [f"{pair.first} and {pair.second}" for pair in self.pairs if not pair.significant]
         return first + (f" {'; '.join(unsure)} cannot be told apart." if len(unsure) <= 3 else "")
+
+    def _neither(self) -> str:
+        return " Neither end of it is better." if self.direction == "none" else ""
 
     def _scale(self) -> str:
         if self.high is None or self.low is None:
@@ -206,9 +211,13 @@ def _beside(
     """What belongs beside the means of a measure of rankings: what nobody judged, what engines share."""
     if basis.measure is None or basis.ranked is None:
         return (), (), ""
-    k, ranked = place(basis.measure), basis.ranked
-    shared = overlap(study, k or 10, ranked=ranked, prompts=prompts)
-    return ranked.notes(k, prompts), shared, ranked.brief(k, prompts)
+    measure, ranked = basis.measure, basis.ranked
+    shared = overlap(study, place(measure) or 10, ranked=ranked, prompts=prompts)
+    notes = ranked.notes_for(measure, prompts)
+    if basis.direction == "none" and measure.spec.details["rests_on"] in UNJUDGED:
+        foretells = "it foretells which queries are easy, not which engine is better"
+        notes.insert(0, f"{basis.name} needs no judgement: {foretells}.")
+    return notes, shared, ranked.brief_for(measure, prompts)
 
 
 def values_by(study: Study, by: str | None, ranked: Ranked | None = None) -> Basis:
@@ -231,7 +240,7 @@ def values_by(study: Study, by: str | None, ranked: Ranked | None = None) -> Bas
     spec = chosen.spec
     low, high = spec.range
     if spec.kind == "of_ranking":
-        ranked = rankings_of(study) if ranked is None else ranked
+        ranked = rankings_for(study, chosen, ranked)
         return Basis(ranked.values(chosen), chosen.short, spec.direction, low, high, chosen, ranked)
     return Basis(scores_by_system(study, str(chosen)), chosen.short, spec.direction, low, high, chosen)
 
@@ -248,10 +257,18 @@ def ranking_measures(study: Study) -> list[str]:
     scored = reading.measures(study).filter((pl.col("kind") == "of_ranking") & (pl.col("values") > 0))
     forms = [str(form) for form in scored["measure"]]
     found = {form: registry.find_measure(form) for form in forms}
-    good = [form for form in forms if found[form].spec.direction != "none"]
-    if good:
-        ranked = rankings_of(study)
-        good = [form for form in good if not ranked.values(found[form]).is_empty()]
+    good, ranked = [], None
+    for form in forms:
+        if found[form].spec.direction == "none":
+            continue
+        try:
+            ranked = rankings_for(study, found[form], ranked)
+            if not ranked.values(found[form]).is_empty():
+                good.append(form)
+        except DataError:
+            # Judgements that a predictor learned from may have been taken out since.
+            if found[form].spec.details["rests_on"] != "everything":
+                raise
     return sorted(good, key=lambda form: not form.startswith("ndcg"))
 
 
@@ -281,7 +298,7 @@ def scores_by_system(study: Study, measure: str) -> pl.DataFrame:
     """
     configured = registry.find_measure(measure)
     if configured.spec.kind == "of_ranking":
-        return rankings_of(study).values(configured)
+        return rankings_for(study, configured).values(configured)
     scores = reading.scores(study, configured.identity).filter(pl.col("value").is_not_null())
     kind = configured.spec.kind
     if kind == "of_image_set":

@@ -14,6 +14,7 @@ from sightline.errors import DataError, UsageError, near
 from sightline.execution.gate import gate
 from sightline.extension import Configured
 from sightline.records import NoValue, Rankings
+from sightline.stages.around_rankings import Around
 from sightline.statistics import runs
 from sightline.statistics.intervals import Interval, mean_interval, within
 from sightline.store import reading
@@ -23,6 +24,10 @@ from sightline.store.study import Study
 
 KEYS = ("measures", "relevance", "ties", "without", "complete")
 """What [score] in study.toml may hold."""
+UNJUDGED = ("run", "runs")
+"""What a measure rests on that needs no relevance."""
+FORETOLD = "goes by relevance that a predictor foretells, not by judgements of the images."
+_IMAGE_ID = {"image_id": pl.Int64}
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,9 @@ class Ranked:
 
     `repeated` has a row of system_id and prompt_id for each place left out because its image stands further
     up; `absent` one of system_id, prompt_id and `vain` for each prompt with known relevance that a system has
-    no image for: in vain if it was asked. `judged` are the prompts with known relevance.
+    no image for: in vain if it was asked. `judged` are the prompts with known relevance. `around` is what
+    measures may ask for beside the rankings. Read without `by_relevance`, nothing is known to be relevant,
+    and `absent` is about every prompt that any system was asked.
     """
 
     prompt: np.ndarray
@@ -78,14 +85,20 @@ class Ranked:
     absent: pl.DataFrame
     judged: np.ndarray
     rules: Rules
+    around: Around | None = None
+    by_relevance: bool = True
 
     def __len__(self) -> int:
         return len(self.prompt)
 
-    def hashes(self) -> list[int]:
+    def hashes(self, rests_on: str = "relevance") -> list[int]:
         """64 bits over what a measure is told of each ranking, signed for the databases."""
         told = self.table
-        parts = ((self.image, told.offsets), (told.gains, told.offsets), (told.ideal, told.ideal_offsets))
+        parts = [(self.image, told.offsets)]
+        if rests_on in ("relevance", "everything"):
+            parts += [(told.gains, told.offsets), (told.ideal, told.ideal_offsets)]
+        if rests_on != "relevance" and told.scores is not None:
+            parts += [(told.scores, told.offsets)]
         views = [(column.tobytes(), (8 * offsets).tolist()) for column, offsets in parts]
         found = []
         for n in range(len(self)):
@@ -93,8 +106,21 @@ class Ranked:
             for column, starts in views:
                 whole.update((starts[n + 1] - starts[n]).to_bytes(8, "big"))
                 whole.update(column[starts[n] : starts[n + 1]])
-            found.append(int.from_bytes(whole.digest()[:8], "big", signed=True))
-        return found
+            found.append(whole.digest())
+        if rests_on in ("runs", "everything"):
+            found = self._together(found, rests_on)
+        return [int.from_bytes(digest[:8], "big", signed=True) for digest in found]
+
+    def _together(self, own: Sequence[bytes], rests_on: str) -> list[bytes]:
+        """Each ranking's digest with those of the others that a measure looks at beside it."""
+        beside = self.prompt.tolist() if rests_on == "runs" else [0] * len(self)
+        wholes: dict[int, Any] = {}
+        for group, system, digest in zip(beside, self.system.tolist(), own, strict=True):
+            wholes.setdefault(group, hashlib.sha256()).update(system.to_bytes(8, "big") + digest)
+        return [
+            hashlib.sha256(digest + wholes[group].digest()).digest()
+            for group, digest in zip(beside, own, strict=True)
+        ]
 
     def gaps(self, k: int | None = None, prompts: Sequence[int] | None = None) -> list[Gaps]:
         """What each engine's numbers do not show, over all prompts or over these."""
@@ -161,11 +187,38 @@ class Ranked:
                 found.append(f"{each.name}: {places}")
         return found
 
+    def notes_for(self, measure: Configured, prompts: Sequence[int] | None = None) -> list[str]:
+        """What a reader must know beside the numbers of a measure.
+
+        What nobody judged is no gap in a measure that does not count judgements of these very images.
+        """
+        if measure.spec.details["rests_on"] == "relevance":
+            return self.notes(place(measure), prompts)
+        left_out = self.repeated.filter(_among(self.repeated["prompt_id"].to_numpy(), prompts))
+        counts = dict(left_out.group_by("system_id").len().iter_rows())
+        found = [
+            f"{name}: {counts[system]:,} places were left out: their image stands further up."
+            for system, name in self.names.items()
+            if system in counts
+        ]
+        if measure.spec.details["rests_on"] == "everything":
+            found.insert(0, f"{measure.short} {FORETOLD}")
+        return found
+
+    def brief_for(self, measure: Configured, prompts: Sequence[int] | None = None) -> str:
+        """The same in a sentence a kind."""
+        if measure.spec.details["rests_on"] == "relevance":
+            return self.brief(place(measure), prompts)
+        return " ".join(self.notes_for(measure, prompts))
+
     def outcomes(self, measure: Configured) -> list[Outcome]:
         """What a measure says of each ranking."""
-        values = np.asarray(measure.load()(self.table), dtype=np.float64)
+        function = measure.load() if self.around is None else self.around.loaded(measure)
+        told = function(self.table)
         reason = str(measure.spec.details["nan"])
-        return gate(measure.spec, [NoValue(reason) if np.isnan(v) else float(v) for v in values], len(self))
+        values = told.tolist() if isinstance(told, np.ndarray) else list(told)
+        results = [each if isinstance(each, NoValue) or each == each else NoValue(reason) for each in values]
+        return gate(measure.spec, results, len(self))
 
     def values(self, measure: Configured) -> pl.DataFrame:
         """prompt_id, system_id, system, value: what a measure says of each ranking that it has a value of."""
@@ -207,15 +260,29 @@ def place(measure: Configured) -> int | None:
     return k if isinstance(k, int) else None
 
 
-def rankings_of(study: Study, by: Rules | None = None) -> Ranked:
-    """Every ranking of the study with its gains, ties broken and repeats left out."""
+def rankings_for(study: Study, measure: Configured, ranked: Ranked | None = None) -> Ranked:
+    """The rankings as a measure needs them: most need to know what is relevant, some do not.
+
+    `ranked` were read before, and are read again if it was for measures of the other sort.
+    """
+    judged = measure.spec.details["rests_on"] not in UNJUDGED
+    if ranked is not None and ranked.by_relevance == judged:
+        return ranked
+    return rankings_of(study, judged=judged)
+
+
+def rankings_of(study: Study, by: Rules | None = None, *, judged: bool = True) -> Ranked:
+    """Every ranking of the study with its gains, ties broken and repeats left out.
+
+    Without `judged` no relevance need be known, and none is looked at.
+    """
     chosen = by or rules(study)
-    truths = relevance(study, chosen)
+    truths = relevance(study, chosen) if judged else _nothing_known()
     answers, asked = _answers(study)
     if asked.is_empty():
         raise DataError("no retriever has answered yet", remedy="Import a TREC run, or sightline retrieve.")
-    if chosen.without:
-        answers = answers.join(_left_out(study, chosen), on="image_id", how="anti", maintain_order="left")
+    left_out = _left_out(study, chosen) if chosen.without else pl.DataFrame({"image_id": []}, _IMAGE_ID)
+    answers = answers.join(left_out, on="image_id", how="anti", maintain_order="left")
     if chosen.ties == "trec":
         _refuse_distances(answers)
     truths = truths.sort("prompt_id", "value", "image_id", descending=[False, True, False])
@@ -226,8 +293,8 @@ def rankings_of(study: Study, by: Rules | None = None) -> Ranked:
     repeated = answers.filter(~first).select("system_id", "prompt_id")
     answers = answers.filter(first)
     keys = answers.group_by("query", "system_id", "prompt_id", maintain_order=True).len()
-    judged = truths["prompt_id"].unique().sort()
-    absent = _absent(asked, answers, judged)
+    known = truths["prompt_id"].unique().sort()
+    absent = _absent(asked, answers, known if judged else asked["prompt_id"].unique().sort())
     empty = absent if chosen.complete else absent.filter("vain")
     empty = empty.with_columns(query=pl.lit(-1, pl.Int64), len=pl.lit(0, pl.UInt32))
     keys = pl.concat([keys, empty.select(keys.columns)])
@@ -238,16 +305,25 @@ def rankings_of(study: Study, by: Rules | None = None) -> Ranked:
     prompt = keys["prompt_id"].to_numpy()
     ideal, ideal_offsets = _ideal(prompt, truths)
     offsets = np.concatenate([[0], np.cumsum(keys["len"].to_numpy().astype(np.int64))])
+    around = Around(study, left_out["image_id"].to_list())
+    system, image = keys["system_id"].to_numpy(), answers["image_id"].to_numpy()
+    score = answers["score"].to_numpy()
+    around.table = Rankings(
+        offsets, gains, ideal_offsets, ideal,
+        scores=score, images=image, prompts=prompt, systems=system, beyond=around,
+    )  # fmt: skip
     return Ranked(
         prompt,
-        keys["system_id"].to_numpy(),
-        answers["image_id"].to_numpy(),
-        Rankings(offsets, gains, ideal_offsets, ideal),
+        system,
+        image,
+        around.table,
         dict(asked.select("system_id", "system").unique().sort("system_id").iter_rows()),
         repeated,
         absent,
-        judged.to_numpy(),
+        known.to_numpy(),
         chosen,
+        around,
+        judged,
     )
 
 
@@ -335,6 +411,10 @@ def relevance(study: Study, by: Rules) -> pl.DataFrame:
     )
     told = pl.concat([own, inherited])
     return told.join(_left_out(study, by), on="image_id", how="anti") if by.without else told
+
+
+def _nothing_known() -> pl.DataFrame:
+    return pl.DataFrame(schema={"prompt_id": pl.Int64, "image_id": pl.Int64, "value": pl.Float64})
 
 
 def _left_out(study: Study, by: Rules) -> pl.DataFrame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import polars as pl
 
 from sightline import registry
@@ -32,10 +31,9 @@ from sightline.stages.compare import (
 from sightline.stages.predict import LEAST
 from sightline.stages.query_analysis import query_analysis
 from sightline.stages.query_tables import query_tables
-from sightline.stages.ranked import rankings_of, relevance, rules
+from sightline.stages.ranked import rankings_for, relevance, rules
 from sightline.stages.report_values import quantity
 from sightline.stages.trust import trust
-from sightline.statistics.correlation import pearson
 from sightline.statistics.intervals import Interval, mean_interval, stratified_mean_interval, within
 from sightline.store import reading
 from sightline.store.study import Study
@@ -195,7 +193,10 @@ def _ranked_answers(study: Study) -> pl.DataFrame:
     """The first answers of search engines with what is known of their relevance."""
     first = reading.answers(study, "retriever").filter(pl.col("image_id").is_not_null())
     first = first.sort("system_id", "prompt_id", "position").group_by("system_id", "prompt_id").head(PICTURES)
-    known = relevance(study, rules(study))
+    try:
+        known = relevance(study, rules(study))
+    except DataError:  # engines may be ranked by a measure that needs no relevance
+        return first.with_columns(_NO_VALUE)
     return first.drop("score").join(known, on=["prompt_id", "image_id"], how="left")
 
 
@@ -272,42 +273,6 @@ def trusted(study: Study) -> doc.Trust:
     return doc.Trust(rows)
 
 
-def prediction(study: Study, asked: Sequence[Question]) -> doc.Prediction | None:
-    """How well the truth of a prompt could be foretold, from the predictions kept."""
-    for question in asked:
-        settlement = reading.newest_settlement(study, question.name)
-        if settlement is None:
-            continue
-        kept = reading.predictions(study, settlement)
-        if kept.is_empty():
-            continue
-        values = rollup.by_prompt(study, question.name).select("prompt_id", pl.col("value").alias("truth"))
-        both = kept.join(values, on="prompt_id")
-        results, points, shown = [], [], ""
-        for (spec,), rows in both.group_by(["spec"], maintain_order=True):
-            guess, truth = rows["value"].to_numpy(), rows["truth"].to_numpy()
-            error = mean_interval(np.abs(guess - truth))
-            results.append(
-                doc.PredictorResult(_short(str(spec)), quantity(pearson(guess, truth)), quantity(error))
-            )
-            points, shown = list(zip(guess.tolist(), truth.tolist(), strict=True)), _short(str(spec))
-        return doc.Prediction(
-            scale(question, question.name),
-            results,
-            shown,
-            points,
-            validation="Each prompt was predicted by a model that had not seen it (cross-validation).",
-        )
-    return None
-
-
-def _short(spec: str) -> str:
-    try:
-        return registry.configure("predictor", spec).short
-    except UsageError:
-        return spec
-
-
 def judges(study: Study, asked: Sequence[Question]) -> doc.Judges | None:
     """Who judged, how far they agree, and who was left out and why."""
     people: dict[str, doc.Annotator] = {}
@@ -364,12 +329,16 @@ def measured(study: Study) -> list[doc.Extra]:
             measure = registry.find_measure(str(row["measure"]))
         except UsageError:
             continue  # scored by an extension that is not installed here
-        values = scores_by_system(study, str(measure))
-        cells = []
-        for system in systems:
-            mine = values.filter(pl.col("system") == system)["value"].to_numpy()
-            known = within(mean_interval(mine), *measure.spec.range)
-            cells.append(quantity(known) if len(mine) else Missing("no score"))
+        cells: list[Quantity] = []
+        try:
+            values = scores_by_system(study, str(measure))
+        except DataError as error:
+            cells = [Missing(error.what)] * len(systems)  # what it rests on has been taken out since
+        else:
+            for system in systems:
+                mine = values.filter(pl.col("system") == system)["value"].to_numpy()
+                known = within(mean_interval(mine), *measure.spec.range)
+                cells.append(quantity(known) if len(mine) else Missing("no score"))
         better = {"higher": "↑ higher is better", "lower": "↓ lower is better"}.get(
             measure.spec.direction, ""
         )
@@ -426,7 +395,10 @@ def _reasons(study: Study, measure: Mapping[str, object]) -> pl.Series:
             chosen = registry.find_measure(str(measure["measure"]))
         except UsageError:
             return pl.Series("reason", [], pl.String)  # scored by an extension that is not installed here
-        told = [outcome.reason for outcome in rankings_of(study).outcomes(chosen)]
+        try:
+            told = [outcome.reason for outcome in rankings_for(study, chosen).outcomes(chosen)]
+        except DataError as error:
+            told = [error.what]  # what it rests on has been taken out since
     return pl.Series("reason", told, pl.String).drop_nulls()
 
 

@@ -82,12 +82,12 @@ def retrieve(
     search = engine.load(encoders or None)
     said = wordings(study, {key: record.text for key, record in records.items()})
     owners = owners_of(said, found.captions)
-    groups = _apart(owners) if without_own else [range(len(queries))]
+    groups = asked_together(owners) if without_own else [range(len(queries))]
     indices, scores = np.full((len(queries), k), -1), np.full((len(queries), k), np.nan)
     for group in groups:
         asked = [queries[number] for number in group]
         own = {owner for number in group for owner in owners[number]} if without_own else ()
-        seen = _silent(found, {text for number in group for text in said[number]}, own)
+        seen = without_captions(found, {text for number in group for text in said[number]}, own)
         indices[group], scores[group] = _sound(engine, search(seen, asked, k), len(asked), k, len(found.keys))
         meter.add(computed=len(asked))
     settings = {"retriever": str(engine), "version": engine.spec.version, "collection": collection}
@@ -113,7 +113,7 @@ def retrieve(
     )
 
 
-class _Fresh(Picture):
+class UnkeptPicture(Picture):
     """A picture that keeps neither its bytes nor its pixels: a collection of them would fill the memory."""
 
     __slots__ = ("_files",)
@@ -155,11 +155,11 @@ def candidates_of(study: Study, collection: str) -> Candidates:
     return Candidates(
         keys=[ImageKey(collection, name) for name in chosen["name"]],
         captions=[captions.get(int(key), []) for key in chosen["image_id"]],
-        pictures=[None if sha is None else _Fresh(study.images, sha) for sha in chosen["sha256"]],
+        pictures=[None if sha is None else UnkeptPicture(study.images, sha) for sha in chosen["sha256"]],
     )
 
 
-def _apart(owners: Sequence[Sequence[int]]) -> list[list[int]]:
+def asked_together(owners: Sequence[Sequence[int]]) -> list[list[int]]:
     """Queries in groups, so that leaving out the own captions of a group takes one from an image at most."""
     groups: list[list[int]] = [[]]
     given: dict[int, int] = {}
@@ -171,7 +171,7 @@ def _apart(owners: Sequence[Sequence[int]]) -> list[list[int]]:
     return [group for group in groups if group]
 
 
-def _silent(candidates: Candidates, said: Collection[str], owners: Collection[int]) -> Candidates:
+def without_captions(candidates: Candidates, said: Collection[str], owners: Collection[int]) -> Candidates:
     """The candidates without the captions that say what the prompts say."""
     if not owners:
         return candidates

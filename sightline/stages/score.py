@@ -13,7 +13,7 @@ from sightline.execution.progress import Listener
 from sightline.execution.run import Ran, register, run_together
 from sightline.extension import Configured
 from sightline.pictures import Picture
-from sightline.stages.ranked import Ranked, place, rankings_of
+from sightline.stages.ranked import UNJUDGED, Ranked, rankings_for, rankings_of
 from sightline.store import reading, scores
 from sightline.store.scores import Item
 from sightline.store.study import Study
@@ -51,8 +51,7 @@ def score(
     for kind, numbers in together.items():
         alike = [chosen[number] for number in numbers]
         if kind == "of_ranking":
-            ranked = rankings_of(study)
-            ran = [score_rankings(study, measure, ranked) for measure in alike]
+            ran = _score_rankings(study, alike)
         else:
             ran = run_together(study, alike, workers=workers, listener=listener)
         found.update(zip(numbers, ran, strict=True))
@@ -100,17 +99,30 @@ def score_files(measures: str | Sequence[str], paths: Sequence[str | Path]) -> l
     return found
 
 
+def _score_rankings(study: Study, measures: Sequence[Configured]) -> list[Ran]:
+    """Score rankings by measures that look at judgements and such that need none, each read once."""
+    read: dict[bool, Ranked] = {}
+    ran = []
+    for measure in measures:
+        judged = measure.spec.details["rests_on"] not in UNJUDGED
+        if judged not in read:
+            read[judged] = rankings_of(study, judged=judged)
+        ran.append(score_rankings(study, measure, read[judged]))
+    return ran
+
+
 def score_rankings(study: Study, measure: Configured, ranked: Ranked | None = None) -> Ran:
-    """Score every ranking of every retriever against the known relevance."""
-    known = rankings_of(study) if ranked is None else ranked
+    """Score every ranking of every retriever against the known relevance, or by its scores alone."""
+    known = rankings_for(study, measure) if ranked is None else ranked
     ran = Ran(str(measure), len(known))
-    results = list(zip(_items(known), known.outcomes(measure), strict=True))
+    rests_on = str(measure.spec.details["rests_on"])
+    results = list(zip(_items(known, rests_on), known.outcomes(measure), strict=True))
     # A ranking that has gone since, or that other rules leave out, must not keep its score.
     scores.clear(study, measure.identity)
     scores.write(study, register(study, measure), results)
     ran.computed = len(results)
     ran.reasons.update(outcome.reason for _, outcome in results if outcome.reason is not None)
-    ran.notes = known.notes(place(measure))
+    ran.notes = known.notes_for(measure)
     return ran
 
 
@@ -123,19 +135,35 @@ def stale_rankings(study: Study) -> list[str]:
     kept = kept.filter((kept["kind"] == "of_ranking") & (kept["values"] + kept["without"] > 0))
     if kept.is_empty():
         return []
-    try:
-        items = _items(rankings_of(study))
-    except DataError:
-        items = []  # the rankings or their relevance have been taken out since
+    read: dict[bool, Ranked | None] = {}
+    items: dict[str, list[Item]] = {}
     found = []
     for row in kept.iter_rows(named=True):
-        todo, twins = scores.known(study, int(row["measure_id"]), items)
-        if todo or twins or row["values"] + row["without"] != len(items):
+        rests_on = _rests_on(str(row["measure"]))
+        judged = rests_on not in UNJUDGED
+        if judged not in read:
+            try:
+                read[judged] = rankings_of(study, judged=judged)
+            except DataError:
+                read[judged] = None  # the rankings or their relevance have been taken out since
+        ranked = read[judged]
+        if rests_on not in items:
+            items[rests_on] = [] if ranked is None else _items(ranked, rests_on)
+        mine = items[rests_on]
+        todo, twins = scores.known(study, int(row["measure_id"]), mine)
+        if todo or twins or row["values"] + row["without"] != len(mine):
             found.append(str(row["measure"]))
     return found
 
 
-def _items(ranked: Ranked) -> list[Item]:
+def _rests_on(measure: str) -> str:
+    try:
+        return str(registry.find_measure(measure).spec.details["rests_on"])
+    except UsageError:
+        return "relevance"  # scored by an extension that is not installed here
+
+
+def _items(ranked: Ranked, rests_on: str) -> list[Item]:
     """Each ranking as scores are kept under it."""
-    keys = zip(ranked.prompt.tolist(), ranked.system.tolist(), ranked.hashes(), strict=True)
+    keys = zip(ranked.prompt.tolist(), ranked.system.tolist(), ranked.hashes(rests_on), strict=True)
     return [Item(prompt, system, 0, inputs, None, ()) for prompt, system, inputs in keys]

@@ -33,7 +33,7 @@ def trust(study: Study, question: str | None = None) -> list[Agrees]:
     if not measures:
         raise DataError("nothing is scored yet", where=study.name, remedy="sightline score STUDY")
     names = [question] if question else [asked.name for _, asked in reading.questions(study)]
-    known = {str(row["identity"]): _scores(study, row) for row in measures}
+    parts = [(row, *part) for row in measures for part in _parts(study, row)]
     found = []
     for name in names:
         images = rollup.of_answers(study, name)
@@ -41,12 +41,7 @@ def trust(study: Study, question: str | None = None) -> list[Agrees]:
         prompts = rollup.by_prompt(study, name)
         if prompts.is_empty():
             continue
-        for row in measures:
-            try:
-                short = registry.find_measure(str(row["measure"])).short
-            except UsageError:
-                short = str(row["measure"])  # scored by an extension that is not installed here
-            scores = known[str(row["identity"])]
+        for row, short, scores in parts:
             on, truth = {
                 "of_prompt": (["prompt_id"], prompts),
                 "of_image": (["image_id"], images),
@@ -73,11 +68,20 @@ def trust(study: Study, question: str | None = None) -> list[Agrees]:
     return found
 
 
-def _scores(study: Study, measure: Mapping[str, object]) -> pl.DataFrame:
-    """The values of a measure; of rankings as they stand, since what is kept may be older."""
-    if measure["kind"] == "of_ranking":
-        try:
-            return scores_by_system(study, str(measure["measure"]))
-        except UsageError:
-            pass  # scored by an extension that is not installed here
-    return reading.scores(study, str(measure["identity"])).filter(pl.col("value").is_not_null())
+def _parts(study: Study, measure: Mapping[str, object]) -> list[tuple[str, pl.DataFrame]]:
+    """What a measure is called, and its values: as one, or by engine where each has a scale of its own.
+
+    Rankings are measured as they stand, since what is kept may be older.
+    """
+    kept = reading.scores(study, str(measure["identity"])).filter(pl.col("value").is_not_null())
+    try:
+        chosen = registry.find_measure(str(measure["measure"]))
+    except UsageError:
+        return [(str(measure["measure"]), kept)]  # scored by an extension that is not installed here
+    if chosen.spec.kind != "of_ranking":
+        return [(chosen.short, kept)]
+    values = scores_by_system(study, str(chosen))
+    engines = values["system"].unique().sort().to_list()
+    if chosen.spec.details["rests_on"] != "run" or len(engines) < 2:
+        return [(chosen.short, values)]
+    return [(f"{chosen.short} of {name}", values.filter(pl.col("system") == name)) for name in engines]

@@ -7,6 +7,7 @@ offsets[q] to offsets[q+1]. Every function returns one value a query, NaN where 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,7 +60,7 @@ def clarity(
     score: ArrayLike,
     offsets: ArrayLike,
     image: ArrayLike,
-    counts: ArrayLike,
+    counts: ArrayLike | Any,
     *,
     k: int = 100,
     own: float = 0.6,
@@ -67,16 +68,17 @@ def clarity(
 ) -> Array:
     """Divergence, in bits, of the words of the first k images' captions from the words of all captions.
 
-    `counts` has a row an image and a column a word, how often its captions say it, and `image` is the row of
-    every answer. With p(d|q) proportional to exp(sharpness x score) among the first k, p(w|d) = own tf/len +
-    (1 - own) p(w), and p(w|q) = sum_d p(w|d) p(d|q), it is sum_w p(w|q) log2(p(w|q) / p(w)).
+    `counts` (an array or a sparse matrix of scipy) has a row an image and a column a word, how often its
+    captions say it, and `image` is the row of every answer. With p(d|q) proportional to exp(sharpness x
+    score) among the first k, p(w|d) = own tf/len + (1 - own) p(w), and p(w|q) = sum_d p(w|d) p(d|q), it is
+    sum_w p(w|q) log2(p(w|q) / p(w)).
     Source: Cronen-Townsend et al., Predicting query performance, SIGIR 2002.
     """
-    said = np.asarray(counts, dtype=np.float64)
+    said = counts.tocsr() if hasattr(counts, "tocsr") else np.asarray(counts, dtype=np.float64)
     answer = np.asarray(image, dtype=np.int64)
     if said.ndim != 2 or answer.shape != np.shape(score) or not 0 <= own <= 1:
         raise ValueError("counts of words by image, a row for every answer, and own from 0 to 1 are needed")
-    everywhere = said.sum(axis=0)
+    everywhere = np.asarray(said.sum(axis=0), dtype=np.float64).ravel()
     if not everywhere.sum():
         return np.full(len(np.asarray(offsets)) - 1, np.nan)
     usual = everywhere / everywhere.sum()
@@ -87,6 +89,8 @@ def clarity(
         mine = slice(*np.searchsorted(query, [number, number + 1]).tolist())
         trust = np.exp(sharpness * (values[mine] - values[mine].max()))
         captions = said[answer[places[mine]]]
+        # A collection's words are too many for a dense table; those of k images are not.
+        captions = captions.toarray() if hasattr(captions, "toarray") else captions
         length = captions.sum(axis=1, keepdims=True)
         # An image without captions says what is usually said.
         of_image = np.where(length > 0, own * captions / np.where(length > 0, length, 1), own * usual)

@@ -136,3 +136,18 @@ def test_runs_and_qrels_speak_of_the_only_suite_and_collection(run: Run, tmp_pat
     # Where it is said, it is as said.
     elsewhere = run("import", study, tmp_path / "x.qrels", "--option", "suite=other")
     assert elsewhere.code == 3 and "other" in elsewhere.err
+
+
+def test_a_measure_that_needs_no_judgement(run: Run, search: Path) -> None:
+    """Every ranking scores 8, 7, 6, 5: its deviation is sqrt(5 / 4), its mean 6.5."""
+    scored = run("score", search, "nqc@100")
+    assert scored.code == 0, scored.err
+    assert "compare" not in scored.out and f"sightline report {search}" in scored.out
+    both = run("score", search, "nqc@100", "reciprocal_rank").out
+    assert f"sightline compare {search} --by reciprocal_rank" in both
+    told = run("compare", search, "--by", "nqc", "--json").json
+    assert [row["mean"]["value"] for row in told["systems"]["rows"]] == pytest.approx([1.25**0.5 / 6.5] * 2)
+    (note,) = told["notes"]
+    assert "needs no judgement" in note
+    shown = run("compare", search, "--by", "nqc").out
+    assert "Neither end of it is better" in shown and "relevance" not in shown

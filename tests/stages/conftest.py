@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from sightline.records import Image, ImageKey, Prompt, PromptKey, Record
+from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
 from sightline.store.loading import load
 from sightline.store.study import Study, create_study
 
@@ -79,4 +79,24 @@ def painted(tmp_path: Path, colours: str) -> Iterator[Study]:
         records.append(Image(ImageKey("paints", name), str(file), captions))
     with create_study(tmp_path / "painted") as made:
         load(made, records, importer="test", path="paints", digest="paints")
+        yield made
+
+
+@pytest.fixture
+def unjudged(tmp_path: Path) -> Iterator[Study]:
+    """Eight queries (kind x or y) that engines `steep` and `flat` answered with scores, and no truth at all.
+
+    nqc of a ranking m + d, m - d is d / m: (n + 2) / 16 of steep for query n, (8 - n) / 160 of flat.
+    """
+    records: list[Record] = [System("steep", "retriever", "c"), System("flat", "retriever", "c")]
+    for n in range(8):
+        key = PromptKey("s", str(n))
+        records.append(Prompt(key, f"query {n}", {"kind": "xy"[n % 2], "half": "ab"[n // 4]}))
+        for system, middle, apart in (("steep", 8.0, (n + 2) / 2), ("flat", 80.0, (8 - n) / 2)):
+            records += [
+                Answer(key, system, place, ImageKey("c", f"{system}{place}"), middle + sign * apart)
+                for place, sign in enumerate((1, -1))
+            ]
+    with create_study(tmp_path / "unjudged") as made:
+        load(made, records, importer="test", path="runs", digest="runs")
         yield made

@@ -26,7 +26,9 @@ from sightline.records import (
 from sightline.samples.annotators import judge, panel
 from sightline.samples.scenes import scenes
 from sightline.samples.systems import SYSTEMS, answer
+from sightline.stages.between import between
 from sightline.stages.compare import Compared, Versus, breakdown, compare
+from sightline.stages.report import build
 from sightline.stages.score import score
 from sightline.stages.truth import truth
 from sightline.stages.variability import variability
@@ -222,7 +224,70 @@ def test_a_measure_without_direction_has_no_best(tmp_path: Path) -> None:
         variability(study, distance="colour_histogram")
         # The one scored form is meant, whatever its parameters; its range has one end only.
         alike = compare(study, "pairwise_mean")
-        assert alike.by == "pairwise_mean(distance=colour_histogram)" and "highest" in alike.sentence
+        assert alike.by == "pairwise_mean(distance=colour_histogram)" and "Neither end" in alike.sentence
         with pytest.raises(UsageError, match="is not scored") as caught:
             compare(study, "pairwise_mean(distance=pixel_l2)")
         assert "colour_histogram" in caught.value.remedy
+
+
+def test_a_measure_that_needs_no_judgement_names_no_winner(unjudged: Study) -> None:
+    score(unjudged, ["nqc@100", "engine_overlap@2"])
+    found = compare(unjudged, "nqc")
+    # (2 + ... + 9) / 8 / 16 and (1 + ... + 8) / 8 / 160.
+    assert [placed.mean.value for placed in found.systems] == pytest.approx([5.5 / 16, 4.5 / 160])
+    assert found.sentence.startswith("steep has the highest nqc: 0.34 [")
+    assert found.sentence.endswith("over 8 prompts. Neither end of it is better.")
+    assert found.notes == [
+        "nqc needs no judgement: it foretells which queries are easy, not which engine is better."
+    ]
+    assert [each.share.value for each in found.overlaps] == [0] and found.brief == ""
+    # The engines share no image.
+    assert [placed.mean.value for placed in compare(unjudged, "engine_overlap").systems] == [0, 0]
+
+
+def test_too_few_prompts_make_no_winner_either(unjudged: Study) -> None:
+    score(unjudged, "nqc@100")
+    few = compare(unjudged, "nqc", where="half=a").sentence
+    assert "4 prompts are too few" in few and "ahead" not in few
+    assert "So far steep has the highest: 0.22" in few and few.endswith("Neither end of it is better.")
+
+
+def test_judged_and_unjudged_measures_are_compared_beside_each_other(unjudged: Study) -> None:
+    """Rankings that were read without relevance say nothing of relevance, and must not be used for it."""
+    first = [
+        Truth("relevance", Subject(PromptKey("s", str(n)), image=ImageKey("c", "steep0")), 1.0)
+        for n in range(8)
+    ]
+    load(
+        unjudged, [Question("relevance", "ordinal", 0, 1, 1), *first], importer="t", path="qrels", digest="2"
+    )
+    score(unjudged, ["nqc@100", "reciprocal_rank"])
+    rows = between(unjudged, ["nqc", "reciprocal_rank", "nqc"], "kind=x,y").rows
+    told = {(row.by, row.system): row.improvement.first.value for row in rows}
+    assert told["reciprocal_rank", "steep"] == 1 and told["reciprocal_rank", "flat"] == 0
+    # Even queries 0, 2, 4, 6: (2 + 4 + 6 + 8) / 4 / 16.
+    assert told["nqc", "steep"] == pytest.approx(5 / 16)
+    assert compare(unjudged).by == "reciprocal_rank"
+    assert "unjudged" in " ".join(compare(unjudged).notes)
+
+
+CERTAINTY = '''
+from sightline.extension import measure
+
+@measure.of_ranking(direction="higher", range=(0, None), rests_on="run", source="me", licence="MIT")
+def first_score(run):
+    """The score of the first answer."""
+    return run.scores[run.offsets[:-1]]
+'''
+
+
+def test_a_measure_of_runs_with_a_better_end(
+    unjudged: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "first_score.py").write_text(CERTAINTY)
+    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(tmp_path))
+    score(unjudged, "first_score")
+    found = compare(unjudged)
+    assert found.sentence.startswith("flat is the best of 2 systems on first_score: 82.25")
+    assert found.notes == []
+    assert build(unjudged).rankings[0].systems[0].name == "flat"

@@ -28,7 +28,7 @@ from sightline.stages.between import between
 from sightline.stages.compare import breakdown, compare
 from sightline.stages.pool import pool
 from sightline.stages.query_analysis import query_analysis
-from sightline.stages.ranked import Rules, overlap, rankings_of, rules
+from sightline.stages.ranked import Rules, overlap, rankings_for, rankings_of, rules
 from sightline.stages.report import build
 from sightline.stages.score import score, stale_rankings
 from sightline.stages.status import status
@@ -391,3 +391,24 @@ def test_beside_the_numbers_only_the_prompts_that_are_looked_at(make: Any) -> No
     assert (rest.overlaps[0].share.value, rest.overlaps[0].share.n) == (1.0, 1)
     assert "two: 1 of the 2 prompts with known relevance found nothing and count as 0." in rest.notes
     assert {each.system: each.mean.value for each in rest.systems} == {"one": 1.0, "two": 0.5}
+
+
+def test_what_a_measure_does_not_look_at_is_no_gap_in_it(make: Any) -> None:
+    """Image a stands twice; b is unjudged, and so is all of query 2."""
+    told = run("e", {1: [("a", 3.0), ("b", 2.0), ("a", 1.0)], 2: [("b", 2.0)]})
+    study = make([*told, *qrels({1: {"a": 1}})])
+    twice = "e: 1 places were left out: their image stands further up."
+    precision, commitment = find_measure("precision@2"), find_measure("nqc@2")
+    judged, unjudged = rankings_for(study, precision), rankings_for(study, commitment)
+    assert judged.notes_for(precision) == [
+        "1 of 2 prompts have no known relevance, and so no value.",
+        "e: 1 of the 2 images among the first 2 (50%) are unjudged and count as not relevant.",
+        twice,
+    ]
+    assert unjudged.notes_for(commitment) == [twice] and unjudged.brief_for(commitment) == twice
+    assert unjudged.notes_for(commitment, [2]) == []
+    assert judged.notes_for(find_measure("expected_precision@2"))[0].startswith("expected_precision(k=2) goes by")
+    # What was read for one sort of measure serves that sort, and no other.
+    assert rankings_for(study, precision, judged) is judged
+    assert rankings_for(study, commitment, judged) is not judged
+    assert not rankings_for(study, commitment, judged).by_relevance

@@ -21,11 +21,12 @@ from sightline.records import (
     Subject,
     Truth,
 )
+from sightline.reporting.quantities import Missing
 from sightline.stages.report import build, report
 from sightline.stages.score import score
 from sightline.stages.truth import truth
 from sightline.stages.variability import variability
-from sightline.store.loading import load
+from sightline.store.loading import load, undo
 from sightline.store.study import Study, create_study
 
 SYSTEMS = {"good": 5.0, "bad": 1.0}
@@ -139,3 +140,34 @@ def test_a_missing_image_file_is_told_and_does_not_stop_the_report(judged: Study
             file.unlink()
     page = report(judged).read_text("utf-8")
     assert "is missing from the study" in page
+
+
+def test_rankings_that_nobody_judged_are_shown_and_not_ranked(unjudged: Study) -> None:
+    score(unjudged, ["nqc@100", "query_robustness@2"])
+    made = build(unjudged)
+    assert not made.rankings and "nobody's judgement yet" in made.answer
+    (table,) = made.extras[0].tables
+    assert [row[:2] for row in table.rows] == [["nqc", ""]]
+    assert [cell.value for cell in table.rows[0][2:]] == pytest.approx([5.5 / 16, 4.5 / 160])  # type: ignore[union-attr]
+    # Both runs came from elsewhere: whatever they are asked, they cannot be asked again.
+    assert [(gap.what, gap.count) for gap in made.gaps] == [("query_robustness", 16)]
+    assert "cannot be asked again" in made.gaps[0].reason
+    assert "nqc" in report(unjudged).read_text("utf-8")
+
+
+def test_relevance_that_can_no_longer_be_foretold_does_not_stop_the_report(unjudged: Study) -> None:
+    """Two judged queries foretell each other; when one is taken back, nothing is left to learn from."""
+    relevance = Question("relevance", "ordinal", 0, 1, 1)
+    for n in (0, 1):
+        told = Truth("relevance", Subject(PromptKey("s", str(n)), image=ImageKey("c", "steep0")), 1.0)
+        loaded = load(unjudged, [relevance, told], importer="t", path=str(n), digest=str(n))
+    score(unjudged, "expected_precision@2")
+    before = build(unjudged)
+    assert [ranking.scale.name for ranking in before.rankings] == ["expected_precision(k=2)"]
+    said = "goes by relevance that a predictor foretells, not by judgements of the images."
+    assert before.rankings[0].summary == f"expected_precision(k=2) {said}"
+    undo(unjudged, loaded.source_id)
+    made = build(unjudged)
+    assert not made.rankings
+    why = "relevance cannot be foretold: fewer than 2 queries with rankings have been judged"
+    assert made.extras[0].tables[0].rows[0][2:] == [Missing(why), Missing(why)]

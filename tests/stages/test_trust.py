@@ -148,3 +148,26 @@ def test_rankings_are_measured_as_they_stand(tmp_path: Path) -> None:
         load(study, new[1:], importer="test", path="more", digest="2")
         (after,) = trust(study, "liked")
         assert after.correlation.value is None
+
+
+def test_scores_of_engines_are_on_scales_of_their_own(unjudged: Study) -> None:
+    """nqc of steep rises with what people say of query n, that of flat falls: one number would mix them."""
+    liked = [
+        Truth("liked", Subject(PromptKey("s", str(n)), engine), float(n))
+        for n in range(8)
+        for engine in ("steep", "flat")
+    ]
+    load(unjudged, [Question("liked", "interval", 0, 9), *liked], importer="t", path="liked", digest="2")
+    score(unjudged, ["nqc@100", "engine_overlap@2"])
+    found = by_measure(trust(unjudged))
+    assert found["nqc of steep", "liked"].correlation.value == pytest.approx(1)
+    assert found["nqc of flat", "liked"].correlation.value == pytest.approx(-1)
+    # What engines share is on one scale: one row, of which all 16 values are 0.
+    assert found["engine_overlap(k=2)", "liked"].correlation.n == 16
+    assert {each.direction for each in found.values()} == {"none"} and len(found) == 3
+
+
+def test_unjudged_rankings_and_no_truth(unjudged: Study) -> None:
+    score(unjudged, "nqc@100")
+    with pytest.raises(DataError, match="no measure and no truth speak of the same things"):
+        trust(unjudged)

@@ -122,3 +122,14 @@ def test_what_cannot_be_is_refused() -> None:
         engine_overlap([[1]], [[0, 1]])
     with pytest.raises(ValueError, match="1 queries in one ranking and 2"):
         robustness([1], [0, 1], [1], [0, 0, 1])
+
+
+def test_clarity_takes_a_sparse_table_too() -> None:
+    from scipy.sparse import csr_matrix
+
+    rng = np.random.default_rng(3)
+    counts = rng.poisson(0.3, size=(40, 60)).astype(np.float64)
+    image, score = rng.integers(0, 40, 50), -np.sort(-rng.normal(size=50))
+    dense = clarity(score, [0, 30, 50], image, counts, k=20)
+    assert clarity(score, [0, 30, 50], image, csr_matrix(counts), k=20) == pytest.approx(dense)
+    assert (dense > 0).all()
