@@ -92,13 +92,18 @@ class Card:
     more_pictures: Sequence[Picture]
     columns: tuple[int, int]
     note: str
+    truth: str = ""
+    truth_at: float | None = None
 
 
 @dataclass(frozen=True)
 class Cards:
+    """Prompts under each other; `paired`, two and two side by side where the page is wide."""
+
     kind: ClassVar[str] = "cards"
     cards: Sequence[Card]
     scale: Scale | None
+    paired: bool = False
 
 
 @dataclass(frozen=True)
@@ -230,7 +235,15 @@ def _card(
         more_pictures=pictures[THUMBNAILS_SHOWN:],
         columns=picture_columns(min(len(pictures), THUMBNAILS_SHOWN)),
         note=prompt.note,
+        truth="" if prompt.truth is None else format_number(prompt.truth, decimals=of_means),
+        truth_at=_place(prompt.truth, scale),
     )
+
+
+def _place(number: float | None, scale: Scale | None) -> float | None:
+    """Where a number lies on the meter, in per cent of the scale."""
+    found = None if number is None else meter(Estimate(number), scale)
+    return None if found is None else found[2]
 
 
 def picture_columns(count: int) -> tuple[int, int]:

@@ -121,13 +121,17 @@ class Breakdown:
 
 @dataclass(frozen=True)
 class ShownPrompt:
-    """A prompt with its settled value and some of the pictures that answered it."""
+    """A prompt with its settled value and some of the pictures that answered it.
+
+    Where the value was foretold, `truth` is what came true.
+    """
 
     text: str
     mean: Quantity | None = None
     tags: Sequence[tuple[str, str]] = ()
     thumbnails: Sequence[Thumbnail] = ()
     note: str = ""
+    truth: float | None = None
 
 
 @dataclass(frozen=True)
@@ -185,11 +189,15 @@ class Trust:
 
 @dataclass(frozen=True)
 class PredictorResult:
-    """How well a predictor does on prompts it has not seen."""
+    """How well a predictor does on prompts it has not seen.
+
+    Where there are `figures`, they are shown in place of the correlation.
+    """
 
     name: str
     correlation: Quantity
     error: Quantity | None = None
+    figures: Sequence[Share] = ()
 
 
 @dataclass(frozen=True)
@@ -197,6 +205,7 @@ class Prediction:
     """How predictable the truth of a prompt is, and the prompts expected to be hard.
 
     `points` are (predicted, true) of the predictor named in `shown`, each predicted while it was held out.
+    `pictures` are blocks made ready elsewhere, such as maps of the prompts.
     """
 
     target: Scale
@@ -206,6 +215,7 @@ class Prediction:
     next_hardest: Sequence[ShownPrompt] = ()
     validation: str = ""
     summary: str = ""
+    pictures: Sequence[Block] = ()
 
 
 @dataclass(frozen=True)
@@ -229,11 +239,12 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Judges:
-    """Who judged, how far they agree, and who was left out."""
+    """Who judged, how far they agree, and who was left out; `pictures` are blocks made ready elsewhere."""
 
     annotators: Sequence[Annotator] = ()
     agreement: Sequence[Agreement] = ()
     summary: str = ""
+    pictures: Sequence[Block] = ()
 
 
 @dataclass(frozen=True)

@@ -350,19 +350,40 @@ def _prediction(prediction: Prediction, colours: Colours) -> Section:
                 f"{what} predicted{who} while held out; on the dashed line prediction and truth agree.{held}",
             )
         )
-    columns = [Column("predictor"), Column("correlation", "correlation with truth", "higher", estimate=True)]
-    with_error = any(row.error is not None for row in prediction.predictors)
-    columns += [Column("error", "typical error", "lower", estimate=True)] if with_error else []
-    rows: list[list[Cell]] = [
-        [row.name, row.correlation, *([row.error] if with_error else [])] for row in prediction.predictors
-    ]
+    columns, rows = _predictor_table(prediction)
     if rows:
         blocks.append(_grid(Table(columns, rows, f"How well {target.name} is predicted"), "All predictors"))
+    blocks += prediction.pictures
     if prediction.next_hardest:
         blocks.append(Heading("Expected to be hardest next"))
         blocks.append(cards(prediction.next_hardest, target, colours))
     lead = prediction.summary or f"How well {target.name} can be told before anybody has judged."
     return Section("prediction", "Prediction", lead, blocks)
+
+
+def _predictor_table(prediction: Prediction) -> tuple[list[Column], list[list[Cell]]]:
+    predictors = prediction.predictors
+    figures = {share.name: share for row in predictors for share in row.figures}
+    with_error = any(row.error is not None for row in predictors)
+    columns = [Column("predictor")]
+    cells: list[list[Cell]] = [[row.name] for row in predictors]
+    if figures:
+        columns += [
+            Column(f"figure_{index}", share.name, share.direction, format=share.format, estimate=True)
+            for index, share in enumerate(figures.values())
+        ]
+        for cell, row in zip(cells, predictors, strict=True):
+            own = {share.name: share.value for share in row.figures}
+            cell += [own.get(name) for name in figures]
+    else:
+        columns.append(Column("correlation", "correlation with truth", "higher", estimate=True))
+        for cell, row in zip(cells, predictors, strict=True):
+            cell.append(row.correlation)
+    if with_error:
+        columns.append(Column("error", "typical error", "lower", estimate=True))
+        for cell, row in zip(cells, predictors, strict=True):
+            cell.append(row.error)
+    return columns, cells
 
 
 def _judges(judges: Judges) -> Section:
@@ -392,6 +413,7 @@ def _judges(judges: Judges) -> Section:
             for person in judges.annotators
         ]
         blocks.append(_grid(Table(people, cells, "The judges"), "All judges"))
+    blocks += judges.pictures
     left_out = sum(1 for person in judges.annotators if person.excluded)
     lead = judges.summary or (
         f"{_counted(len(judges.annotators), 'annotator')} judged; {left_out or 'none'} "

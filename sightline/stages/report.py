@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,15 +14,22 @@ from typing import TypeVar
 from sightline import __version__
 from sightline.errors import DataError, StudyError
 from sightline.reporting import document as doc
+from sightline.reporting.blocks import Block
 from sightline.reporting.sections import system_names
-from sightline.reporting.theme import system_colours
+from sightline.reporting.theme import Colour, system_colours
+from sightline.stages import kept_predictions
 from sightline.stages import report_sections as sections
 from sightline.stages.compare import Compared
+from sightline.stages.label_pictures import label_pictures
+from sightline.stages.prediction_pictures import prediction_pictures
 from sightline.store import reading
 from sightline.store.loading import sources
 from sightline.store.study import Study
 
 Section = TypeVar("Section")
+
+ON_THE_MAP = 1000
+"""Prompts on the map of a report: a picture of all is drawn on its own."""
 
 
 def report(study: Study, to: str | Path | None = None, *, seed: int = 0) -> Path:
@@ -68,7 +75,7 @@ def _built(study: Study, seed: int) -> doc.Report:
         gallery=() if head else sections.gallery(study),
         variability=variability,
         trust=_or_none(lambda: sections.trusted(study)),
-        prediction=sections.prediction(study, asked),
+        prediction=kept_predictions.prediction(study, asked),
         judges=sections.judges(study, asked),
         checks=_or_none(lambda: sections.checks(study)),
         extras=[*sections.measured(study), *sections.queries(study)],
@@ -76,11 +83,21 @@ def _built(study: Study, seed: int) -> doc.Report:
         next_steps=sections.next_steps(study),
         provenance=_provenance(study, seed),
     )
-    if made.variability is None:
-        return made
     colours = system_colours(system_names(made))
-    pictures = _or_none(lambda: sections.variability_pictures(study, colours)) or ()
-    return replace(made, variability=replace(made.variability, pictures=pictures))
+    if made.variability is not None:
+        varied = _or_none(lambda: sections.variability_pictures(study, colours)) or ()
+        made = replace(made, variability=replace(made.variability, pictures=varied))
+    if made.prediction is not None:
+        foretold = _or_none(lambda: _foretold(study, colours, seed)) or ()
+        made = replace(made, prediction=replace(made.prediction, pictures=foretold))
+    if made.judges is not None:
+        made = replace(made, judges=replace(made.judges, pictures=label_pictures(study)))
+    return made
+
+
+def _foretold(study: Study, colours: Mapping[str, Colour], seed: int) -> Sequence[Block]:
+    """The prompts and their predictions in pictures; the map has so few prompts that nobody has to wait."""
+    return prediction_pictures(study, most=ON_THE_MAP, colours=colours, seed=seed).blocks
 
 
 def answer(head: Compared | None, study: Study) -> str:
