@@ -353,13 +353,21 @@ def _decorator(kind: str, **allowed: Any) -> Callable[..., Callable[[Callable[..
 
 
 class _Measure:
-    """`@measure.of_prompt(...)` and its kin: what is measured decides what the function is given."""
+    """`@measure.of_prompt(...)` and its kin: what is measured decides what the function is given.
 
-    of_prompt = staticmethod(_decorator("of_prompt", scale="value"))
+    `feature=False` keeps a measure of prompts from predictors that did not ask for it by name: it is slow, or
+    reads something that is not on every machine. `rests_on` says what a measure of a ranking looks at:
+    "relevance" (what is known of its images), its "run" (images and scores; no judgement is needed), the
+    "runs" of all engines for its prompt, or "everything" (all runs with all that is known).
+    """
+
+    of_prompt = staticmethod(_decorator("of_prompt", scale="value", feature=True))
     of_image = staticmethod(_decorator("of_image", scale="value"))
     of_answer = staticmethod(_decorator("of_answer", scale="value"))
     of_image_set = staticmethod(_decorator("of_image_set", scale="value"))
-    of_ranking = staticmethod(_decorator("of_ranking", scale="value", nan="no relevant image is known"))
+    of_ranking = staticmethod(
+        _decorator("of_ranking", scale="value", nan="no relevant image is known", rests_on="relevance")
+    )
 
 
 measure = _Measure()

@@ -1,149 +1,109 @@
-"""Predict: how well will a prompt do, judged from the prompt alone?"""
+"""Predict: how well will a prompt do, judged from the prompt alone, as learned from a study's own truth?"""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from sightline import registry
-from sightline.errors import DataError, UsageError
-from sightline.execution.gate import gate
-from sightline.execution.run import run_together
+from sightline.errors import DataError, UsageError, near
+from sightline.execution.progress import Listener, Meter
 from sightline.extension import Configured
 from sightline.judging import rollup
-from sightline.records import Examples, Prompt, PromptKey, Question
-from sightline.statistics.correlation import Correlation, kendall, pearson
-from sightline.statistics.folds import k_fold
-from sightline.store import reading, settling
+from sightline.stages.predict_bench import Bench, Target, sees_prompts
+from sightline.stages.predict_features import Described, examples, prompt_measures
+from sightline.stages.predict_results import Foretold, Predicted, Result
+from sightline.stages.predict_splits import Split, groups_of, split_by
+from sightline.statistics import prediction_quality
+from sightline.store import reading
 from sightline.store.study import Study
+
+__all__ = ["Foretold", "Predicted", "Result", "examples", "first_settled", "predict", "prompt_measures"]
+
+Array = NDArray[np.float64]
 
 LEAST = 10
 """Fewer prompts with truth than this cannot be cut into folds worth the name."""
-COVERAGE = 0.9
-
-
-@dataclass(frozen=True)
-class Foretold:
-    """A prediction for a prompt, with an interval that held for 90 % of the prompts held out so far."""
-
-    prompt: str
-    value: float
-    low: float
-    high: float
-    because: Sequence[tuple[str, float]] = ()
-
-
-@dataclass(frozen=True)
-class Predicted:
-    """How well a predictor does on prompts it had not seen, and what it says of new ones."""
-
-    question: str
-    predictor: str
-    prompts: int
-    folds: int
-    pearson: Correlation
-    kendall: Correlation
-    baseline_error: float
-    error: float
-    points: Sequence[tuple[float, float]]
-    foretold: Sequence[Foretold]
 
 
 def predict(
     study: Study,
     question: str | None = None,
     *,
+    questions: Sequence[str] = (),
     predictor: str = "ridge",
+    predictors: Sequence[str] = (),
+    features: Sequence[str] = (),
+    rankings: bool = False,
+    split: str = "folds",
     prompts: Sequence[str] = (),
     folds: int = 5,
     seed: int = 0,
+    listener: Listener | None = None,
 ) -> Predicted:
-    """Cross-validate a predictor on the settled prompts, keep its predictions, and foretell new prompts.
+    """Try predictors on prompts they had not seen, keep what they said, and foretell new prompts.
 
-    Every prompt with truth is predicted by a model that never saw it. The interval of a new prediction is
-    the 90th percentile of those absolute errors (split conformal).
+    Several `questions` are learned at once; a prompt need not be settled for all of them. QUESTION.SYSTEM is
+    the truth of one system. Every prompt is predicted by a model that saw nothing of its truth, nor of the
+    truth of prompts of the same words. A new prompt is foretold by the best predictor as learned from all
+    prompts; its interval is as wide as held 90 % of the prompts held out (split conformal).
+    With `rankings` predictors learn from what search engines answered as well, and some predictors see
+    images: they know nothing of prompts that were not asked.
     """
-    if folds < 2:
-        raise UsageError(f"{folds} folds hold nothing out", remedy="At least 2, usually 5 or 10.")
-    name = question or first_settled(study)
-    truths = rollup.by_prompt(study, name)
-    if len(truths) < max(LEAST, folds):
-        raise DataError(
-            f"only {len(truths)} prompts have a truth of {name!r}; a predictor needs {LEAST} or more",
-            remedy="Judge more prompts, or import published truth.",
-        )
-    chosen = registry.configure("predictor", predictor)
-    if chosen.spec.details["sees"] != "prompt":
-        raise UsageError(f"{chosen.name} needs more than the prompt", remedy="Choose one that sees prompts.")
-    for text in prompts:
-        if not text.strip():
-            raise UsageError("an empty prompt cannot be predicted")
-    ids = [int(key) for key in truths["prompt_id"]]
-    known = examples(study, ids)
-    truth = truths["value"].to_numpy().reshape(-1, 1)
-    fold = k_fold(len(ids), folds, seed=seed)
-    held_out = np.full(len(ids), np.nan)
-    for number in range(folds):
-        learn, guess = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        model = chosen.load().fit(known.take(learn), truth[learn])
-        held_out[guess] = model.predict(known.take(guess))[:, 0]
-    if not np.isfinite(held_out).all():
-        raise DataError(f"{chosen.name} gave predictions that are not finite")
-    errors = np.abs(held_out - truth[:, 0])
-    width = conformal_width(errors, COVERAGE)
-    _keep(study, name, chosen, ids, fold, held_out, width, truths["value"].to_list(), seed)
-    _, asked = reading.question(study, name)
-    foretold = [
-        replace(
-            each,
-            value=_on_scale(each.value, asked),
-            low=_on_scale(each.low, asked),
-            high=_on_scale(each.high, asked),
-        )
-        for each in _foretell(chosen, known, truth, prompts, width)
-    ]
-    spread = np.abs(truth[:, 0] - truth.mean())
-    return Predicted(
-        name,
-        chosen.short,
-        len(ids),
-        folds,
-        pearson(held_out, truth[:, 0]),
-        kendall(held_out, truth[:, 0]),
-        float(spread.mean()),
-        float(errors.mean()),
-        list(zip(held_out.tolist(), truth[:, 0].tolist(), strict=True)),
-        foretold,
+    chosen = _predictors(predictors or [predictor])
+    _refuse_prompts(prompts, chosen, rankings)
+    names = list(dict.fromkeys([*([question] if question else []), *questions])) or [first_settled(study)]
+    targets = [_target(study, name) for name in names]
+    texts, others = _texts(study, targets)
+    truth = np.array([[target.truth.get(key, np.nan) for target in targets] for key in texts])
+    groups = groups_of(study, texts)
+    _settled(targets)
+    cut = split_by(split, study, texts, groups, folds, seed)
+    _enough(targets, truth, cut)
+    described = Described(
+        study, texts, prompt_measures(features), groups, rankings=rankings, listener=listener
     )
-
-
-def conformal_width(errors: np.ndarray, coverage: float) -> float:
-    """The ceil((n + 1) coverage)-th smallest error: covers the next one with at least that probability."""
-    place = int(np.ceil((len(errors) + 1) * coverage))
-    return float(np.sort(errors)[min(place, len(errors)) - 1])
-
-
-def examples(study: Study, ids: Sequence[int]) -> Examples:
-    """These prompts with every measure of a prompt as features."""
-    records = reading.prompt_records(study, ids)
-    measures = prompt_measures()
-    run_together(study, measures)
-    columns = []
-    for measure in measures:
-        scores = reading.scores(study, measure.identity)
-        known = dict(zip(scores["prompt_id"].to_list(), scores["value"].to_list(), strict=True))
-        columns.append([np.nan if known.get(key) is None else known[key] for key in ids])
-    features = np.array(columns, dtype=np.float64).T.reshape(len(ids), len(measures))
-    return Examples([records[key] for key in ids], features, [measure.short for measure in measures])
-
-
-def prompt_measures() -> list[Configured]:
-    """Every measure of a prompt that can run here."""
-    found = [registry.configure("of_prompt", name) for name in registry.names("of_prompt")]
-    return [measure for measure in found if not measure.spec.missing()]
+    bench = Bench(study, targets, list(texts), others, truth, described, cut, seed, listener)
+    meter = Meter("learning to predict", len(chosen) * len(cut.parts), listener)
+    made = {each.short: bench.held_out(each, meter) for each in chosen}
+    meter.finish()
+    results = [
+        bench.result(each, number, made[each.short]) for number in range(len(targets)) for each in chosen
+    ]
+    truths = {target.name: truth[:, number] for number, target in enumerate(targets)}
+    predictions = {
+        name: {target.name: values[:, number] for number, target in enumerate(targets)}
+        for name, values in made.items()
+    }
+    # Only these can say something of a prompt that nobody has answered.
+    before = (
+        [_best([each for each in results if each.question == name and not each.after]) for name in names]
+        if prompts
+        else []
+    )
+    return Predicted(
+        questions=names,
+        predictors=list(made),
+        prompts=int((cut.fold(len(texts)) >= 0).sum()),
+        split=cut,
+        results=results,
+        differences={
+            name: prediction_quality.compare({each: predictions[each][name] for each in made}, truths[name])
+            for name in names
+        },
+        best={name: _best([e for e in results if e.question == name]).predictor for name in names},
+        foretold=bench.foretell(chosen, prompts, before),
+        texts=list(texts.values()),
+        scales={target.name: (target.question.low, target.question.high) for target in targets},
+        truths=truths,
+        predictions=predictions,
+        features={name: bench.held_features[:, at] for at, name in enumerate(described.names)},
+        features_after=described.of_rankings,
+        notes=[*cut.notes, *_notes(described, others, chosen)],
+    )
 
 
 def first_settled(study: Study) -> str:
@@ -154,54 +114,86 @@ def first_settled(study: Study) -> str:
     raise DataError("no question has a truth yet", where=study.name, remedy="sightline truth STUDY")
 
 
-def _foretell(
-    chosen: Configured, known: Examples, truth: np.ndarray, prompts: Sequence[str], width: float
-) -> list[Foretold]:
-    if not prompts:
-        return []
-    records = [Prompt(PromptKey("new", str(n)), text) for n, text in enumerate(prompts)]
-    columns = []
-    for measure in prompt_measures():
-        outcomes = gate(measure.spec, measure.load()(records), len(records))
-        columns.append([np.nan if outcome.value is None else outcome.value for outcome in outcomes])
-    features = np.array(columns, dtype=np.float64).T.reshape(len(records), len(columns))
-    new = Examples(records, features, known.feature_names)
-    model = chosen.load().fit(known, truth)
-    values = model.predict(new)[:, 0]
-    return [
-        Foretold(text, float(value), float(value - width), float(value + width), _because(told))
-        for text, value, told in zip(prompts, values, model.explain(new), strict=True)
-    ]
+def _predictors(names: Sequence[str]) -> list[Configured]:
+    chosen = {each.short: each for each in (registry.configure("predictor", name) for name in names)}
+    for each in chosen.values():
+        each.require()
+    return list(chosen.values())
 
 
-def _on_scale(value: float, asked: Question) -> float:
-    """What can occur: a linear predictor knows no ends, the question does."""
-    above = value if asked.low is None else max(value, asked.low)
-    return above if asked.high is None else min(above, asked.high)
+def _target(study: Study, name: str) -> Target:
+    """A question by its name, or one system's truth of it by QUESTION.SYSTEM."""
+    asked = {question.name: question for _, question in reading.questions(study)}
+    if name in asked or "." not in name:
+        _, question = reading.question(study, name)
+        values = rollup.by_prompt(study, name)
+        return Target(name, question, None, dict(values.select("prompt_id", "value").iter_rows()))
+    asked_name = max((each for each in asked if name.startswith(f"{each}.")), key=len, default="")
+    _, question = reading.question(study, asked_name or name)
+    system = name.removeprefix(f"{asked_name}.")
+    by_system = rollup.by_system(study, asked_name)
+    known = by_system["system"].unique().to_list()
+    if system not in known:
+        raise UsageError(f"{asked_name} has no truth of a system {system!r}", remedy=near(system, known))
+    values = by_system.filter(pl.col("system") == system)
+    return Target(name, question, system, dict(values.select("prompt_id", "value").iter_rows()))
 
 
-def _because(told: dict[str, float]) -> list[tuple[str, float]]:
-    parts = [(name, part) for name, part in told.items() if name != "base"]
-    return sorted(parts, key=lambda part: -abs(part[1]))
+def _texts(study: Study, targets: Sequence[Target]) -> tuple[dict[int, str], dict[int, str]]:
+    """The prompts that any target has truth of, by id in the order of the study, and the other prompts."""
+    wanted = {key for target in targets for key in target.truth}
+    known: dict[int, str] = {}
+    others: dict[int, str] = {}
+    for key, text in reading.prompts(study).select("prompt_id", "text").iter_rows():
+        (known if key in wanted else others)[key] = text
+    return known, others
 
 
-def _keep(
-    study: Study,
-    question: str,
-    chosen: Configured,
-    ids: Sequence[int],
-    fold: np.ndarray,
-    values: np.ndarray,
-    width: float,
-    truth: Sequence[float],
-    seed: int,
-) -> None:
-    settlement = reading.newest_settlement(study, question)
-    assert settlement is not None
-    train = hashlib.sha256(repr((list(ids), list(truth))).encode()).hexdigest()
-    split = f"{int(fold.max()) + 1}-fold"
-    rows = [
-        (key, 0, int(number), float(value), float(value - width), float(value + width), None)
-        for key, number, value in zip(ids, fold, values, strict=True)
-    ]
-    settling.keep_predictions(study, str(chosen), settlement, split, train, seed, rows)
+def _notes(described: Described, others: Mapping[int, str], chosen: Sequence[Configured]) -> Iterator[str]:
+    yield f"How common words are was counted in {described.counted_from}."
+    if others and not described.of_rankings and any(map(sees_prompts, chosen)):
+        yield f"{len(others):,} prompts without truth were foretold as well; that is kept too."
+
+
+def _refuse_prompts(prompts: Sequence[str], chosen: Sequence[Configured], rankings: bool) -> None:
+    if prompts and (rankings or not any(map(sees_prompts, chosen))):
+        raise UsageError(
+            "new prompts have no images and no rankings to predict from",
+            remedy="Choose a predictor that sees prompts: sightline list predictor",
+        )
+    if not all(text.strip() for text in prompts):
+        raise UsageError("an empty prompt cannot be predicted")
+
+
+def _settled(targets: Sequence[Target]) -> None:
+    for target in targets:
+        if len(target.truth) < LEAST:
+            raise DataError(
+                f"only {len(target.truth)} prompts have a truth of {target.name!r}; "
+                f"a predictor needs {LEAST} or more",
+                remedy="Judge more prompts, or import published truth.",
+            )
+
+
+def _enough(targets: Sequence[Target], truth: Array, split: Split) -> None:
+    """Every target has truth to learn from in every part, and some to be tried on."""
+    for number, target in enumerate(targets):
+        settled = np.isfinite(truth[:, number])
+        tried = sum(int(settled[part.guess].sum()) for part in split.parts)
+        fewest = min(int(settled[part.learn].sum()) for part in split.parts)
+        if not tried or not fewest:
+            raise DataError(
+                f"{target.name!r} has no truth to {'learn from' if not fewest else 'be tried on'}"
+                f" in a part of {split.said}",
+                remedy="Judge more prompts, ask for fewer questions at once, or use another split.",
+            )
+
+
+def _best(results: Sequence[Result]) -> Result:
+    """The result with the highest Pearson; the first of equals."""
+
+    def worth(result: Result) -> float:
+        value = result.figures["pearson"].value
+        return -np.inf if value is None else value
+
+    return max(results, key=worth)

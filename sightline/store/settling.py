@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 from sightline.store import database, tables
 from sightline.store.loading import now
@@ -63,12 +63,15 @@ def keep_predictions(
     """Keep predictions of (prompt, system, fold, value, low, high, reason) under the fit that made them."""
     identity = _identity("fit", spec, settlement_id, split, train_sha, seed)
     with database.writing(study.engine) as connection:
-        known = connection.execute(select(tables.fit.c.id).where(tables.fit.c.identity == identity)).scalar()
-        if known is None:
-            (known,) = database.fresh_ids(connection, tables.fit, 1)
-            columns = ["id", "spec", "settlement_id", "split", "train_sha", "seed", "identity"]
-            row = (known, spec, settlement_id, split, train_sha, seed, identity)
-            database.insert(connection, tables.fit, columns, [row])
+        before = connection.execute(select(tables.fit.c.id).where(tables.fit.c.identity == identity)).scalar()
+        if before is not None:
+            # Made again, it is the newest: readers go by the number of a fit.
+            connection.execute(delete(tables.prediction).where(tables.prediction.c.fit_id == before))
+            connection.execute(delete(tables.fit).where(tables.fit.c.id == before))
+        (known,) = database.fresh_ids(connection, tables.fit, 1)
+        columns = ["id", "spec", "settlement_id", "split", "train_sha", "seed", "identity"]
+        row = (known, spec, settlement_id, split, train_sha, seed, identity)
+        database.insert(connection, tables.fit, columns, [row])
         columns = ["fit_id", "prompt_id", "system_id", "fold", "value", "low", "high", "reason"]
         database.upsert(connection, tables.prediction, columns, [(known, *row) for row in rows], replace=True)
         return int(known)

@@ -9,7 +9,7 @@ from sightline.measures.of_prompt._ego import PACKAGES, SOURCE, ego_values
 from sightline.records import Prompt
 
 
-@measure.of_prompt(range=(0, 1), source=SOURCE, licence="Apache-2.0", packages=PACKAGES)
+@measure.of_prompt(range=(0, 1), source=SOURCE, licence="Apache-2.0", packages=PACKAGES, feature=False)
 def ego_closeness(
     prompts: Sequence[Prompt], *, alpha: int = 2, beta: float = 0.99, vocabulary: int = 100_000
 ) -> Values:

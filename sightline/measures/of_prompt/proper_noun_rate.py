@@ -13,7 +13,11 @@ NAMES = ("NNP", "NNPS")
 
 
 @measure.of_prompt(
-    range=(0, None), source="Poesina et al. 2025, PQPP", licence="Apache-2.0", packages=("spacy",)
+    range=(0, None),
+    source="Poesina et al. 2025, PQPP",
+    licence="Apache-2.0",
+    packages=("spacy",),
+    feature=False,
 )
 class proper_noun_rate:
     """Proper nouns (NNP and NNPS), as a share of the Treebank's words.

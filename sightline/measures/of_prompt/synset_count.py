@@ -10,7 +10,9 @@ from sightline.measures.of_prompt._resources import wordnet_3_0
 from sightline.records import Prompt
 
 
-@measure.of_prompt(range=(0, None), source="Mothe and Tanguy 2005; WordNet 3.0", licence="Apache-2.0")
+@measure.of_prompt(
+    range=(0, None), source="Mothe and Tanguy 2005; WordNet 3.0", licence="Apache-2.0", feature=False
+)
 class synset_count:
     """Senses in WordNet 3.0 of all words that are no stop words, each time they occur.
 
