@@ -78,7 +78,10 @@ MPNET = Names(
 
 
 class Layers:
-    """Texts as the mean over their word pieces of what chosen layers say, layer after layer."""
+    """Texts as the mean over their word pieces of what chosen layers say, layer after layer.
+
+    Then come, for each layer of `extremes`, the highest and the lowest that any of the pieces has.
+    """
 
     def __init__(
         self,
@@ -87,6 +90,7 @@ class Layers:
         pieces: WordPieces,
         layers: Sequence[int],
         *,
+        extremes: Sequence[int] = (),
         heads: int = 12,
         small: float = 1e-12,
     ) -> None:
@@ -94,10 +98,11 @@ class Layers:
         self._names = names
         self._pieces = pieces
         self._layers = tuple(layers)
+        self._extremes = tuple(extremes)
         self._heads = heads
         self._small = np.float32(small)
         width = arrays["embeddings.word_embeddings.weight"].shape[1]
-        self.blocks = (width,) * len(self._layers)
+        self.blocks = (width,) * len(self._layers) + (2 * width,) * len(self._extremes)
 
     def text(self, texts: Sequence[str]) -> Floats:
         numbers = [self._pieces.numbers(text, LONGEST) for text in texts]
@@ -120,12 +125,15 @@ class Layers:
             states = states + arrays[names.segment][0]
         states = self._normed(states, "embeddings.LayerNorm")
         bias = arrays[names.apart][_apart(length)].transpose(2, 0, 1) if names.apart else np.float32(0)
-        kept = {0: states.mean(axis=1)} if 0 in self._layers else {}
-        for number in range(max(self._layers, default=0)):
+        wanted = {*self._layers, *self._extremes}
+        kept = {0: states}
+        for number in range(max(wanted, default=0)):
             states = self._layer(states, f"encoder.layer.{number}", bias)
-            if number + 1 in self._layers:
-                kept[number + 1] = states.mean(axis=1)
-        return np.hstack([kept[layer] for layer in self._layers])
+            if number + 1 in wanted:
+                kept[number + 1] = states
+        means = [kept[layer].mean(axis=1) for layer in self._layers]
+        ends = [end for layer in self._extremes for end in (kept[layer].max(axis=1), kept[layer].min(axis=1))]
+        return np.hstack([*means, *ends])
 
     def _layer(self, states: Floats, at: str, bias: Floats | np.float32) -> Floats:
         names = self._names
@@ -164,9 +172,20 @@ def need_layers(name: str, layers: Sequence[int], last: int) -> None:
 
 
 def _gelu(x: Floats) -> Floats:
-    from scipy.special import erf
+    return x * np.float32(0.5) * (1 + _erf(x * np.float32(np.sqrt(0.5))))
 
-    return x * np.float32(0.5) * (1 + erf(x * np.float32(np.sqrt(0.5))))
+
+def _erf(x: Floats) -> Floats:
+    """The error function to 5e-7, about what these floats can hold: SciPy's takes longer to load than to run.
+
+    Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 7.1.26.
+    """
+    size = np.abs(x)
+    t = 1 / (1 + np.float32(0.3275911) * size)
+    series = np.full_like(t, 1.061405429)
+    for term in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        series = series * t + np.float32(term)
+    return np.copysign(1 - series * t * np.exp(-size * size), x)
 
 
 def _apart(length: int) -> NDArray[np.int64]:

@@ -32,12 +32,14 @@ VOCABULARY = replace(
     source="Song et al. 2020; Reimers and Gurevych 2019 (all-mpnet-base-v2)",
     licence="Apache-2.0",
 )
-def mpnet_layers(weights: Path, *, layers: tuple[int, ...] = (4, 7, 10, 12)) -> TextEncoder:
+def mpnet_layers(
+    weights: Path, *, layers: tuple[int, ...] = (4, 7, 10, 12), extremes: tuple[int, ...] = (8,)
+) -> TextEncoder:
     """English texts as what several layers of all-mpnet-base-v2 say, 768 numbers a layer, for predictors.
 
-    Of each of `layers` (0 the words alone, 12 the last) the mean over the word pieces, at most 128 of them.
-    The vocabulary comes from where the weights come from, or from SIGHTLINE_WEIGHTS_MPNET_LAYERS_VOCABULARY.
+    Of each of `layers` (0 the words alone, 12 the last) the mean over the word pieces, at most 128 of them;
+    then of each of `extremes` the highest and the lowest that any piece has, twice 768 numbers. The vocabulary comes from where the weights come from, or from SIGHTLINE_WEIGHTS_MPNET_LAYERS_VOCABULARY.
     """
-    need_layers("mpnet_layers", layers, 12)
+    need_layers("mpnet_layers", (*layers, *extremes), 12)
     pieces = WordPieces.read(find("mpnet_layers_vocabulary", VOCABULARY), start="<s>", end="</s>")
-    return Layers(read_safetensors(weights), MPNET, pieces, layers, small=1e-5)
+    return Layers(read_safetensors(weights), MPNET, pieces, layers, extremes=extremes, small=1e-5)

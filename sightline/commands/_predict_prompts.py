@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sightline.commands._errors import Stopped
 from sightline.commands._output import Output, quoted
@@ -180,7 +180,7 @@ def of_file(output: Output, file: Path, column: str | None, to: Path | None, tel
                 collected = list(rows)
     except KeyboardInterrupt:
         raise Stopped("Stopped. Nothing was written; run the same command again.") from None
-    facts = {teller.called: batch.tier, "why": batch.why, "coverage": batch.coverage}
+    facts: dict[str, Any] = {teller.called: batch.tier, "why": batch.why, "coverage": batch.coverage}
     if to is not None:
         output.show(_summary(batch.rows, batch.refused, batch.warned, str(to)), bad=batch.named, **facts)
     else:
@@ -375,7 +375,7 @@ def _summary(rows: int, refused: int, warned: int, to: str) -> Table:
     return Table(columns, [(rows, rows - refused, refused, warned, to)])
 
 
-def _facts(teller: Teller, found: Foretelling) -> dict[str, object]:
+def _facts(teller: Teller, found: Foretelling) -> dict[str, Any]:
     return {teller.called: found.tier, "why": found.why, "coverage": found.coverage}
 
 

@@ -196,7 +196,7 @@ def _differences(found: Predicted) -> Table:
 def _quarters(results: Sequence[Result]) -> Table:
     from sightline.reporting.tables import Column, Table
 
-    rows = [
+    rows: list[list[Cell]] = [
         [
             each.predictor,
             each.question,

@@ -147,7 +147,7 @@ def predict(
         typer.Option(
             "--pictures",
             metavar="DIR",
-            help="Of a study: draw a map of its prompts, predictions against truth, and what is easy or hard.",
+            help="Of a study: draw a map of its prompts, predictions against truth, what is easy or hard.",
         ),
     ] = None,
     seed: Seed = 0,

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sightline.errors import DataError, UsageError, near
 from sightline.stages.compare import Basis, signed, values_by
 from sightline.stages.gate_classes import WHOLE, classes_of
-from sightline.stages.ranked import place
 from sightline.statistics.comparison import MOST_DRAWN
 from sightline.statistics.intervals import Interval, mean_interval
 from sightline.statistics.significance import (
@@ -324,7 +323,7 @@ def _beside(basis: Basis, new: str, baseline: str, values: Array) -> list[str]:
             notes.append(f"{name} has no {basis.name} on {missing:,} of {other}'s {of:,} prompts: left out.")
     if basis.ranked is not None and basis.measure is not None:
         others = tuple(f"{name}: " for name in basis.ranked.names.values() if name not in (new, baseline))
-        told = basis.ranked.notes(place(basis.measure))
+        told = basis.ranked.notes_for(basis.measure)
         notes += [note for note in told if not (others and note.startswith(others))]
     return notes
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sightline import registry
-from sightline.backbones._layers import BERT, MPNET, Layers, Names, _apart, read_safetensors
+from sightline.backbones._layers import BERT, MPNET, Layers, Names, _apart, _erf, read_safetensors
 from sightline.backbones._wordpiece import WordPieces
 from sightline.errors import DataError, UsageError
 
@@ -54,13 +54,15 @@ def test_every_layer_is_the_librarys(
     model = checkpoint(tmp_path, kind)
     pieces = WordPieces({word: n for n, word in enumerate(WORDS)}, start=ends[0], end=ends[1])
     arrays = read_safetensors(tmp_path / "model.safetensors")
-    found = Layers(arrays, names, pieces, (0, 1, 3), small=small).text(TEXTS)
-    assert found.shape == (5, 72)
+    found = Layers(arrays, names, pieces, (0, 1, 3), extremes=(2,), small=small).text(TEXTS)
+    assert found.shape == (5, 72 + 48)
     for text, row in zip(TEXTS, found, strict=True):
         numbers = torch.tensor([pieces.numbers(text, 128)])
         with torch.inference_mode():
             states = model(input_ids=numbers, output_hidden_states=True).hidden_states
-        wanted = np.hstack([states[layer][0].mean(dim=0).numpy() for layer in (0, 1, 3)])
+        means = [states[layer][0].mean(dim=0).numpy() for layer in (0, 1, 3)]
+        ends = [states[2][0].max(dim=0).values.numpy(), states[2][0].min(dim=0).values.numpy()]
+        wanted = np.hstack([*means, *ends])
         np.testing.assert_allclose(row, wanted, atol=2e-5)
 
 
@@ -82,14 +84,24 @@ def test_distances_fall_into_the_librarys_buckets(length: int) -> None:
     assert np.array_equal(_apart(length), wanted.numpy())
 
 
-@pytest.mark.parametrize(("name", "width"), [("minilm_layers", 384 * 3), ("mpnet_layers", 768 * 4)])
-def test_the_real_ones_put_like_texts_near_each_other(name: str, width: int) -> None:
+def test_the_error_function() -> None:
+    from scipy.special import erf
+
+    x = np.linspace(-7, 7, 20_001, dtype=np.float32)
+    np.testing.assert_allclose(_erf(x), erf(x.astype(np.float64)), atol=6e-7)
+    assert _erf(x).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("name", "blocks"), [("minilm_layers", (384,) * 3), ("mpnet_layers", (768, 768, 768, 768, 1536))]
+)
+def test_the_real_ones_put_like_texts_near_each_other(name: str, blocks: tuple[int, ...]) -> None:
     encoder = registry.configure("backbone", name).load()
     rows = encoder.text(["A cat sits on a chair.", "a kitten is sitting on a seat", "a train under a bridge"])
-    assert rows.shape == (3, width) and encoder.blocks == (width // len(encoder.blocks),) * len(
-        encoder.blocks
-    )
-    last = rows[:, -encoder.blocks[-1] :]
+    assert rows.shape == (3, sum(blocks)) and encoder.blocks == blocks
+    width = blocks[0]
+    end = width * sum(each == width for each in blocks)
+    last = rows[:, end - width : end]
     last = last / np.linalg.norm(last, axis=1, keepdims=True)
     assert last[0] @ last[1] > 0.6 > 0.3 > last[0] @ last[2]
 

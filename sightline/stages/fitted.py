@@ -1,0 +1,244 @@
+"""Fitted predictors as files of plain arrays: what is learned once, kept, and asked at any time."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline import registry
+from sightline.errors import DataError, UsageError, near
+from sightline.language.term_statistics import STATISTICS, TermStatistics
+from sightline.records import Examples, NoValue, Prompt, PromptKey, Value
+from sightline.statistics import conformal
+
+Array = NDArray[np.float64]
+FORMAT = 1
+COVERAGE = 0.9
+MEASURES = (
+    "word_count",
+    "characters",
+    "mean_word_length",
+    "acronym_rate",
+    "numeral_rate",
+    "conjunction_rate",
+    "preposition_rate",
+)
+"""Features of a prompt that the recipes look at besides how common its words are."""
+RECIPES: Mapping[str, str] = {
+    "light": "stack(first=tfidf_ridge,second=trees,third=linear,fourth=mean,fifth=mean)",
+    "offline": (
+        "stack(first=tfidf_ridge,second=trees,fourth=mean,fifth=mean,"
+        "third=quadratic(encoder=beside(first=sentence,second=minilm_layers)))"
+    ),
+    "full": (
+        "stack(first=tfidf_ridge,second=trees,fourth=mean,fifth=mean,third=quadratic(encoder="
+        "beside(first=minilm_layers(layers=(6,)),second=mpnet_layers)))"
+    ),
+}
+"""What each tier is made of, chosen by cross-validation on the training and validation rows of PQPP."""
+MANY = 4_096
+"""An array with more numbers than this is kept in half precision, as a share of its largest."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A predictor with what it learned, and how far off it was on prompts it had not seen.
+
+    `widths` are by target the half widths of intervals that held for `coverage` of the prompts held out.
+    `about` is whatever is worth knowing: who the data is by, how many prompts, how good it was.
+    """
+
+    recipe: str
+    targets: Sequence[str]
+    model: Any
+    terms: TermStatistics
+    widths: Sequence[float]
+    measures: Sequence[str] = MEASURES
+    coverage: float = COVERAGE
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def values(self, texts: Sequence[str]) -> Array:
+        """A row a text, a column a target."""
+        if not texts:
+            return np.zeros((0, len(self.targets)))
+        return np.asarray(self.model.predict(described(texts, self.measures, self.terms)))
+
+
+def fit(
+    recipe: str,
+    texts: Sequence[str],
+    truth: np.ndarray,
+    *,
+    targets: Sequence[str] = (),
+    about: Mapping[str, Any] | None = None,
+) -> Fitted:
+    """Learn from texts and their truth, a column a target, by the recipe of a tier or any predictor.
+
+    Intervals are calibrated on what the parts of a stack said of prompts that they had not learned from; a
+    predictor that is no stack is fitted as the only part of one.
+    """
+    spec = RECIPES.get(recipe, recipe)
+    if not spec.startswith("stack"):
+        spec = f"stack(first={spec},second=mean,third=mean,fourth=mean,fifth=mean)"
+    truth = np.asarray(truth, dtype=np.float64)
+    if truth.ndim != 2 or len(truth) != len(texts):
+        raise UsageError(
+            f"{len(texts)} texts, but truth of shape {truth.shape}",
+            remedy="One row a text, a column a target.",
+        )
+    names = list(targets) or [f"target {number}" for number in range(truth.shape[1])]
+    terms = TermStatistics(texts)
+    known = described(texts, MEASURES, terms, learned_from=True)
+    model = registry.configure("predictor", spec).load().fit(known, truth)
+    widths = []
+    for held, true in zip(model.held_out.T, truth.T, strict=True):
+        told = np.isfinite(held) & np.isfinite(true)
+        widths.append(conformal.half_width(np.abs(held - true)[told], coverage=COVERAGE))
+    return Fitted(spec, names, model, terms, widths, about=about or {})
+
+
+def described(
+    texts: Sequence[str], measures: Sequence[str], terms: TermStatistics, *, learned_from: bool = False
+) -> Examples:
+    """Texts as what predictors look at: these measures, and how common the words are."""
+    records = [Prompt(PromptKey("new", str(number)), text) for number, text in enumerate(texts)]
+    columns = []
+    for name in measures:
+        found = registry.configure("of_prompt", name).load()(records)
+        columns.append([_number(value) for value in found])
+    own = np.array(columns, dtype=np.float64).T.reshape(len(records), len(columns))
+    counted = terms.table(texts, learned_from=learned_from)
+    return Examples(records, np.hstack([own, counted]), [*measures, *STATISTICS])
+
+
+def save(path: Path, fitted: Fitted) -> None:
+    """Write the arrays and a description to a file that holds nothing that could run."""
+    if path.suffix != ".npz":
+        raise UsageError(f"{path.name} does not end in .npz", remedy=f"For example {path.stem}.npz.")
+    told = {
+        "format": FORMAT,
+        "recipe": fitted.recipe,
+        "targets": list(fitted.targets),
+        "widths": [None if not np.isfinite(width) else width for width in fitted.widths],
+        "measures": list(fitted.measures),
+        "coverage": fitted.coverage,
+        "about": dict(fitted.about),
+    }
+    arrays = {"told": _bytes(json.dumps(told))}
+    for name, array in fitted.terms.state().items():
+        arrays[f"terms/{name}"] = array
+    for name, array in fitted.model.state().items():
+        arrays |= _packed(f"model/{name}", np.asarray(array))
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        with fresh.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+        os.replace(fresh, path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def load(path: Path) -> Fitted:
+    """The fitted predictor that a file holds; what it needs and is not installed is an error that says so.
+
+    A file that was read before is not read again while it is unchanged.
+    """
+    changed = path.stat().st_mtime_ns if path.is_file() else 0
+    return _loaded(path.resolve(), changed)
+
+
+@lru_cache(maxsize=8)
+def _loaded(path: Path, changed: int) -> Fitted:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        told = json.loads(_text(arrays["told"]))
+        number = told["format"]
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        missing = isinstance(error, FileNotFoundError)
+        raise DataError(
+            "there is no such file" if missing else "this is not a fitted predictor",
+            where=str(path),
+            remedy="One that sightline predict STUDY --save wrote.",
+        ) from None
+    if number != FORMAT:
+        raise DataError(
+            f"this fitted predictor has format {number}, and this version of Sightline reads {FORMAT}",
+            where=str(path),
+            remedy="Fit it again, or use the version of Sightline that wrote it.",
+        )
+    chosen = registry.configure("predictor", told["recipe"])
+    model = chosen.load().restore(_unpacked(arrays, "model/"))
+    terms = {
+        name.removeprefix("terms/"): array for name, array in arrays.items() if name.startswith("terms/")
+    }
+    widths = [np.inf if width is None else float(width) for width in told["widths"]]
+    return Fitted(
+        told["recipe"],
+        told["targets"],
+        model,
+        TermStatistics.restored(terms),
+        widths,
+        told["measures"],
+        told["coverage"],
+        told["about"],
+    )
+
+
+def recipe_of(tier: str) -> str:
+    """The recipe of a tier, or an error that suggests near names."""
+    if tier not in RECIPES:
+        raise UsageError(f"there is no tier {tier!r}", remedy=near(tier, list(RECIPES)))
+    return RECIPES[tier]
+
+
+def _number(value: float | Value | NoValue) -> float:
+    if isinstance(value, NoValue):
+        return np.nan
+    return float(value.value if isinstance(value, Value) else value)
+
+
+def _packed(name: str, array: np.ndarray) -> dict[str, np.ndarray]:
+    if array.dtype.kind == "U":
+        return {
+            f"{name}/text": _bytes("\n".join(array.ravel().tolist())),
+            f"{name}/count": np.array(array.size),
+        }
+    if array.dtype.kind != "f" or array.size <= MANY:
+        return {name: array}
+    largest = float(np.abs(array).max())
+    scale = largest if largest > 0 else 1.0
+    return {f"{name}/half": (array / scale).astype(np.float16), f"{name}/scale": np.array(scale)}
+
+
+def _unpacked(arrays: Mapping[str, np.ndarray], start: str) -> dict[str, np.ndarray]:
+    found: dict[str, np.ndarray] = {}
+    for full, array in arrays.items():
+        if not full.startswith(start):
+            continue
+        name, _, how = full.removeprefix(start).partition("/")
+        if not how:
+            found[name] = array
+        elif how == "half":
+            found[name] = array.astype(np.float64) * float(arrays[f"{start}{name}/scale"])
+        elif how == "text":
+            lines = _text(array).split("\n") if int(arrays[f"{start}{name}/count"]) else []
+            found[name] = np.array(lines, dtype=np.str_)
+    return found
+
+
+def _bytes(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode(), dtype=np.uint8)
+
+
+def _text(array: np.ndarray) -> str:
+    return array.tobytes().decode()

@@ -1,0 +1,218 @@
+"""Foretell: how well will prompts do, by a predictor that was fitted beforehand and ships with Sightline."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from sightline.errors import DataError, MissingPackage, UsageError, near
+from sightline.language.collection_statistics import terms
+from sightline.stages import fitted
+
+TIERS = ("light", "offline", "full")
+TARGETS = ("hbpp", "p_at_10", "rr", "hbpp.glide", "hbpp.sdxl")
+SHOWN = TARGETS[:3]
+ENDS: Mapping[str, tuple[float, float]] = {"hbpp": (-1.0, 2.0), "p_at_10": (0.0, 1.0), "rr": (0.0, 1.0)}
+OTHER_NAMES = {"torch": "full"}
+"""The full tier was fitted with torch at hand and runs without it; whoever asks for torch means this one."""
+LONG, MOST = 40, 1_000
+"""More words than nearly all that were learned from have, and how many are read at all."""
+EXPLAINED = 40
+WORD = re.compile(r"\w+")
+EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf]")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of a prompt, and an interval that holds 9 times in 10 on prompts of the same kind."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is expected of one prompt by target, which words make it so, and what to be careful about.
+
+    `words` has for each target the words with what each adds, largest effect first. A prompt that nothing
+    can be said of has no expectations, and `refused` says why.
+    """
+
+    prompt: str
+    expected: Mapping[str, Expected] = field(default_factory=dict)
+    words: Mapping[str, Sequence[tuple[str, float]]] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Foretelling:
+    """Outlooks in the order asked, which tier of the predictor made them, and why not a better one."""
+
+    tier: str
+    why: str
+    coverage: float
+    outlooks: Sequence[Outlook]
+    targets: Sequence[str] = TARGETS
+
+
+def foretell(
+    prompts: Sequence[str],
+    *,
+    tier: str | None = None,
+    model: Path | None = None,
+    explain: bool = True,
+) -> Foretelling:
+    """What is expected of these prompts by the best tier of the shipped predictor that can run here.
+
+    `model` is a predictor of your own instead: a file that `sightline predict STUDY --save` wrote. A word's
+    effect is what the prediction loses when the word is left out; with `explain` false it is not worked out,
+    which is many times faster.
+    """
+    used, name, why = _chosen(tier, model)
+    read = [_read(prompt, used) for prompt in prompts]
+    texts = [text for text, outlook in read if not outlook.refused]
+    values = iter(_on_scale(used, used.values(texts)))
+    told = []
+    for text, outlook in read:
+        if outlook.refused:
+            told.append(outlook)
+            continue
+        value = next(values)
+        words = _words(used, text, value) if explain else {}
+        told.append(replace(outlook, expected=_expected(used, value), words=words))
+    return Foretelling(name, why, used.coverage, told, tuple(used.targets))
+
+
+def suggest(
+    prompt: str,
+    candidates: Sequence[str],
+    *,
+    by: str = "hbpp",
+    tier: str | None = None,
+    model: Path | None = None,
+) -> Foretelling:
+    """The prompt and its candidate rewordings, the one of which most is expected first.
+
+    Whatever cannot be foretold comes last. A candidate given twice, or equal to the prompt, counts once.
+    """
+    found = foretell(list(dict.fromkeys([prompt, *candidates])), tier=tier, model=model)
+    if by not in found.targets:
+        raise UsageError(f"nothing is foretold of {by!r}", remedy=near(by, found.targets))
+
+    def order(outlook: Outlook) -> float:
+        return -outlook.expected[by].value if outlook.expected else np.inf
+
+    return replace(found, outlooks=sorted(found.outlooks, key=order))
+
+
+def best_tier() -> tuple[str, str]:
+    """The best tier that can run here, and in a sentence what the better ones lack; empty for the best."""
+    lacking = []
+    for tier in reversed(TIERS):
+        try:
+            _shipped(tier)
+        except (MissingPackage, ImportError) as error:
+            lacking.append(f"{tier}: {error}")
+        else:
+            return tier, "; ".join(lacking)
+    raise DataError("the shipped predictor is missing", remedy="Install Sightline again.")
+
+
+def _chosen(tier: str | None, model: Path | None) -> tuple[fitted.Fitted, str, str]:
+    if model is not None:
+        if tier is not None:
+            raise UsageError("a tier and a model of your own exclude each other", remedy="Name one of them.")
+        return fitted.load(model), str(model), ""
+    if tier is None:
+        name, why = best_tier()
+        return _shipped(name), name, why
+    name = OTHER_NAMES.get(tier, tier)
+    if name not in TIERS:
+        raise UsageError(f"the shipped predictor has no tier {tier!r}", remedy=near(tier, TIERS))
+    return _shipped(name), name, ""
+
+
+@lru_cache(maxsize=len(TIERS))
+def _shipped(tier: str) -> fitted.Fitted:
+    with resources.as_file(resources.files("sightline") / "shipped" / f"pqpp_{tier}.npz") as file:
+        return fitted.load(file)
+
+
+def _read(prompt: str, used: fitted.Fitted) -> tuple[str, Outlook]:
+    """The text that is predicted, and what has to be said of it before."""
+    if not prompt.strip():
+        return "", Outlook(prompt, refused="The prompt is empty.")
+    listed = WORD.findall(prompt)
+    if not any(letter.isalnum() for letter in prompt):
+        return "", Outlook(prompt, refused="There is no word in it: nothing to go by.")
+    text, warnings = prompt, []
+    if len(listed) > MOST:
+        *_, last = (found for found, _ in zip(WORD.finditer(prompt), range(MOST), strict=False))
+        text = prompt[: last.end()]
+        warnings.append(f"Of {len(listed):,} words only the first {MOST:,} are read.")
+    if len(listed) > LONG:
+        warnings.append(
+            f"{len(listed):,} words are more than the predictor has learned from: do not trust it."
+        )
+    if EMOJI.search(prompt):
+        warnings.append("Emoji are not read.")
+    strange = _strange(text, used)
+    return text, Outlook(prompt, warnings=[*warnings, *([strange] if strange else [])])
+
+
+def _strange(text: str, used: fitted.Fitted) -> str:
+    """What is to be said of a text whose words the predictor does not know."""
+    distinct = dict.fromkeys(terms(text))
+    unknown = [term for term in distinct if not used.terms.knows(term)]
+    if not distinct or len(unknown) <= len(distinct) / 2:
+        return ""
+    letters = [letter for letter in text if letter.isalpha()]
+    if sum(not letter.isascii() for letter in letters) > len(letters) / 4:
+        return "It does not look like English, the only language that the predictor has learned."
+    return (
+        f"{len(unknown)} of {len(distinct)} words were in no prompt that was learned from, such as "
+        f"{unknown[0][:30]!r}: another language, or another kind of prompt. Do not trust it."
+    )
+
+
+def _on_scale(used: fitted.Fitted, values: np.ndarray) -> np.ndarray:
+    low, high = zip(*[_ends(used, target) for target in used.targets], strict=True)
+    return np.clip(values, low, high)
+
+
+def _ends(used: fitted.Fitted, target: str) -> tuple[float, float]:
+    told = used.about.get("ends", {}).get(target)
+    if told is not None:
+        return (-np.inf if told[0] is None else told[0], np.inf if told[1] is None else told[1])
+    return ENDS.get(target.partition(".")[0], (-np.inf, np.inf))
+
+
+def _expected(used: fitted.Fitted, values: np.ndarray) -> dict[str, Expected]:
+    found = {}
+    for target, value, width in zip(used.targets, values.tolist(), used.widths, strict=True):
+        low, high = _ends(used, target)
+        found[target] = Expected(value, max(low, value - width), min(high, value + width))
+    return found
+
+
+def _words(used: fitted.Fitted, text: str, whole: np.ndarray) -> dict[str, Sequence[tuple[str, float]]]:
+    """What each of the first words adds: the prediction less the one without the word."""
+    places = list(WORD.finditer(text))[:EXPLAINED]
+    without = [" ".join((text[: at.start()] + text[at.end() :]).split()) for at in places]
+    kept = [number for number, rest in enumerate(without) if WORD.search(rest)]
+    if not kept:
+        return {target: [] for target in used.targets}
+    effects = whole - _on_scale(used, used.values([without[number] for number in kept]))
+    told: dict[str, Sequence[tuple[str, float]]] = {}
+    for column, target in enumerate(used.targets):
+        each = [(places[number].group(), float(effects[row, column])) for row, number in enumerate(kept)]
+        told[target] = sorted(each, key=lambda word: -abs(word[1]))
+    return told
