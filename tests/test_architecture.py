@@ -53,6 +53,8 @@ ALLOWED: dict[str, set[str]] = {
     "__init__": set(),
 } | {shelf: {"extension"} | GROUND for shelf in SHELVES}
 ALLOWED["importers"] = ALLOWED["importers"] | {"sources"}
+# An encoder is handed one file of weights; what else it reads, such as its vocabulary, it has to find.
+ALLOWED["backbones"] = ALLOWED["backbones"] | {"weights"}
 # Published weights of LPIPS are pickled arrays, and the reader that lets nothing else through is there.
 ALLOWED["distances"] = ALLOWED["distances"] | {"sources"}
 # The lazy Python interface, `import sightline`, is the stages by another name.

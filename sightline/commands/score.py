@@ -102,9 +102,13 @@ def _of_study(output: Output, study: str, measures: Sequence[str], workers: int)
     twins = sum(done.total - done.known - done.computed for done in ran)
     if twins:
         output.say(f"{twins:,} have the same content as others and share their values.")
-    tells = next((each for each in chosen if each.spec.kind != "of_prompt"), None)
+    about_systems = [each for each in chosen if each.spec.kind != "of_prompt"]
+    # By a measure of which neither end is better no system is the best.
+    tells = next((each for each in about_systems if each.spec.direction != "none"), None)
     if tells is not None:
         output.next(f"sightline compare {quoted(study)} --by {quoted(tells.short)}")
+    elif about_systems:
+        output.next(f"sightline report {quoted(study)}")
     else:
         output.next(f"sightline predict {quoted(study)}")
 

@@ -407,7 +407,8 @@ def test_what_a_measure_does_not_look_at_is_no_gap_in_it(make: Any) -> None:
     ]
     assert unjudged.notes_for(commitment) == [twice] and unjudged.brief_for(commitment) == twice
     assert unjudged.notes_for(commitment, [2]) == []
-    assert judged.notes_for(find_measure("expected_precision@2"))[0].startswith("expected_precision(k=2) goes by")
+    foretold = judged.notes_for(find_measure("expected_precision@2"))
+    assert foretold[0].startswith("expected_precision(k=2) goes by") and foretold[1:] == [twice]
     # What was read for one sort of measure serves that sort, and no other.
     assert rankings_for(study, precision, judged) is judged
     assert rankings_for(study, commitment, judged) is not judged
