@@ -32,6 +32,7 @@ from sightline.stages.foretell import TARGETS, foretell
 from sightline.statistics.correlation import kendall, pearson
 
 COLUMNS = ("avg_generative_score", "retrieval_avg_pk", "retrieval_avg_rr", "glide_score", "sdxl_score")
+COLUMNS += ("clip_pk", "blip2_pk", "clip_rr", "blip2_rr")
 PROMPT = "seven green cups left of a blue house"
 
 

@@ -55,6 +55,8 @@ ALLOWED: dict[str, set[str]] = {
 ALLOWED["importers"] = ALLOWED["importers"] | {"sources"}
 # An encoder is handed one file of weights; what else it reads, such as its vocabulary, it has to find.
 ALLOWED["backbones"] = ALLOWED["backbones"] | {"weights"}
+# Fine-tuning goes on where it was stopped, from what it left in the cache folder.
+ALLOWED["predictors"] = ALLOWED["predictors"] | {"weights"}
 # Published weights of LPIPS are pickled arrays, and the reader that lets nothing else through is there.
 ALLOWED["distances"] = ALLOWED["distances"] | {"sources"}
 # The lazy Python interface, `import sightline`, is the stages by another name.

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from scipy.sparse import csr_matrix
 
 from sightline import records as records_of
 from sightline import registry
@@ -94,7 +95,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 # These need a joint space, and only a fitted bridge needs no weights.
-BRIDGED = {"embedding_similarity": "encoder", "exact": "encoder"}
+BRIDGED = {"embedding_similarity": "encoder", "exact": "encoder", "image_text_head": "encoder"}
 
 
 @cache
@@ -115,13 +116,8 @@ def small_bridge() -> Configured:
     with create_study(folder / "study") as study:
         load(study, records, importer="test", path="halves", digest="1")
         fitted = fit_bridge(study, "halves", image="colour_layout", text="hashed_words", folds=3)
-    return registry.configure(
-        "backbone",
-        "bridge",
-        path=str(fitted.path),
-        image_encoder="colour_layout",
-        text_encoder="hashed_words",
-    )
+    encoders = {"image_encoder": "colour_layout", "text_encoder": "hashed_words"}
+    return registry.configure("backbone", "bridge", path=str(fitted.path), **encoders)
 
 
 def runnable(extension: Extension) -> Configured:
@@ -202,12 +198,43 @@ def rankings() -> tuple[tuple[list[float], list[float]], ...]:
 
 
 def as_run(queries: Sequence[tuple[list[float], list[float]]]) -> Rankings:
+    """Two engines in turn, so that a prompt has two rankings; the image at place n is image n of six."""
+    beside = Searched([len(gains) for gains, _ in queries])
+    number = np.arange(len(queries))
     return Rankings(
-        np.cumsum([0, *(len(gains) for gains, _ in queries)]),
+        np.cumsum([0, *beside.lengths]),
         np.array([gain for gains, _ in queries for gain in gains], dtype=np.float64),
         np.cumsum([0, *(len(known) for _, known in queries)]),
         np.array([gain for _, known in queries for gain in known], dtype=np.float64),
-    )
+        scores=3 / (beside.rank + 1), images=beside.rank, prompts=number // 2, systems=number % 2,
+        beyond=beside,
+    )  # fmt: skip
+
+
+class Searched:
+    """What lies beyond rankings of these lengths: as of one engine over six images with captions."""
+
+    def __init__(self, lengths: Sequence[int]) -> None:
+        self.lengths = lengths
+        self.rank = np.array([place for length in lengths for place in range(length)], dtype=np.int64)
+
+    def texts(self) -> list[str]:
+        return ["a red ball" + " and the sea" * length for length in self.lengths]
+
+    def caption_words(self) -> tuple[Any, np.ndarray]:
+        words = [[2, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 0], [1, 0, 0], [0, 3, 0]]
+        return csr_matrix(np.array(words, dtype=np.float64)), self.rank
+
+    def collection_scores(self) -> list[float]:
+        return [0.5] * len(self.lengths)
+
+    def asked_again(self, k: int, *, noise: str, share: float, seed: int) -> tuple[Any, Any, list[None]]:
+        found = [np.arange(length + 1)[seed % 2 :] for length in self.lengths]
+        offsets = np.cumsum([0, *map(len, found)])
+        return np.concatenate([*found, self.rank[:0]]), offsets, [None] * len(found)
+
+    def relevance(self, *models: Any, **settings: Any) -> np.ndarray:
+        return np.asarray(1 / (self.rank + 2))
 
 
 def cast(seed: int | None = None, rows: slice = slice(None)) -> Votes:
@@ -247,15 +274,10 @@ def truths(n: int = 30) -> np.ndarray:
 
 
 def candidates() -> Candidates:
-    captions = [
-        ["a red ball", "a ball on grass"],
-        ["two cars", "blue cars in a street"],
-        [],
-        ["a cat"],
-        ["a red car"],
-    ]
+    cars = ["two cars", "blue cars in a street"]
+    said = [["a red ball", "a ball on grass"], cars, [], ["a cat"], ["a red car"]]
     keys = [ImageKey("c", str(number)) for number in range(5)]
-    return Candidates(keys, captions, pictures()[:5])
+    return Candidates(keys, said, pictures()[:5])
 
 
 # Behaviour: one function a kind.
@@ -338,12 +360,17 @@ def of_ranking(ready: Configured) -> Any:
     function = ready.load()
 
     def gated(queries: Sequence[tuple[list[float], list[float]]]) -> list[Any]:
-        values = np.asarray(function(as_run(queries)))
-        told = [NoValue(ready.spec.details["nan"]) if math.isnan(value) else float(value) for value in values]
+        nan = NoValue(ready.spec.details["nan"])
+        values = list(function(as_run(queries)))
+        told = [each if isinstance(each, NoValue) else nan if math.isnan(each) else each for each in values]
         return [outcome.reason or outcome.value for outcome in gate(ready.spec, told, len(queries))]
 
     together = gated(rankings())
-    assert same(together, [gated([query])[0] for query in rankings()])
+    assert same(together, gated(rankings()))
+    # Nothing but what it says it rests on may count: its own ranking, those of its prompt, or all.
+    size = {"runs": 2, "everything": len(together)}.get(ready.spec.details["rests_on"], 1)
+    parts = [gated(rankings()[start : start + size]) for start in range(0, len(together), size)]
+    assert same(together, [value for part in parts for value in part])
     assert gated([]) == []
     return together
 
@@ -403,9 +430,8 @@ def predictor(ready: Configured) -> Any:
     assert np.array_equal(x.features, before[0], equal_nan=True) and (truth == before[1]).all()
     assert list(x.prompts) == before[2]
     other = ready.load().fit(x, truth[::-1])
-    assert other is not model and (np.asarray(model.predict(x)) == predicted).all(), (
-        "two models share what they learned"
-    )
+    assert other is not model
+    assert (np.asarray(model.predict(x)) == predicted).all(), "two models share what they learned"
     assert np.allclose(ready.load().fit(x, truth).predict(x), predicted)
     assert np.asarray(ready.load().fit(x, truth[:, :1]).predict(x)).shape == (30, 1)
     return predicted[:5]
@@ -415,21 +441,13 @@ def consensus(ready: Configured) -> Any:
     function = ready.load()
     settled: Settled = function(cast())
     votes = cast()
-    assert (
-        len(settled.value)
-        == len(settled.low)
-        == len(settled.high)
-        == len(settled.n)
-        == len(settled.reason)
-        == 13
-    )
+    columns = (settled.value, settled.low, settled.high, settled.n, settled.reason)
+    assert [len(column) for column in columns] == [13] * 5
     everything = np.bincount(votes.item, weights=votes.n, minlength=13)
     assert (settled.n <= everything).all()
     assert settled.left_out or (settled.n == everything).all(), "whose votes were not used?"
     assert all(any(letter.isdigit() for letter in each.reason) for each in settled.left_out)
-    for value, low, high, reason in zip(
-        settled.value, settled.low, settled.high, settled.reason, strict=True
-    ):
+    for value, low, high, _, reason in zip(*columns, strict=True):
         assert np.isnan(value) == (reason is not None)
         assert reason is None or reason.strip()
         assert np.isnan(low) == np.isnan(high)
@@ -439,9 +457,8 @@ def consensus(ready: Configured) -> Any:
     some = ~np.isnan(settled.value)
     assert (np.abs(settled.value[some] - 0.5) <= 3).all()
     lowest, highest = ready.spec.range
-    assert (lowest is None or settled.value[some].min() >= lowest) and (
-        highest is None or settled.value[some].max() <= highest
-    )
+    assert lowest is None or settled.value[some].min() >= lowest
+    assert highest is None or settled.value[some].max() <= highest
     for seed in (1, 2):
         mixed = function(cast(seed))
         assert np.allclose(mixed.value, settled.value, equal_nan=True, atol=1e-6)
@@ -461,9 +478,8 @@ def screening(ready: Configured) -> Any:
     for known in (None, controls):
         excluded = list(function(cast(), known))
         assert all(isinstance(each, Exclusion) and each.annotator in cast().annotators for each in excluded)
-        assert all(any(character.isdigit() for character in each.reason) for each in excluded), (
-            "on which numbers?"
-        )
+        numbered = [any(character.isdigit() for character in each.reason) for each in excluded]
+        assert all(numbered), "on which numbers?"
         assert len({each.annotator for each in excluded}) == len(excluded)
         assert set(function(cast(3), known)) == set(excluded)
         assert list(function(cast(rows=slice(0)), known)) == []

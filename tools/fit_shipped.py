@@ -22,6 +22,10 @@ COLUMNS = {
     "rr": "retrieval_avg_rr",
     "hbpp.glide": "glide_score",
     "hbpp.sdxl": "sdxl_score",
+    "p_at_10.clip": "clip_pk",
+    "p_at_10.blip2": "blip2_pk",
+    "rr.clip": "clip_rr",
+    "rr.blip2": "blip2_rr",
 }
 ABOUT = {
     "data": "PQPP, Poesina et al. 2025 (CC BY 4.0), training and validation rows",

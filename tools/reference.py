@@ -77,6 +77,7 @@ SHARED: Mapping[tuple[str, str], str] = {
     ("importer", "distance"): "the distance that was measured",
     ("backbone", "dimensions"): "how many numbers a vector has",
     ("predictor", "encoder"): "what turns prompts into vectors",
+    ("of_ranking", "k"): "how many places count",
     ("annotation_mode", "images"): "how many images a page shows",
     ("consensus", "confidence"): "how sure the interval is",
     ("screening", "below"): "the correlation below which an annotator is left out",
@@ -268,6 +269,8 @@ def _facts(extension: Extension) -> Iterator[tuple[str, str]]:
         yield "better", {"none": "neither end"}.get(spec.direction, spec.direction)
         yield "range", _range(*spec.range)
         yield "no value where", details.get("nan", "")
+        if not details.get("feature", True):
+            yield "a feature of predictors", "only where it is asked for: `--feature`"
     elif spec.range != (None, None):
         yield "range", _range(*spec.range)
     yield "severity", details.get("severity", "")

@@ -38,7 +38,8 @@ def mpnet_layers(
     """English texts as what several layers of all-mpnet-base-v2 say, 768 numbers a layer, for predictors.
 
     Of each of `layers` (0 the words alone, 12 the last) the mean over the word pieces, at most 128 of them;
-    then of each of `extremes` the highest and the lowest that any piece has, twice 768 numbers. The vocabulary comes from where the weights come from, or from SIGHTLINE_WEIGHTS_MPNET_LAYERS_VOCABULARY.
+    then of each of `extremes` the highest and the lowest that any piece has, twice 768 numbers. The
+    vocabulary comes from where the weights do, or from SIGHTLINE_WEIGHTS_MPNET_LAYERS_VOCABULARY.
     """
     need_layers("mpnet_layers", (*layers, *extremes), 12)
     pieces = WordPieces.read(find("mpnet_layers_vocabulary", VOCABULARY), start="<s>", end="</s>")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json as json_module
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sightline.commands import _reproduced_tables as shown
 from sightline.commands._app import command
-from sightline.commands._options import AsJson
+from sightline.commands._options import AsJson, Seed
 from sightline.commands._output import Output
 from sightline.commands._progress import waiting
 from sightline.errors import DataError
@@ -32,23 +34,54 @@ def reproduce(
         str,
         typer.Option("--data", metavar="DIR", help="The folder of the paper's data, or one that holds it."),
     ],
+    tier: Annotated[
+        str | None,
+        typer.Option(
+            "--tier",
+            metavar="NAMES",
+            help="Of a paper with tables, the tiers of our predictor to fit beside it: "
+            "some of light, offline and full, separated by commas; or all, or none.",
+            show_default="light",
+        ),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--to", metavar="FILE", help="Of a paper with tables, write them to a .tex or .csv file."
+        ),
+    ] = None,
+    seed: Seed = 0,
     json: AsJson = False,
 ) -> int:
     """Obtain a paper's figures anew, and hold them against print.
 
     Ends with exit code 1 if a figure does not come out. A figure whose data is not here, or that the paper
-    does not print, is marked - and has not passed.
+    does not print, is marked - and has not passed. Of pqpp, Tables 2 to 7 follow with our rows beside the
+    printed ones: on test.csv if it is there, else on validation.csv.
     """
     from sightline.reproductions import reproduce as obtain
 
     output = Output(json=json)
+    tabled = shown.tables_of(paper)
+    tiers = shown.check(paper, tabled, tier, to)
     with waiting("computing"):
         card = obtain(paper, data)
+    if not json:
+        _show(output, card)
+    made = None
+    if tabled is not None and card.folder is not None:
+        with shown.steps() as step:
+            made = tabled.tables(card.folder, tiers, seed=seed, step=step)
     if json:
         figures = [{name: getattr(figure, name) for name in FIELDS} for figure in card.figures]
-        typer.echo(json_module.dumps({"paper": card.paper, "figures": figures}, indent=2, allow_nan=False))
-    else:
-        _show(output, card)
+        document: dict[str, Any] = {"paper": card.paper, "figures": figures}
+        if made is not None:
+            document["tables"] = [tabled.as_data(each) for each in made]
+        typer.echo(json_module.dumps(document, indent=2, allow_nan=False))
+    elif made is not None:
+        shown.show(output, tabled, made, tiers)
+    if made and to is not None:
+        shown.write(output, tabled, made, to)
     if card.failed:
         return 1
     if card.folder is None:

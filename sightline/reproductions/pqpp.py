@@ -43,9 +43,10 @@ FEATURES: Mapping[str, tuple[str | None, str]] = {
 SYNSETS: Mapping[str, tuple[str | None, str]] = {
     "synset_count": ("57.22", "-0.1497 -0.1008 -0.1089 -0.0644 -0.0210 -0.0171"),
 }
-ONE_ROUND = (
-    "With WordNet's rules applied once; the recursive morphology that the paper used gives a mean of 57.275."
-)
+ONE_ROUND = "With WordNet's rules applied once, as in NLTK since 3.9: these figures were taken that way."
+# The correlations differ in the fourth digit; each must come out as well with the morphology of the paper.
+RECURSIVE = "With the recursive morphology that the paper used; the figure is of rules applied once."
+RECURSIVE_WITHIN = 0.002
 
 
 def _sizes(source: Source) -> Obtained:
@@ -144,7 +145,18 @@ def _features(source: Source) -> Obtained:
 
 
 def _synsets(source: Source) -> Obtained:
-    found = wordnet.find(recursive=False)
+    return _senses(source, recursive=False)
+
+
+def _recursive_synsets(source: Source) -> Obtained:
+    return {
+        name.replace("synset_count", "synset_count.recursive", 1): value
+        for name, value in _senses(source, recursive=True).items()
+    }
+
+
+def _senses(source: Source, *, recursive: bool) -> Obtained:
+    found = wordnet.find(recursive=recursive)
     reason = wordnet.why_not(found)
     if found is None or reason:
         return dict.fromkeys([figure.id for figure in _feature_figures(SYNSETS)], NoValue(reason))
@@ -200,6 +212,17 @@ def _feature_figures(features: Mapping[str, tuple[str | None, str]], note: str =
     return found
 
 
+def _recursive_figures() -> list[Printed]:
+    found = []
+    for figure in _feature_figures(SYNSETS):
+        name = figure.id.replace("synset_count", "synset_count.recursive", 1)
+        if figure.id.endswith(".mean"):
+            found.append(Printed(name, None, "Of the recursive morphology no mean is known."))
+        else:
+            found.append(Printed(name, figure.value, RECURSIVE, RECURSIVE_WITHIN))
+    return found
+
+
 def _correlations(stem: str, r: str, tau: str) -> list[Printed]:
     return [Printed(f"{stem}.pearson", r), Printed(f"{stem}.tau", tau, TIES, TAU)]
 
@@ -252,5 +275,6 @@ PAPER = Paper(
         ),
         Part(_feature_figures(FEATURES), _features, (TABLE, VALIDATION)),
         Part(_feature_figures(SYNSETS, ONE_ROUND), _synsets, (TABLE, VALIDATION)),
+        Part(_recursive_figures(), _recursive_synsets, (TABLE, VALIDATION)),
     ),
 )

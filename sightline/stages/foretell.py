@@ -16,7 +16,17 @@ from sightline.language.collection_statistics import terms
 from sightline.stages import fitted
 
 TIERS = ("light", "offline", "full")
-TARGETS = ("hbpp", "p_at_10", "rr", "hbpp.glide", "hbpp.sdxl")
+TARGETS = (
+    "hbpp",
+    "p_at_10",
+    "rr",
+    "hbpp.glide",
+    "hbpp.sdxl",
+    "p_at_10.clip",
+    "p_at_10.blip2",
+    "rr.clip",
+    "rr.blip2",
+)
 SHOWN = TARGETS[:3]
 ENDS: Mapping[str, tuple[float, float]] = {"hbpp": (-1.0, 2.0), "p_at_10": (0.0, 1.0), "rr": (0.0, 1.0)}
 OTHER_NAMES = {"torch": "full"}
@@ -118,7 +128,7 @@ def best_tier() -> tuple[str, str]:
     lacking = []
     for tier in reversed(TIERS):
         try:
-            _shipped(tier)
+            shipped(tier)
         except (MissingPackage, ImportError) as error:
             lacking.append(f"{tier}: {error}")
         else:
@@ -133,15 +143,16 @@ def _chosen(tier: str | None, model: Path | None) -> tuple[fitted.Fitted, str, s
         return fitted.load(model), str(model), ""
     if tier is None:
         name, why = best_tier()
-        return _shipped(name), name, why
+        return shipped(name), name, why
     name = OTHER_NAMES.get(tier, tier)
     if name not in TIERS:
         raise UsageError(f"the shipped predictor has no tier {tier!r}", remedy=near(tier, TIERS))
-    return _shipped(name), name, ""
+    return shipped(name), name, ""
 
 
 @lru_cache(maxsize=len(TIERS))
-def _shipped(tier: str) -> fitted.Fitted:
+def shipped(tier: str) -> fitted.Fitted:
+    """The fitted predictor of a tier; what it needs and is not here is an error that says so."""
     with resources.as_file(resources.files("sightline") / "shipped" / f"pqpp_{tier}.npz") as file:
         return fitted.load(file)
 

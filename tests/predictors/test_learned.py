@@ -15,11 +15,18 @@ from sightline.records import Examples, Prompt, PromptKey
 from sightline.statistics.folds import k_fold
 
 THINGS = ("cat", "dog", "train", "bridge", "violin", "crowd", "clock", "zebra")
-SMALL = {"stack": "stack(folds=3, second=trees(count=10))", "trees": "trees(count=10)"}
+SMALL = {
+    "stack": "stack(folds=3, second=trees(count=10))",
+    "trees": "trees(count=10)",
+    "fine_tuned": "fine_tuned(frozen=5, rank=4, rate=0.003, batch=16, shared=False)",
+}
 NAMES = [
     SMALL.get(name, name)
     for name in registry.names("predictor")
-    if registry.get("predictor", name).spec.origin == "sightline"
+    # Those that see images are in test_pictured.
+    if (spec := registry.get("predictor", name).spec).origin == "sightline"
+    and spec.details["sees"] == "prompt"
+    and not spec.missing()
 ]
 LEARNING = [name for name in NAMES if name != "mean"]
 
@@ -117,7 +124,8 @@ def test_a_target_settled_here_and_there_is_learned_from_where_it_is(spec: str) 
 @pytest.mark.parametrize("truth", [[[1.0]] * 4, [[1.0], [np.nan], [np.nan], [np.nan]]])
 def test_a_truth_without_spread_is_predicted_as_it_is(spec: str, truth: list[list[float]]) -> None:
     x, _ = examples(4)
-    assert load(spec).fit(x, np.array(truth)).predict(x) == pytest.approx(np.ones((4, 1)))
+    # A logistic curve comes near its end and never reaches it.
+    assert load(spec).fit(x, np.array(truth)).predict(x) == pytest.approx(np.ones((4, 1)), abs=1e-4)
 
 
 @pytest.mark.parametrize("spec", NAMES)

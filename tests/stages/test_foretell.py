@@ -36,14 +36,14 @@ def test_every_tier_tells_the_papers_hard_prompt_from_its_easy_one(tier: str) ->
 
 def test_the_best_tier_is_the_default_and_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert best_tier() == ("full", "")
-    whole = stage._shipped
+    whole = stage.shipped
 
     def lacking(tier: str) -> object:
         if tier == "full":
             raise MissingPackage("no weights for mpnet_layers on this machine", remedy="Install them.")
         return whole(tier)
 
-    monkeypatch.setattr(stage, "_shipped", lacking)
+    monkeypatch.setattr(stage, "shipped", lacking)
     found = foretell(PROMPTS[:1])
     assert found.tier == "offline"
     assert "no weights for mpnet_layers" in found.why and "full" in found.why
@@ -131,7 +131,7 @@ def test_what_ships_says_whose_data_it_was_learned_from_and_holds_none_of_it(dat
     with (data / "pqpp" / "dataset" / "train.csv").open(encoding="utf-8", newline="") as file:
         texts = [row["best_caption"] for row in csv.DictReader(file)]
     for tier in TIERS:
-        used = stage._shipped(tier)
+        used = stage.shipped(tier)
         assert "PQPP" in used.about["data"] and "CC BY 4.0" in used.about["data"]
         assert used.about["prompts"] == 8000
         kept = b"\n".join(
@@ -143,7 +143,7 @@ def test_what_ships_says_whose_data_it_was_learned_from_and_holds_none_of_it(dat
 
 def test_figures_that_the_docs_give_are_those_of_the_files() -> None:
     """Out-of-fold Pearson and Kendall on the 8,000 prompts: each tier beats the one below it."""
-    quality = {tier: stage._shipped(tier).about["held_out"] for tier in TIERS}
+    quality = {tier: stage.shipped(tier).about["held_out"] for tier in TIERS}
     for target in SHOWN:
         for lower, higher in pairwise(TIERS):
             assert quality[higher][target][0] > quality[lower][target][0]
