@@ -98,12 +98,14 @@ def fit(
     names = list(targets) or [f"target {number}" for number in range(truth.shape[1])]
     terms = TermStatistics(texts)
     known = described(texts, MEASURES, terms, learned_from=True)
-    model = registry.configure("predictor", spec).load().fit(known, truth)
+    chosen = registry.configure("predictor", spec)
+    model = chosen.load().fit(known, truth)
     widths = []
     for held, true in zip(model.held_out.T, truth.T, strict=True):
         told = np.isfinite(held) & np.isfinite(true)
         widths.append(conformal.half_width(np.abs(held - true)[told], coverage=COVERAGE))
-    return Fitted(spec, names, model, terms, widths, about=about or {})
+    # With every parameter spelled out: a default that changes must not change what was fitted.
+    return Fitted(str(chosen), names, model, terms, widths, about=about or {})
 
 
 def described(

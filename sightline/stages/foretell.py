@@ -34,6 +34,7 @@ OTHER_NAMES = {"torch": "full"}
 LONG, MOST = 40, 1_000
 """More words than nearly all that were learned from have, and how many are read at all."""
 EXPLAINED = 40
+AT_ONCE = 4_096
 WORD = re.compile(r"\w+")
 EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf]")
 
@@ -88,17 +89,17 @@ def foretell(
     """
     used, name, why = _chosen(tier, model)
     read = [_read(prompt, used) for prompt in prompts]
-    texts = [text for text, outlook in read if not outlook.refused]
-    values = iter(_on_scale(used, used.values(texts)))
-    told = []
-    for text, outlook in read:
-        if outlook.refused:
-            told.append(outlook)
-            continue
-        value = next(values)
-        words = _words(used, text, value) if explain else {}
-        told.append(replace(outlook, expected=_expected(used, value), words=words))
-    return Foretelling(name, why, used.coverage, told, tuple(used.targets))
+    told = [text for text, outlook in read if not outlook.refused]
+    values = _on_scale(used, used.values(told))
+    words = iter(_words(used, told, values) if explain else [{}] * len(told))
+    rows = iter(values)
+    outlooks = [
+        outlook
+        if outlook.refused
+        else replace(outlook, expected=_expected(used, next(rows)), words=next(words))
+        for _, outlook in read
+    ]
+    return Foretelling(name, why, used.coverage, outlooks, tuple(used.targets))
 
 
 def suggest(
@@ -108,12 +109,14 @@ def suggest(
     by: str = "hbpp",
     tier: str | None = None,
     model: Path | None = None,
+    explain: bool = True,
 ) -> Foretelling:
     """The prompt and its candidate rewordings, the one of which most is expected first.
 
     Whatever cannot be foretold comes last. A candidate given twice, or equal to the prompt, counts once.
     """
-    found = foretell(list(dict.fromkeys([prompt, *candidates])), tier=tier, model=model)
+    different = list(dict.fromkeys([prompt, *candidates]))
+    found = foretell(different, tier=tier, model=model, explain=explain)
     if by not in found.targets:
         raise UsageError(f"nothing is foretold of {by!r}", remedy=near(by, found.targets))
 
@@ -214,16 +217,33 @@ def _expected(used: fitted.Fitted, values: np.ndarray) -> dict[str, Expected]:
     return found
 
 
-def _words(used: fitted.Fitted, text: str, whole: np.ndarray) -> dict[str, Sequence[tuple[str, float]]]:
-    """What each of the first words adds: the prediction less the one without the word."""
-    places = list(WORD.finditer(text))[:EXPLAINED]
-    without = [" ".join((text[: at.start()] + text[at.end() :]).split()) for at in places]
-    kept = [number for number, rest in enumerate(without) if WORD.search(rest)]
-    if not kept:
-        return {target: [] for target in used.targets}
-    effects = whole - _on_scale(used, used.values([without[number] for number in kept]))
-    told: dict[str, Sequence[tuple[str, float]]] = {}
-    for column, target in enumerate(used.targets):
-        each = [(places[number].group(), float(effects[row, column])) for row, number in enumerate(kept)]
-        told[target] = sorted(each, key=lambda word: -abs(word[1]))
+def _words(
+    used: fitted.Fitted, texts: Sequence[str], whole: np.ndarray
+) -> list[dict[str, Sequence[tuple[str, float]]]]:
+    """What each of the first words of each text adds: the prediction less the one without the word."""
+    places = [
+        [at for at in list(WORD.finditer(text))[:EXPLAINED] if WORD.search(_without(text, at))]
+        for text in texts
+    ]
+    shorter = [_without(text, at) for text, listed in zip(texts, places, strict=True) for at in listed]
+    values = np.vstack(
+        [whole[:0], *(used.values(shorter[at : at + AT_ONCE]) for at in range(0, len(shorter), AT_ONCE))]
+    )
+    ends = np.cumsum([0, *map(len, places)])
+    told = []
+    for listed, start, row in zip(places, ends, whole, strict=False):
+        effects = row - _on_scale(used, values[start : start + len(listed)])
+        told.append(
+            {
+                target: sorted(
+                    ((at.group(), float(effect)) for at, effect in zip(listed, column, strict=True)),
+                    key=lambda word: -abs(word[1]),
+                )
+                for target, column in zip(used.targets, effects.T, strict=True)
+            }
+        )
     return told
+
+
+def _without(text: str, at: re.Match[str]) -> str:
+    return " ".join((text[: at.start()] + text[at.end() :]).split())

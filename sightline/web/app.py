@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ from sightline import __version__
 from sightline.errors import DataError, SightlineError, StudyError, UsageError
 from sightline.stages.annotate import Opened
 from sightline.store.study import Study
-from sightline.web import annotator, owner
+from sightline.web import annotator, foretelling, owner
 from sightline.web.guarding import Guard, Rules
 from sightline.web.payloads import Fault
-from sightline.web.session import COOKIES, NoSession
+from sightline.web.session import COOKIES, NoSession, require_owner
 from sightline.web.state import State, make_state
 
 HERE = Path(__file__).parent
@@ -59,9 +60,11 @@ def create_app(
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     app.include_router(annotator.routes(state))
     app.include_router(owner.routes(state))
+    app.include_router(foretelling.routes(lambda request: require_owner(state, request), study.name))
     _pages(app, state, templates)
     _faults(app, templates)
-    return Guard(app, rules)
+    rules = rules or Rules()
+    return Guard(app, replace(rules, larger={**foretelling.ALLOWED, **rules.larger}))
 
 
 def _pages(app: FastAPI, state: State, templates: Jinja2Templates) -> None:

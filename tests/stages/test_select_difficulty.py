@@ -199,7 +199,7 @@ def shipped(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
     def foretell(prompts: Sequence[str], *, tier: str | None = None, explain: bool = True) -> Foretelling:
         assert not explain, "words are costly and not shown"
         asked.append(tier)
-        if tier == "torch":
+        if tier == "full":
             raise MissingPackage("torch is not installed")
         used = tier or "light"
         return Foretelling(used, "", 0.9, [outlook(text, used) for text in prompts])
@@ -226,7 +226,7 @@ def test_refused_prompts_are_counted_and_never_chosen(study: Study, shipped: lis
 
 def test_unsure_is_where_tiers_lie_apart(study: Study, shipped: list[str | None]) -> None:
     found = sightline.select(study, 4, by="difficulty", prefer="unsure")
-    assert shipped == [None, "offline", "torch"], "each tier is asked once, and those that cannot run are not"
+    assert shipped == [None, "offline", "full"], "each tier is asked once, and those that cannot run are not"
     # 8 of the prompts without truth are of trains, and the pool is of 4 + 3.
     assert all("train" in text for text in found.texts)
     assert "tier light" in found.how and "tier offline" in found.how

@@ -1,0 +1,260 @@
+// The page that foretells prompts: sends what was typed, and shows what is expected of it.
+
+import { post, Problem } from "../owner/api.js";
+import { $, count, make, refresh, several } from "../owner/elements.js";
+import { outlook } from "./outlooks.js";
+import { lines, promptsOf } from "./reading.js";
+
+const API = "/api/owner/foretell";
+const AT_ONCE = 100;
+// What was asked last and what is known of it; a run that is not the last has been stopped.
+let told = null;
+let run = 0;
+let shown = AT_ONCE;
+
+const picked = () => document.querySelector("input[name=target]:checked").value;
+const words = (problem) => (problem instanceof Problem ? (problem.status ? problem.said : "The server does not answer. Try again.") : String(problem));
+
+function fail(where, said) {
+  $(where).textContent = said;
+  $(where).hidden = !said;
+}
+
+// Says how long it has been at work, so that nobody takes it for dead.
+function clock(said, doing) {
+  const began = Date.now();
+  const tell = () => {
+    const passed = Math.round((Date.now() - began) / 1000);
+    said.textContent = passed < 2 ? `${doing()} …` : `${doing()}, for ${passed} s. The first time takes longer: weights are loaded.`;
+  };
+  tell();
+  const ticking = setInterval(tell, 1_000);
+  return { tell, end: () => clearInterval(ticking) };
+}
+
+function showTier() {
+  const { tier, why, coverage, prompts } = told;
+  const many = prompts.length > Number($("ask").dataset.listed);
+  $("tier").textContent = `By the ${tier} tier${why ? ` (${why.replace(/[.\s]*$/, "")})` : ""}. The bands hold for about ${Math.round(coverage * 100)} % of prompts like those it learned from.`
+    + (many ? ` Words are weighed in lists of up to ${$("ask").dataset.listed} prompts.` : "");
+  document.querySelector(".legend").hidden = many;
+}
+
+function ordered() {
+  const order = $("order").value;
+  const places = told.outlooks.map((each, place) => ({ each, place }));
+  if (order === "given") return places;
+  const value = ({ each }) => each.expected.find(({ target }) => target === picked())?.value;
+  // What nothing is expected of stands last, in either order.
+  const [known, unknown] = [places.filter(({ each }) => each.expected.length), places.filter(({ each }) => !each.expected.length)];
+  known.sort((one, other) => (order === "hard" ? 1 : -1) * (value(one) - value(other)));
+  return [...known, ...unknown];
+}
+
+function show() {
+  const rest = told.outlooks.length - shown;
+  refresh($("outlooks"), [told.run, told.outlooks.length, told.weighed, picked(), $("order").value, shown], () => {
+    const made = ordered().slice(0, shown).map(({ each, place }) => outlook(each, told.targets, picked(), { button: each.refused ? null : rewordButton(each, place) }));
+    if (rest > 0) made.push(make("li", {}, make("button", { type: "button", class: "plain", onclick: more }, `Show ${several(rest, "more prompt")}`)));
+    return made;
+  });
+}
+
+function more() {
+  const first = shown;
+  shown = Number.MAX_SAFE_INTEGER;
+  show();
+  $("outlooks").children[first].querySelector("button")?.focus();
+}
+
+function rewordButton({ prompt }, place) {
+  const start = () => {
+    $("reword-prompt").value = prompt;
+    $("candidates").focus();
+  };
+  return make("button", { type: "button", class: "plain small", data: { key: `reword-${place}` }, onclick: start }, "Reword", make("span", { class: "hidden" }, `: ${prompt.slice(0, 80)}`));
+}
+
+// Asks in parts that each take a second or so: the slowest tier is a hundred times slower than the fastest.
+async function inParts(mine, explain, most, took) {
+  let size = 4;
+  for (let at = 0; at < mine.prompts.length && run === mine.run;) {
+    const began = Date.now();
+    const found = await post(API, { prompts: mine.prompts.slice(at, at + size), tier: mine.tier, explain });
+    if (run !== mine.run) return;
+    took(found, at);
+    at += found.outlooks.length;
+    const passed = Date.now() - began;
+    if (passed < 700) size = Math.min(2 * size, most);
+    else if (passed > 2_500) size = Math.max(1, Math.floor(size / 2));
+  }
+}
+
+function tooMany(prompts) {
+  const [most, characters] = [Number($("ask").dataset.prompts), Number($("ask").dataset.characters)];
+  const length = prompts.reduce((sum, each) => sum + [...each].length, 0);
+  const remedy = "Take fewer, or give the file to sightline predict --file.";
+  if (prompts.length > most) return `${count(prompts.length)} prompts are too many: ${count(most)} at once. ${remedy}`;
+  return length > characters ? `${count(length)} characters are too many: ${count(characters)} at once. ${remedy}` : "";
+}
+
+async function foretell(mine) {
+  const total = mine.prompts.length;
+  let done = 0;
+  let doing = "Foretelling";
+  const { tell, end } = clock($("working-said"), () => (total > 1 ? `${doing}: ${count(done)} of ${count(total)}` : doing));
+  const button = $("ask").querySelector(".primary");
+  const step = (number) => {
+    done = number;
+    $("bar").value = done / total;
+    tell();
+  };
+  $("bar").removeAttribute("value");
+  $("working").hidden = false;
+  button.disabled = true;
+  try {
+    await inParts(mine, false, 100, (found, at) => {
+      if (at === 0) {
+        told = { ...found, run: mine.run, prompts: mine.prompts, asked: mine.tier, outlooks: [], weighed: 0 };
+        shown = AT_ONCE;
+        $("results").hidden = false;
+        showTier();
+      }
+      told.outlooks.push(...found.outlooks);
+      step(told.outlooks.length);
+      show();
+      if (at === 0) $("results-title").scrollIntoView({ block: "nearest" });
+    });
+    if (run !== mine.run) return;
+    const none = told.outlooks.filter((each) => each.refused).length;
+    $("said").textContent = `${several(total - none, "prompt")} foretold${none ? `, ${none} not` : ""}.`;
+    button.disabled = false;
+    if (total > Number($("ask").dataset.listed)) return;
+    doing = "Weighing words";
+    step(0);
+    await inParts(mine, true, 20, (found, at) => {
+      told.outlooks.splice(at, found.outlooks.length, ...found.outlooks);
+      told.weighed = at + found.outlooks.length;
+      step(told.weighed);
+      show();
+    });
+  } catch (problem) {
+    if (run === mine.run) fail("failed", words(problem));
+  } finally {
+    end();
+    if (run === mine.run) stop();
+  }
+}
+
+function stop() {
+  run += 1;
+  $("working").hidden = true;
+  $("ask").querySelector(".primary").disabled = false;
+}
+
+$("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const prompts = lines($("prompts").value);
+  if (!prompts.length || event.target.querySelector(".primary").disabled) return;
+  $("said").textContent = "";
+  fail("failed", tooMany(prompts));
+  if (!$("failed").hidden) return;
+  run += 1;
+  foretell({ run, prompts, tier: event.target.elements.tier.value || null });
+});
+
+$("stop").addEventListener("click", () => {
+  stop();
+  $("said").textContent = "Stopped.";
+  $("ask").querySelector(".primary").focus();
+});
+
+$("ask").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) $("ask").requestSubmit();
+});
+
+async function take(file) {
+  fail("failed", "");
+  try {
+    const prompts = await promptsOf(file);
+    $("prompts").value = prompts.join("\n");
+    $("said").textContent = `${several(prompts.length, "prompt")} of ${file.name}.`;
+  } catch (problem) {
+    $("said").textContent = "";
+    fail("failed", problem instanceof Problem ? problem.said : String(problem));
+  }
+}
+
+$("file").addEventListener("change", () => { if ($("file").files[0]) take($("file").files[0]); });
+
+// Without this a file dropped beside the field would be opened instead of the page.
+for (const what of ["dragover", "drop"]) {
+  document.addEventListener(what, (event) => { if (event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
+}
+$("ask").addEventListener("dragover", (event) => $("ask").classList.toggle("dropping", Boolean(event.dataTransfer?.types.includes("Files"))));
+for (const what of ["dragleave", "drop"]) $("ask").addEventListener(what, () => $("ask").classList.remove("dropping"));
+$("ask").addEventListener("drop", (event) => { if (event.dataTransfer?.files[0]) take(event.dataTransfer.files[0]); });
+
+for (const each of document.querySelectorAll("input[name=target]")) each.addEventListener("change", show);
+$("order").addEventListener("change", show);
+
+$("download").addEventListener("click", async () => {
+  $("download").disabled = true;
+  fail("failed", "");
+  try {
+    const headers = { "Content-Type": "application/json", "X-Sightline": "1" };
+    const body = JSON.stringify({ prompts: told.outlooks.map((each) => each.prompt), tier: told.asked });
+    const reply = await fetch(`${API}/table.csv`, { method: "POST", headers, body, credentials: "same-origin" });
+    if (!reply.ok) throw new Problem(`The server answered ${reply.status}`, "Foretell again.", reply.status);
+    const address = URL.createObjectURL(await reply.blob());
+    make("a", { href: address, download: "foretold.csv" }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  } catch (problem) {
+    fail("failed", words(problem instanceof Problem ? problem : new Problem("")));
+    $("failed").scrollIntoView({ block: "nearest" });
+  } finally {
+    $("download").disabled = false;
+  }
+});
+
+$("reword").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = event.target;
+  const button = form.querySelector(".primary");
+  const prompt = $("reword-prompt").value.trim();
+  const candidates = lines($("candidates").value);
+  if (!prompt || !candidates.length || button.disabled) return;
+  const by = form.elements.by.value;
+  button.disabled = true;
+  $("ranking").hidden = false;
+  fail("ranked-failed", "");
+  $("ranked-said").textContent = "";
+  const { end } = clock($("ranking-said"), () => "Ranking");
+  try {
+    const found = await post(`${API}/suggest`, { prompt, candidates, by, tier: $("ask").elements.tier.value || null });
+    $("ranked-said").textContent = verdict(found, prompt, by);
+    $("ranked").replaceChildren(...found.outlooks.map((each, place) =>
+      outlook(each, found.targets, by, { rank: each.expected.length ? place + 1 : 0, own: each.prompt === prompt })));
+  } catch (problem) {
+    fail("ranked-failed", words(problem));
+  } finally {
+    end();
+    button.disabled = false;
+    $("ranking").hidden = true;
+  }
+});
+
+function verdict({ outlooks, targets }, prompt, by) {
+  const of = (found) => found?.expected.find(({ target }) => target === by);
+  const title = targets.find(({ name }) => name === by).title;
+  const [best, own] = [outlooks[0], outlooks.find((each) => each.prompt === prompt)];
+  if (!of(best)) return "Nothing can be said of any of them.";
+  if (!of(own)) return `Most is expected of the first, ${title} ${of(best).value.toFixed(2)}.`;
+  const gain = of(best).value - of(own).value;
+  if (best === own || gain < 0.005) return "Of none is more expected than of the prompt as it is now.";
+  const far = of(best).low > of(own).high;
+  return `The first is expected to do better by ${gain.toFixed(2)} ${title}${far ? "." : ", which is less than the intervals are wide: take it as a hint."}`;
+}
+
+// A form that was sent before it is listened to would be a plain one, with the prompts in the address.
+for (const each of document.querySelectorAll("form .primary")) each.disabled = false;
