@@ -230,7 +230,7 @@ def _words(
         [whole[:0], *(used.values(shorter[at : at + AT_ONCE]) for at in range(0, len(shorter), AT_ONCE))]
     )
     ends = np.cumsum([0, *map(len, places)])
-    told = []
+    told: list[dict[str, Sequence[tuple[str, float]]]] = []
     for listed, start, row in zip(places, ends, whole, strict=False):
         effects = row - _on_scale(used, values[start : start + len(listed)])
         told.append(
