@@ -358,7 +358,9 @@ class _Measure:
     `feature=False` keeps a measure of prompts from predictors that did not ask for it by name: it is slow, or
     reads something that is not on every machine. `rests_on` says what a measure of a ranking looks at:
     "relevance" (what is known of its images), its "run" (images and scores; no judgement is needed), the
-    "runs" of all engines for its prompt, or "everything" (all runs with all that is known).
+    "runs" of all engines for its prompt, or "everything" (all runs with all that is known). `beyond=True`
+    says that it looks at the captions or the images that were searched as well; with ("against",
+    "collection") it does so where the argument `against` is that.
     """
 
     of_prompt = staticmethod(_decorator("of_prompt", scale="value", feature=True))
@@ -366,7 +368,13 @@ class _Measure:
     of_answer = staticmethod(_decorator("of_answer", scale="value"))
     of_image_set = staticmethod(_decorator("of_image_set", scale="value"))
     of_ranking = staticmethod(
-        _decorator("of_ranking", scale="value", nan="no relevant image is known", rests_on="relevance")
+        _decorator(
+            "of_ranking",
+            scale="value",
+            nan="no relevant image is known",
+            rests_on="relevance",
+            beyond=False,
+        )
     )
 
 

@@ -7,13 +7,15 @@ import io
 import os
 import shutil
 from bisect import bisect_right
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
 from sightline.errors import DataError, MissingPackage
 
+_FETCH: ContextVar[bool] = ContextVar("fetch", default=True)
 LARGE = 50_000_000
 """From this many bytes on it is remembered that a file was checked, until the file changes."""
 
@@ -51,7 +53,7 @@ def find(name: str, weights: Weights) -> Path:
         joined = _joined(weights)
         if joined is not None:
             return _checked(joined, weights.sha256, f"{weights.inside} in {weights.parts[0]} and so on")
-    if weights.hub and not _offline():
+    if weights.hub and not _offline() and (_FETCH.get() or _fetched(weights.hub)):
         return _checked(_from_hub(weights.hub), weights.sha256, weights.hub)
     package = weights.package.split(":")[0]
     choices = [f"set {variable} to the file"]
@@ -65,6 +67,29 @@ def find(name: str, weights: Weights) -> Path:
     raise MissingPackage(
         f"no weights for {name} on this machine", remedy="Either " + ", or ".join(choices) + "."
     )
+
+
+@contextmanager
+def only_what_is_here() -> Iterator[None]:
+    """Within this, weights are not fetched from the hub, but taken from there if they were before."""
+    before = _FETCH.set(False)
+    try:
+        yield
+    finally:
+        _FETCH.reset(before)
+
+
+def _fetched(address: str) -> bool:
+    """Whether the hub's own cache has the file."""
+    from importlib import import_module
+
+    try:
+        hub = import_module("huggingface_hub")
+    except ImportError:
+        return False
+    repository, _, file = address.partition(":")
+    name, _, revision = repository.partition("@")
+    return isinstance(hub.try_to_load_from_cache(name, file, revision=revision or None), str)
 
 
 def _offline() -> bool:
@@ -95,7 +120,13 @@ def _joined(weights: Weights) -> Path | None:
     kept = cache_folder() / "weights" / weights.sha256 / Path(weights.inside).name
     if kept.is_file():
         return kept
-    kept.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MissingPackage(
+            f"{weights.inside} cannot be unpacked to {kept.parent}: {error.strerror}",
+            remedy="Set SIGHTLINE_CACHE to a folder that can be written to.",
+        ) from None
     # Two processes may unpack at once: each writes its own file, and the last to finish puts it in place.
     fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
     try:

@@ -15,7 +15,7 @@ from sightline.errors import DataError, UsageError, near
 
 if TYPE_CHECKING:
     from sightline.reporting.quantities import Cell
-    from sightline.reporting.tables import Column, Table
+    from sightline.reporting.tables import Column, Direction, Table
     from sightline.stages.foretell import Expected, Foretelling, Outlook
     from sightline.stages.predict_file import Line
 
@@ -32,12 +32,18 @@ LEAST = 0.005
 
 
 class Shown(NamedTuple):
-    """How a target is called, on which scale it lies if it has two ends, and what it means."""
+    """How a target is called, on which scale it lies if it has two ends, what it means, and what is good."""
 
     title: str
     low: float | None
     high: float | None
     meaning: str = ""
+    direction: Direction = "higher"
+
+    @property
+    def sign(self) -> int:
+        """-1 where less is better."""
+        return -1 if self.direction == "lower" else 1
 
 
 SHIPPED: Mapping[str, Shown] = {
@@ -94,10 +100,12 @@ class FromFile:
 
         fitted = load(path)
         ends = fitted.about.get("ends", {})
+        directions = fitted.about.get("directions", {})
         self.path = path
         self.targets: Sequence[str] = fitted.targets
         self.shown: Mapping[str, Shown] = {
-            name: Shown(name, *ends.get(name, (None, None))) for name in fitted.targets
+            name: Shown(name, *ends.get(name, (None, None)), direction=directions.get(name, "higher"))
+            for name in fitted.targets
         }
 
     def tell(self, prompts: Sequence[str], explain: bool = True) -> Foretelling:
@@ -153,7 +161,7 @@ def of_rewordings(
     output.show(table, most=SHOWN, by=chosen, unread=bad, **_facts(teller, found))
     output.say(*bad)
     _say_warnings(output, found.outlooks)
-    output.say("", _verdict(prompt, found.outlooks, chosen, _title(teller, chosen)))
+    output.say("", _verdict(prompt, found.outlooks, chosen, _shown(teller, chosen)))
     _say_tier(output, teller, found.tier, found.why, found.coverage)
     return 0
 
@@ -241,7 +249,7 @@ def _block(teller: Teller, outlook: Outlook) -> list[str]:
             figures = f"{value:>5}  {f'[{low}, {high}]':<15}"
             told = f"  {shown.title:<{wide}} {figures} {_gauge(found, shown)}  {shown.meaning}"
             lines.append(told.rstrip())
-    easier, harder = _sides(outlook, teller.targets[0])
+    easier, harder = _sides(teller, outlook)
     lines += [f"  + easier   {', '.join(easier)}"] if easier else []
     lines += [f"  {MINUS} harder   {', '.join(harder)}"] if harder else []
     return [*lines, *(f"  ! {warning}" for warning in outlook.warnings)]
@@ -261,16 +269,22 @@ def _gauge(found: Expected, shown: Shown) -> str:
     return "".join("●" if n == value else "─" if low <= n <= high else "·" for n in range(GAUGE))
 
 
-def _sides(outlook: Outlook, target: str) -> tuple[list[str], list[str]]:
-    """The words that add most to the prediction, and those that take most from it."""
+def _sides(teller: Teller, outlook: Outlook) -> tuple[list[str], list[str]]:
+    """The words that make the prompt easiest, and those that make it hardest, by the first target."""
+    target = teller.targets[0]
+    sign = _shown(teller, target).sign
     told = [(word, part) for word, part in outlook.words.get(target, ()) if abs(part) >= LEAST]
-    easier = [f"{word} +{part:.2f}" for word, part in told if part > 0]
-    harder = [f"{word} {MINUS}{-part:.2f}" for word, part in told if part < 0]
+    easier = [_effect(word, part) for word, part in told if sign * part > 0]
+    harder = [_effect(word, part) for word, part in told if sign * part < 0]
     return easier[:WORDS], harder[:WORDS]
 
 
-def _title(teller: Teller, target: str) -> str:
-    return teller.shown[target].title if target in teller.shown else target
+def _effect(word: str, part: float) -> str:
+    return f"{word} {'+' if part > 0 else MINUS}{abs(part):.2f}"
+
+
+def _shown(teller: Teller, target: str) -> Shown:
+    return teller.shown.get(target, Shown(target, None, None))
 
 
 def _expected_columns(teller: Teller, outlooks: Sequence[Outlook], people: bool) -> list[Column]:
@@ -278,8 +292,8 @@ def _expected_columns(teller: Teller, outlooks: Sequence[Outlook], people: bool)
 
     found = {target for outlook in outlooks for target in outlook.expected}
     return [
-        Column(name, _title(teller, name), "higher", format=".2f", estimate=True)
-        for name in teller.targets
+        Column(name, shown.title, shown.direction, format=".2f", estimate=True)
+        for name, shown in ((name, _shown(teller, name)) for name in teller.targets)
         if name in teller.shown or (name in found and not people)
     ]
 
@@ -313,7 +327,7 @@ def _table(
     for number, outlook in enumerate(outlooks):
         cells: list[Cell] = [lines[number].row] if lines else []
         cells += [_short(outlook.prompt) if people else outlook.prompt, *_expected_cells(outlook, expected)]
-        cells += [", ".join(side) for side in _sides(outlook, teller.targets[0])] if worded else []
+        cells += [", ".join(side) for side in _sides(teller, outlook)] if worded else []
         cells += [] if people else ["; ".join(outlook.warnings)]
         rows.append(cells)
     return Table(columns, rows, "What is expected, with 90 % intervals" if people else "")
@@ -323,14 +337,14 @@ def _ranked(teller: Teller, prompt: str, outlooks: Sequence[Outlook], by: str, p
     from sightline.reporting.quantities import Missing
     from sightline.reporting.tables import Column, Table
 
-    expected = _expected_columns(teller, outlooks, people)
+    expected, shown = _expected_columns(teller, outlooks, people), _shown(teller, by)
     own = next((each.expected.get(by) for each in outlooks if _is_own(each, prompt)), None)
     rows: list[list[Cell]] = []
     for rank, outlook in enumerate(outlooks, 1):
         mine = outlook.expected.get(by)
         gain: Cell = Missing(outlook.refused or "nothing to compare with")
         if mine is not None and own is not None:
-            gain = mine.value - own.value
+            gain = shown.sign * (mine.value - own.value) + 0.0  # no -0.0
         said = "your prompt" if _is_own(outlook, prompt) else ""
         text = _short(outlook.prompt) if people else outlook.prompt
         rows.append([rank, text, said, gain, *_expected_cells(outlook, expected)])
@@ -338,7 +352,7 @@ def _ranked(teller: Teller, prompt: str, outlooks: Sequence[Outlook], by: str, p
     return Table(
         [*columns, *expected],
         rows,
-        f"By {_title(teller, by)}: best first, with 90 % intervals" if people else "",
+        f"By {shown.title}: best first, with 90 % intervals" if people else "",
     )
 
 
@@ -346,7 +360,7 @@ def _is_own(outlook: Outlook, prompt: str) -> bool:
     return outlook.prompt.strip() == prompt.strip()
 
 
-def _verdict(prompt: str, outlooks: Sequence[Outlook], by: str, title: str) -> str:
+def _verdict(prompt: str, outlooks: Sequence[Outlook], by: str, shown: Shown) -> str:
     """Whether rewording pays, and how sure that is."""
     told = [each for each in outlooks if by in each.expected]
     own = next((each for each in told if _is_own(each, prompt)), None)
@@ -354,12 +368,13 @@ def _verdict(prompt: str, outlooks: Sequence[Outlook], by: str, title: str) -> s
         return "Nothing can be said of your own prompt, so that nothing is better or worse than it."
     best = told[0]
     if best is own:
-        return f"Nothing better is expected of any other wording ({title})."
+        return f"Nothing better is expected of any other wording ({shown.title})."
     gain = best.expected[by].value - own.expected[by].value
     here, there = own.expected[by], best.expected[by]
-    apart = there.low > here.high
+    apart = there.low > here.high if shown.sign > 0 else there.high < here.low
+    less = "" if shown.sign > 0 else " (less is better)"
     sure = "their intervals do not meet" if apart else "their intervals overlap: try both"
-    return f'Best: "{_short(best.prompt)}", {gain:+.2f} {title} expected; {sure}.'
+    return f'Best: "{_short(best.prompt)}", {gain:+.2f} {shown.title} expected{less}; {sure}.'
 
 
 def _summary(rows: int, refused: int, warned: int, to: str) -> Table:

@@ -15,6 +15,7 @@ from sightline.errors import DataError, UsageError
 if TYPE_CHECKING:
     from sightline.reporting.quantities import Cell
     from sightline.reporting.tables import Column, Table
+    from sightline.stages.fitted import Fitted
     from sightline.stages.predict_results import Foretold, Predicted, Result
     from sightline.statistics.prediction_quality import Figure
 
@@ -50,6 +51,7 @@ class Asked:
 def of_study(output: Output, asked: Asked) -> None:
     """Try predictors on the study's truth, show how well they do, and write the paper's table if asked."""
     from sightline.stages.predict import predict
+    from sightline.stages.predict_bench import question_of
     from sightline.stages.predict_saved import check_model, save_best
     from sightline.store.study import open_study
 
@@ -70,15 +72,7 @@ def of_study(output: Output, asked: Asked) -> None:
             seed=asked.seed,
             listener=listener,
         )
-        drawn = None
-        if asked.pictures is not None:
-            from sightline.stages.prediction_pictures import prediction_pictures
-
-            # A target may be QUESTION.SYSTEM; pictures are of questions.
-            named = list(dict.fromkeys(each.partition(".")[0] for each in asked.questions))
-            drawn = prediction_pictures(
-                opened, asked.pictures, questions=named, seed=asked.seed, listener=listener
-            )
+        questions = {name: question_of(opened, name) for name in found.questions}
     tables = _for_programs(found) if output.for_programs else _for_people(found)
     if asked.prompts and output.csv:
         # Whoever asks about prompts wants the answer about them, not about the predictor.
@@ -91,17 +85,39 @@ def of_study(output: Output, asked: Asked) -> None:
     if asked.to is not None:
         _write_table(found, asked.to)
         output.say(f"The table: {asked.to}")
-    if drawn is not None:
-        output.say(*drawn.notes, f"{len(drawn.files)} pictures: {asked.pictures}")
     if asked.save is not None:
         with waiting("fitting it to all prompts"):
-            kept = save_best(found, asked.save)
-        output.say(
-            f"The predictor: {asked.save} ({kept.about['predictor']}, of {kept.about['prompts']:,} prompts)"
-        )
+            kept = save_best(found, asked.save, questions)
+        _say_kept(output, kept, asked.save)
+    if asked.pictures is not None:
+        # Whoever names no question sees all of them. A target may be QUESTION.SYSTEM; pictures are of questions.
+        named = dict.fromkeys(each.name for each in questions.values()) if asked.questions else ()
+        _draw(output, asked, asked.pictures, list(named))
+    if asked.save is not None:
         output.next(f"sightline predict 'a prompt' --model {quoted(asked.save)}")
-        return
-    output.next(f"sightline report {quoted(asked.study)}")
+    else:
+        output.next(f"sightline report {quoted(asked.study)}")
+
+
+def _say_kept(output: Output, kept: Fitted, path: Path) -> None:
+    """Where the predictor is, and how good: it is not quite the one that was tried."""
+    told = ", ".join(
+        f"{name} {'undefined' if r is None else f'{r:.2f}'}" for name, r in kept.about["pearson"].items()
+    )
+    output.say(
+        f"The predictor: {path} ({kept.about['predictor']}, of {kept.about['prompts']:,} prompts)",
+        "Fitted anew to what a prompt alone tells anywhere, without --feature and captions. "
+        f"Its own Pearson on prompts held out: {told}.",
+    )
+
+
+def _draw(output: Output, asked: Asked, to: Path, questions: Sequence[str]) -> None:
+    from sightline.stages.prediction_pictures import prediction_pictures
+    from sightline.store.study import open_study
+
+    with open_study(asked.study) as opened, watched() as listener:
+        drawn = prediction_pictures(opened, to, questions=questions, seed=asked.seed, listener=listener)
+    output.say(*drawn.notes, f"{len(drawn.files)} pictures: {to}")
 
 
 def _for_people(found: Predicted) -> dict[str, Table]:
@@ -283,6 +299,14 @@ def _write_table(found: Predicted, to: Path) -> None:
 
     table, headings = found.paper_table()
     text = as_csv(table) if to.suffix.lower() == ".csv" else as_latex(table, headings=headings)
+    _write(text, to)
+
+
+def _write(text: str, to: Path) -> None:
+    """The file is there when all of it is, and no draft stays behind."""
     draft = to.with_name(f".{to.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8", newline="\n")
-    draft.replace(to)
+    try:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+        draft.replace(to)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -79,7 +79,7 @@ def select(
         str | None,
         typer.Option(
             "--tier",
-            metavar="light|offline|torch",
+            metavar="light|offline|full",
             help="For difficulty: this tier of the shipped predictor, whatever is kept in the study.",
             show_default="predictions kept in the study, else the best tier that runs here",
         ),
@@ -138,9 +138,13 @@ def select(
         rows = [(*row, _cell(each)) for row, each in zip(rows, found.expected, strict=True)]
     output.show(Table(columns, rows, f"{len(rows)} prompts by {found.how}"), most=SHOWN, how=found.how)
     if written is None:
-        way = "" if by == "spread" else f" --by {by}"
+        way = "" if by == "spread" else f" --by {quoted(by)}"
         if by == "difficulty":
-            way += f" --prefer {prefer}" + (" --judged" if judged else "")
+            way += f" --prefer {quoted(prefer)}" + (" --judged" if judged else "")
+        given = {"question": question, "tier": tier, "suite": suite, "encoder": encoder, "tag": tag}
+        given |= {"collection": collection, "joint": joint if joint != "clip" else None}
+        given["seed"] = str(seed) if seed else None
+        way += "".join(f" --{name} {quoted(value)}" for name, value in given.items() if value is not None)
         output.next(f"sightline select {quoted(study)} {n}{way} --to FILE.csv", "keep the choice")
     else:
         output.say(f"Written to {written}.")

@@ -307,7 +307,7 @@ def refuse_conflicts(study: Study) -> None:
                 raise UsageError(
                     f"the rounds {other!r} and {name!r} both ask {asked.name!r}, but on different scales",
                     where=str(study.home / SETTINGS_FILE),
-                    remedy=f'Call it something else in one of them: [annotate.{name}] questions = '
+                    remedy=f"Call it something else in one of them: [annotate.{name}] questions = "
                     f'{{{asked.name} = "{asked.name}_{name}"}}',
                 )
 

@@ -80,6 +80,25 @@ def penalised(inputs: np.ndarray, truth: np.ndarray, penalties: Sequence[float])
     return Linear(weights, base, chosen)
 
 
+def left_out(inputs: np.ndarray, truth: np.ndarray, line: Linear) -> Array:
+    """What `penalised` would say of each row had it not seen its truth, the penalties being as chosen.
+
+    A row whose truth is not settled was not learned from, and is predicted as any other.
+    """
+    made = inputs @ line.weights + line.base
+    for rows, targets in settled_columns(truth):
+        x = np.asarray(inputs[rows], dtype=np.float64)
+        x = x - x.mean(axis=0)
+        for target in targets:
+            leverage = np.full(len(x), 1 / len(x))
+            if np.isfinite(line.penalty[target]) and x.shape[1]:
+                damped = x.T @ x + line.penalty[target] * np.eye(x.shape[1])
+                leverage += (x * np.linalg.solve(damped, x.T).T).sum(axis=1)
+            residual = truth[rows, target] - made[rows, target]
+            made[rows, target] = truth[rows, target] - residual / np.maximum(1 - leverage, 1e-9)
+    return np.asarray(made)
+
+
 def _path(x: Array, y: Array, penalties: Sequence[float]) -> tuple[Array, Array]:
     values, vectors = np.linalg.eigh(x.T @ x)
     values = np.maximum(values, 0)

@@ -12,6 +12,7 @@ from sightline.extension import needs, predictor
 from sightline.predictors._parts import (
     Array,
     Predictor,
+    left_out,
     marks,
     penalised,
     predict_out_of_fold,
@@ -109,7 +110,7 @@ class stack:
             weights = (line.weights[:, 0] / scale).reshape(len(PLACES), len(used))
             self._weights[:, [rich[each] for each in used], target] = weights
             self._base[target] = line.base[0]
-            self.held_out[:, target] = columns @ weights.ravel() + line.base[0]
+            self.held_out[:, target] = left_out(columns / scale, truth[:, [number]], line)[:, 0]
 
     def predict(self, x: Examples) -> np.ndarray:
         x = self.prepare(x)

@@ -24,6 +24,8 @@ from sightline.store import listing, reading
 from sightline.store.study import Study
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from sightline.records import Rankings
 
 BLOCK = 4_000_000
@@ -60,22 +62,41 @@ class Around:
     def texts(self) -> list[str]:
         return [self.prompts[key].text for key in self._asked.tolist()]
 
+    @cached_property
+    def searched(self) -> bytes:
+        """A digest of the collections that the ranked images are of: their images, files and captions."""
+        images = self._images
+        files = reading.images(self.study).join(images, on="image_id", how="semi").sort("image_id")
+        said = reading.captions(self.study).join(images, on="image_id", how="semi").sort("image_id", "n")
+        found = hashlib.sha256(np.sort(self._left_out).tobytes())
+        for table in (files.select("image_id", "sha256"), said.select("image_id", "caption")):
+            # One text of all rows: lengths tell where each begins, so that no two tables read alike.
+            keys, texts = table.to_series(0).to_numpy(), table.to_series(1).fill_null("")
+            found.update(keys.tobytes() + texts.str.len_bytes().to_numpy().tobytes())
+            found.update("".join(texts.to_list()).encode())
+        return found.digest()
+
+    @cached_property
+    def _images(self) -> pl.DataFrame:
+        """image_id of all images of the collections that the ranked ones are of."""
+        import polars as pl
+
+        assert self.table.images is not None
+        images = reading.images(self.study).select("image_id", "collection")
+        searched = images.filter(pl.col("image_id").is_in(np.unique(self.table.images)))["collection"]
+        known = images.filter(pl.col("collection").is_in(searched.unique().implode()))
+        return known.select("image_id").sort("image_id")
+
     def caption_words(self) -> tuple[Any, np.ndarray]:
         return self._caption_words
 
     @cached_property
     def _caption_words(self) -> tuple[Any, np.ndarray]:
-        import polars as pl
         from sklearn.feature_extraction.text import CountVectorizer
 
         assert self.table.images is not None
-        images = reading.images(self.study).select("image_id", "collection")
-        searched = images.filter(pl.col("image_id").is_in(np.unique(self.table.images)))[
-            "collection"
-        ].unique()
-        known = images.filter(pl.col("collection").is_in(searched.implode())).sort("image_id")
-        said = reading.captions(self.study).join(known, on="image_id", how="semi")
-        ids = known["image_id"].to_numpy()
+        said = reading.captions(self.study).join(self._images, on="image_id", how="semi")
+        ids = self._images["image_id"].to_numpy()
         row = np.searchsorted(ids, said["image_id"].to_numpy())
         texts: list[list[str]] = [[] for _ in ids]
         for number, caption in zip(row.tolist(), said["caption"].to_list(), strict=True):

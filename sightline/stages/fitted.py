@@ -34,17 +34,18 @@ MEASURES = (
 )
 """Features of a prompt that the recipes look at besides how common its words are."""
 RECIPES: Mapping[str, str] = {
-    "light": "stack(first=tfidf_ridge,second=trees,third=linear,fourth=mean,fifth=mean)",
+    "light": "stack(first=tfidf_ridge,second=trees,third=linear,fourth=mean,fifth=mean,shared=False)",
     "offline": (
-        "stack(first=tfidf_ridge,second=trees,fourth=mean,fifth=mean,"
+        "stack(first=tfidf_ridge,second=trees,fourth=mean,fifth=mean,shared=False,"
         "third=quadratic(encoder=beside(first=sentence,second=minilm_layers)))"
     ),
     "full": (
-        "stack(first=tfidf_ridge,second=trees,fourth=mean,fifth=mean,third=quadratic(encoder="
+        "stack(first=tfidf_ridge,second=trees,fourth=mean,fifth=mean,shared=False,third=quadratic(encoder="
         "beside(first=minilm_layers(layers=(6,)),second=mpnet_layers)))"
     ),
 }
 """What each tier is made of, chosen by cross-validation on the training and validation rows of PQPP."""
+WRITTEN = "One that sightline predict STUDY --save wrote."
 MANY = 4_096
 """An array with more numbers than this is kept in half precision, as a share of its largest."""
 
@@ -86,9 +87,10 @@ def fit(
     Intervals are calibrated on what the parts of a stack said of prompts that they had not learned from; a
     predictor that is no stack is fitted as the only part of one.
     """
-    spec = RECIPES.get(recipe, recipe)
-    if not spec.startswith("stack"):
-        spec = f"stack(first={spec},second=mean,third=mean,fourth=mean,fifth=mean)"
+    chosen = registry.configure("predictor", RECIPES.get(recipe, recipe))
+    if chosen.name != "stack":
+        alone = f"stack(first={chosen},second=mean,third=mean,fourth=mean,fifth=mean)"
+        chosen = registry.configure("predictor", alone)
     truth = np.asarray(truth, dtype=np.float64)
     if truth.ndim != 2 or len(truth) != len(texts):
         raise UsageError(
@@ -98,7 +100,6 @@ def fit(
     names = list(targets) or [f"target {number}" for number in range(truth.shape[1])]
     terms = TermStatistics(texts)
     known = described(texts, MEASURES, terms, learned_from=True)
-    chosen = registry.configure("predictor", spec)
     model = chosen.load().fit(known, truth)
     widths = []
     for held, true in zip(model.held_out.T, truth.T, strict=True):
@@ -165,35 +166,38 @@ def _loaded(path: Path, changed: int) -> Fitted:
             arrays = {name: file[name] for name in file.files}
         told = json.loads(_text(arrays["told"]))
         number = told["format"]
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        missing = isinstance(error, FileNotFoundError)
-        raise DataError(
-            "there is no such file" if missing else "this is not a fitted predictor",
-            where=str(path),
-            remedy="One that sightline predict STUDY --save wrote.",
-        ) from None
-    if number != FORMAT:
-        raise DataError(
-            f"this fitted predictor has format {number}, and this version of Sightline reads {FORMAT}",
-            where=str(path),
-            remedy="Fit it again, or use the version of Sightline that wrote it.",
-        )
-    chosen = registry.configure("predictor", told["recipe"])
-    model = chosen.load().restore(_unpacked(arrays, "model/"))
+        if number == FORMAT:
+            return _made(told, arrays)
+    except FileNotFoundError:
+        raise DataError("there is no such file", where=str(path), remedy=WRITTEN) from None
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile):
+        raise DataError("this is not a fitted predictor", where=str(path), remedy=WRITTEN) from None
+    raise DataError(
+        f"this fitted predictor has format {number}, and this version of Sightline reads {FORMAT}",
+        where=str(path),
+        remedy="Fit it again, or use the version of Sightline that wrote it.",
+    )
+
+
+def _made(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Fitted:
     terms = {
         name.removeprefix("terms/"): array for name, array in arrays.items() if name.startswith("terms/")
     }
     widths = [np.inf if width is None else float(width) for width in told["widths"]]
-    return Fitted(
+    model = registry.configure("predictor", told["recipe"]).load().restore(_unpacked(arrays, "model/"))
+    found = Fitted(
         told["recipe"],
-        told["targets"],
+        list(told["targets"]),
         model,
         TermStatistics.restored(terms),
         widths,
-        told["measures"],
-        told["coverage"],
-        told["about"],
+        list(told["measures"]),
+        float(told["coverage"]),
+        dict(told["about"]),
     )
+    if not len(found.targets) == len(widths) == found.values(["a word"]).shape[1]:
+        raise ValueError("targets, widths and what is predicted differ in number")
+    return found
 
 
 def recipe_of(tier: str) -> str:
@@ -213,7 +217,7 @@ def _packed(name: str, array: np.ndarray) -> dict[str, np.ndarray]:
     if array.dtype.kind == "U":
         return {
             f"{name}/text": _bytes("\n".join(array.ravel().tolist())),
-            f"{name}/count": np.array(array.size),
+            f"{name}/shape": np.array(array.shape, dtype=np.int64),
         }
     if array.dtype.kind != "f" or array.size <= MANY:
         return {name: array}
@@ -233,8 +237,9 @@ def _unpacked(arrays: Mapping[str, np.ndarray], start: str) -> dict[str, np.ndar
         elif how == "half":
             found[name] = array.astype(np.float64) * float(arrays[f"{start}{name}/scale"])
         elif how == "text":
-            lines = _text(array).split("\n") if int(arrays[f"{start}{name}/count"]) else []
-            found[name] = np.array(lines, dtype=np.str_)
+            shape = tuple(arrays[f"{start}{name}/shape"].tolist())
+            lines = _text(array).split("\n") if 0 not in shape else []
+            found[name] = np.array(lines, dtype=np.str_).reshape(shape)
     return found
 
 

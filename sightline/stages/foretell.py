@@ -14,6 +14,7 @@ import numpy as np
 from sightline.errors import DataError, MissingPackage, UsageError, near
 from sightline.language.collection_statistics import terms
 from sightline.stages import fitted
+from sightline.weights import only_what_is_here
 
 TIERS = ("light", "offline", "full")
 TARGETS = (
@@ -31,8 +32,8 @@ SHOWN = TARGETS[:3]
 ENDS: Mapping[str, tuple[float, float]] = {"hbpp": (-1.0, 2.0), "p_at_10": (0.0, 1.0), "rr": (0.0, 1.0)}
 OTHER_NAMES = {"torch": "full"}
 """The full tier was fitted with torch at hand and runs without it; whoever asks for torch means this one."""
-LONG, MOST = 40, 1_000
-"""More words than nearly all that were learned from have, and how many are read at all."""
+LONG, MOST, CHARACTERS = 40, 1_000, 20_000
+"""More words than nearly all that were learned from have, and how many words and characters are read."""
 EXPLAINED = 40
 AT_ONCE = 4_096
 WORD = re.compile(r"\w+")
@@ -121,18 +122,28 @@ def suggest(
         raise UsageError(f"nothing is foretold of {by!r}", remedy=near(by, found.targets))
 
     def order(outlook: Outlook) -> float:
-        return -outlook.expected[by].value if outlook.expected else np.inf
+        return -_sign(by, model) * outlook.expected[by].value if outlook.expected else np.inf
 
     return replace(found, outlooks=sorted(found.outlooks, key=order))
 
 
+def _sign(target: str, model: Path | None) -> float:
+    """-1 where less is better, as a model of one's own may say; of what ships, more always is."""
+    told = {} if model is None else fitted.load(model).about.get("directions", {})
+    return -1.0 if told.get(target) == "lower" else 1.0
+
+
 def best_tier() -> tuple[str, str]:
-    """The best tier that can run here, and in a sentence what the better ones lack; empty for the best."""
+    """The best tier that can run here, and in a sentence what the better ones lack; empty for the best.
+
+    Nothing large is fetched for it unasked: whoever names a tier lets its weights come from the hub.
+    """
     lacking = []
     for tier in reversed(TIERS):
         try:
-            shipped(tier)
-        except (MissingPackage, ImportError) as error:
+            with only_what_is_here():
+                shipped(tier)
+        except (MissingPackage, DataError, ImportError, OSError) as error:
             lacking.append(f"{tier}: {error}")
         else:
             return tier, "; ".join(lacking)
@@ -147,10 +158,16 @@ def _chosen(tier: str | None, model: Path | None) -> tuple[fitted.Fitted, str, s
     if tier is None:
         name, why = best_tier()
         return shipped(name), name, why
+    name = tier_named(tier)
+    return shipped(name), name, ""
+
+
+def tier_named(tier: str) -> str:
+    """The tier of this name or other name, or an error that suggests near ones."""
     name = OTHER_NAMES.get(tier, tier)
     if name not in TIERS:
         raise UsageError(f"the shipped predictor has no tier {tier!r}", remedy=near(tier, TIERS))
-    return shipped(name), name, ""
+    return name
 
 
 @lru_cache(maxsize=len(TIERS))
@@ -164,6 +181,10 @@ def _read(prompt: str, used: fitted.Fitted) -> tuple[str, Outlook]:
     """The text that is predicted, and what has to be said of it before."""
     if not prompt.strip():
         return "", Outlook(prompt, refused="The prompt is empty.")
+    if len(prompt) > CHARACTERS:
+        text, outlook = _read(prompt[:CHARACTERS], used)
+        cut = f"Of {len(prompt):,} characters only the first {CHARACTERS:,} are read."
+        return text, replace(outlook, prompt=prompt, warnings=[cut, *outlook.warnings])
     listed = WORD.findall(prompt)
     if not any(letter.isalnum() for letter in prompt):
         return "", Outlook(prompt, refused="There is no word in it: nothing to go by.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -11,7 +10,6 @@ import polars as pl
 from sightline.execution.embedding import embed_texts, images_embedded
 from sightline.execution.progress import Listener
 from sightline.extension import Configured
-from sightline.judging import rollup
 from sightline.pictures import Picture
 from sightline.records import Examples
 from sightline.stages.retrieve import UnkeptPicture
@@ -23,14 +21,6 @@ MOST = 25
 """So many answers of a system are looked at; generators give fewer, and engines rank hundreds."""
 SYSTEMS = "systems"
 """Where examples carry who answered with each picture, as predictors that see images expect it."""
-
-
-class PicturedAnswers(NamedTuple):
-    """Answers as examples of one picture each, their truth (a column), and the prompt each belongs to."""
-
-    examples: Examples
-    truth: np.ndarray
-    prompt: np.ndarray
 
 
 def pictured_examples(
@@ -66,28 +56,6 @@ def pictured_examples(
         [[picture for _, picture in shown[key]] for key in ids],
         {SYSTEMS: np.array(padded, dtype=np.str_).reshape(len(ids), widest)},
     )
-
-
-def pictured_answers(
-    study: Study, question: str, encoder: Configured, listener: Listener | None = None
-) -> PicturedAnswers:
-    """Every answer with a truth of its own as an example of one picture, for learning images' relevance.
-
-    Folds must keep the answers of a prompt together: `prompt` says whose each is.
-    """
-    known = rollup.of_answers(study, question).filter(pl.col("sha256").is_not_null())
-    known = _embedded(study, known.sort("prompt_id", "system_id", "position"), encoder, listener)
-    ids = known["prompt_id"].unique().sort().to_list()
-    records = reading.prompt_records(study, ids)
-    _embed_texts(study, [records[key].text for key in ids], encoder, listener)
-    x = Examples(
-        [records[key] for key in known["prompt_id"].to_list()],
-        np.zeros((known.height, 0)),
-        (),
-        [[UnkeptPicture(study.images, sha256)] for sha256 in known["sha256"].to_list()],
-        {SYSTEMS: np.array(known["system"].to_list(), dtype=np.str_).reshape(-1, 1)},
-    )
-    return PicturedAnswers(x, known["value"].to_numpy().reshape(-1, 1), known["prompt_id"].to_numpy())
 
 
 def _answers(

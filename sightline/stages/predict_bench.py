@@ -20,13 +20,16 @@ from sightline.stages.predict_features import Described
 from sightline.stages.predict_results import Foretold, Result
 from sightline.stages.predict_splits import Split
 from sightline.statistics import prediction_quality
-from sightline.statistics.conformal import covered, half_width
+from sightline.statistics.conformal import covered_across, half_width
+from sightline.statistics.folds import k_fold
 from sightline.store import reading, settling
 from sightline.store.study import Study
 
 Array = NDArray[np.float64]
 
 COVERAGE = 0.9
+CUT = 5
+"""Where a published split has no folds, what was tried is cut into so many to see what intervals cover."""
 
 
 @dataclass(frozen=True)
@@ -129,10 +132,17 @@ class Bench:
             float(errors.mean()),
             float(np.abs(mean - truth)[known].mean()),
             width,
-            covered(truth[known], guess[known] - width, guess[known] + width),
-            prediction_quality.by_quarter(guess, truth),
+            covered_across(errors, self._calibration()[known], coverage=COVERAGE),
+            _quarters(guess, truth, self._targets[number].question),
             self.after(chosen),
         )
+
+    def _calibration(self) -> np.ndarray:
+        """The fold of each prompt, for widths that its own fold has no part in."""
+        if len(self._split.parts) > 1:
+            return self._split.fold(len(self._ids))
+        # All were tried on one model, so that any cut of them will do.
+        return k_fold(len(self._ids), min(CUT, len(self._ids)), seed=self._seed)
 
     def foretell(
         self, chosen: Sequence[Configured], prompts: Sequence[str], best: Sequence[Result]
@@ -177,6 +187,25 @@ class Bench:
         # What is known after retrieval must not pass for what is known before it.
         spec = f"{chosen} with rankings" if self._described.of_rankings else str(chosen)
         settling.keep_predictions(self._study, spec, settlement, self._split.name, train, self._seed, rows)
+
+
+def question_of(study: Study, target: str) -> Question:
+    """The question that a target is about: its own name, or the longest before a dot (QUESTION.SYSTEM)."""
+    asked = {question.name: question for _, question in reading.questions(study)}
+    if target in asked:
+        return asked[target]
+    before = max((name for name in asked if target.startswith(f"{name}.")), key=len, default=target)
+    return reading.question(study, before)[1]
+
+
+def _quarters(guess: Array, truth: Array, asked: Question) -> list[prediction_quality.Quarter]:
+    """By quarter, hardest first: where the question has less for better, those with the highest truth."""
+    if asked.direction != "lower":
+        return prediction_quality.by_quarter(guess, truth)
+    return [
+        replace(each, from_truth=-each.to_truth, to_truth=-each.from_truth, bias=-each.bias)
+        for each in prediction_quality.by_quarter(-guess, -truth)
+    ]
 
 
 def _encoders(study: Study, chosen: Configured) -> dict[str, Any]:

@@ -163,9 +163,10 @@ def _foretell(lines: Sequence[Line], tell: Tell, batch: Batch, file: str) -> Ite
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Lines with their numbers and, where one is no UTF-8, the reason."""
+    """Lines with their numbers and, where one is no UTF-8, the reason; they end in LF, CR LF or CR."""
     with path.open("rb") as stream:
-        for number, raw in enumerate(stream, 1):
+        # Of bytes, splitlines knows these three ends only.
+        for number, raw in enumerate((line for piece in stream for line in piece.splitlines(True)), 1):
             try:
                 yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8"), ""
             except UnicodeDecodeError as error:
@@ -242,18 +243,41 @@ def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str], str]]
 
     while (first := following(0)) is not None:
         number, text, reason = first
-        taken = 1
-        while text.count('"') % 2 and taken < FARTHEST and (more := following(taken)) is not None:
+        taken, end = 1, _end(text, separator)
+        while end == "open" and taken < FARTHEST and (more := following(taken)) is not None:
             text, reason, taken = text + more[1], reason or more[2], taken + 1
-        if text.count('"') % 2:
+            end = _end(more[1], separator, within=True)
+        if end == "open" or (end == "wrong" and taken > 1):
             # Only this line is at fault: what comes after it is read anew.
             pending.popleft()
-            yield number, [], reason or "a quote is opened in this row and never closed"
+            yield number, [], first[2] or "a quote is opened in this row and never closed"
             continue
         for _ in range(taken):
             pending.popleft()
-        if reason or text.strip():
+        if reason or text.strip("\r\n"):
             yield number, *_cells(text, separator, reason)
+
+
+def _end(line: str, separator: str, within: bool = False) -> str:
+    """How a line ends: within quotes that are "open", "closed", or "wrong": something follows a closing quote.
+
+    A quote opens a cell only as its first character; elsewhere it is a letter like others. `within` says that
+    the line begins inside quotes.
+    """
+    at = 0
+    while True:
+        if not within and line[at : at + 1] != '"':
+            at = line.find(separator, at) + 1
+            if not at:
+                return "closed"
+            continue
+        at = line.find('"', at if within else at + 1) + 1
+        if not at:
+            return "open"
+        within = line[at : at + 1] == '"'
+        if not within and line[at : at + 1] != separator:
+            return "wrong" if line[at:].strip("\r\n") else "closed"
+        at += 1
 
 
 def _cells(text: str, separator: str, reason: str) -> tuple[list[str], str]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from sightline.errors import DataError, UsageError
+from sightline.records import Question
 from sightline.stages.fitted import Fitted, fit, save
 from sightline.stages.predict_results import Predicted
+from sightline.statistics.correlation import pearson
 
 
 def check_model(path: Path) -> None:
@@ -20,11 +24,13 @@ def check_model(path: Path) -> None:
         raise DataError(what, where=str(path if path.is_dir() else path.parent), remedy="Name a file.")
 
 
-def save_best(found: Predicted, path: Path) -> Fitted:
+def save_best(found: Predicted, path: Path, asked: Mapping[str, Question]) -> Fitted:
     """Fit the best predictor of the first target that sees prompts alone to all of them, and keep it.
 
-    It is fitted to measures of a prompt that run everywhere and to how common words are among the study's
-    prompts, so that the file is all that it needs.
+    It is fitted anew, to measures of a prompt that run everywhere and to how common words are among the study's
+    prompts, so that the file is all that it needs: features asked for by name and the captions of a collection
+    are left out. Hence it is not quite the predictor that was tried, and the Pearson that is kept is its own,
+    on prompts that it had not learned from. `asked` has the question of every target.
     """
     check_model(path)
     able = [each for each in found.results if each.question == found.question and not each.after]
@@ -39,12 +45,13 @@ def save_best(found: Predicted, path: Path) -> Fitted:
         "prompts": len(found.texts),
         "split": found.split.said,
         "ends": {name: list(found.scales[name]) for name in found.questions},
-        "pearson": {
-            each.question: each.figures["pearson"].value
-            for each in found.results
-            if each.predictor == best.predictor
-        },
+        "directions": {name: asked[name].direction for name in found.questions},
     }
-    made = fit(best.predictor, found.texts, truth, targets=found.questions, about=about)
+    made = fit(best.predictor, found.texts, truth, targets=found.questions)
+    own = {
+        name: pearson(held, true).value
+        for name, held, true in zip(found.questions, made.model.held_out.T, truth.T, strict=True)
+    }
+    made = replace(made, about={**about, "pearson": own})
     save(path, made)
     return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,8 +59,8 @@ def split_by(way: str, study: Study, prompts: Mapping[int, str], groups: Indices
     return in_folds(groups, k, seed) if way == "folds" else published(study, prompts, groups)
 
 
-def groups_of(study: Study, prompts: Mapping[int, str]) -> Indices:
-    """A number for each prompt, the same for prompts of the same words and for rephrasings of one prompt.
+def groups_of(study: Study, prompts: Iterable[int]) -> Indices:
+    """A number for each prompt (by id), the same for prompts of the same words and for rephrasings of one prompt.
 
     What is relevant to a rephrasing is relevant to its original: held apart, one would tell the other's
     truth.

@@ -18,6 +18,7 @@ from sightline.errors import DataError, ExtensionError, UsageError
 from sightline.execution.embedding import cached, loaded_over
 from sightline.records import Examples, Prompt
 from sightline.stages.around_rankings import Around
+from sightline.stages.predict_splits import groups_of
 from sightline.stages.retrieve import UnkeptPicture
 from sightline.statistics.folds import grouped_k_fold
 from sightline.statistics.search import unit
@@ -71,7 +72,7 @@ def predicted_relevance(
 ) -> PredictedRelevance:
     """How probably each of the first `depth` images of every ranking is relevant to its query.
 
-    Nothing judged of a query, or of what it rephrases, is learned from when its own images are foretold.
+    Nothing judged of a query, of one in the same words or of what it rephrases, is learned from when its own images are foretold.
     """
     from sightline.stages.ranked import rankings_of
 
@@ -103,7 +104,8 @@ def foretold_relevance(
     places = _first(around, depth)
     relevant = np.where(np.isfinite(table.gains[places.row]), table.gains[places.row] >= level, 0.0)
     judged = np.isin(places.prompt, _judged_prompts(around))
-    group = _families(around.study, places.prompt)
+    prompts, number = np.unique(places.prompt, return_inverse=True)
+    group = groups_of(around.study, prompts.tolist())[number]
     known = np.unique(group[judged])
     if len(known) < FEWEST:
         raise DataError(
@@ -115,9 +117,13 @@ def foretold_relevance(
     x = x if prepare is None else prepare(x)
     fold = np.full(len(places.row), -1, dtype=np.int64)
     fold[judged] = grouped_k_fold(group[judged], min(folds, len(known)), seed=seed)
+    # A query that nobody judged is held out with those in its words that somebody did.
+    of_group = np.full(group.max() + 1, -1, dtype=np.int64)
+    of_group[group[judged]] = fold[judged]
+    fold = of_group[group]
     told = np.full(len(places.row), np.nan)
     for number in np.unique(fold):
-        # Fold -1 holds the queries that nobody judged: all that is known may speak of them.
+        # Fold -1 holds the queries that nobody judged in any words: all that is known may speak of them.
         learn, guess = np.flatnonzero(judged & (fold != number)), np.flatnonzero(fold == number)
         model = predictor.fit(x.take(learn), relevant[learn, None])
         told[guess] = np.clip(model.predict(x.take(guess))[:, 0], 0.0, 1.0)
@@ -146,28 +152,6 @@ def _judged_prompts(around: Around) -> np.ndarray:
     table = around.table
     assert table.prompts is not None
     return np.unique(table.prompts[np.diff(table.ideal_offsets) > 0])
-
-
-def _families(study: Study, prompt: np.ndarray) -> np.ndarray:
-    """Prompts that rephrase each other as one: they share their relevant images."""
-    head = {key: key for key in np.unique(prompt).tolist()}
-
-    def root(key: int) -> int:
-        while head.get(key, key) != key:
-            key = head[key]
-        return key
-
-    for one, two in (
-        reading.links(study)
-        .filter(pl.col("kind") == "rephrases")
-        .select("prompt_id", "to_prompt_id")
-        .iter_rows()
-    ):
-        a, b = root(one), root(two)
-        if a != b:
-            head[max(a, b)] = min(a, b)
-            head.setdefault(min(a, b), min(a, b))
-    return np.array([root(key) for key in prompt.tolist()], dtype=np.int64)
 
 
 def _examples(around: Around, places: _Places, encoder: Any) -> Examples:

@@ -15,6 +15,7 @@ from sightline.execution.gate import gate
 from sightline.extension import Configured
 from sightline.records import NoValue, Rankings
 from sightline.stages.around_rankings import Around
+from sightline.stages.predict_splits import groups_of
 from sightline.statistics import runs
 from sightline.statistics.intervals import Interval, mean_interval, within
 from sightline.store import reading
@@ -91,18 +92,29 @@ class Ranked:
     def __len__(self) -> int:
         return len(self.prompt)
 
-    def hashes(self, rests_on: str = "relevance") -> list[int]:
-        """64 bits over what a measure is told of each ranking, signed for the databases."""
+    def hashes(self, rests_on: str = "relevance", beyond: bool = False) -> list[int]:
+        """64 bits over what a measure is told of each ranking, signed for the databases.
+
+        `beyond` adds what was searched, as measures that look at it need.
+        """
         told = self.table
         parts = [(self.image, told.offsets)]
         if rests_on in ("relevance", "everything"):
             parts += [(told.gains, told.offsets), (told.ideal, told.ideal_offsets)]
         if rests_on != "relevance" and told.scores is not None:
             parts += [(told.scores, told.offsets)]
+        if rests_on == "everything" and self.around is not None:
+            # Which queries are held out together decides what is foretold.
+            group = groups_of(self.around.study, self.prompt.tolist())
+            parts += [(group, np.arange(len(self) + 1))]
         views = [(column.tobytes(), (8 * offsets).tolist()) for column, offsets in parts]
+        asked = [""] * len(self)
+        if rests_on != "relevance" and self.around is not None:
+            asked = self.around.texts()
+        searched = self.around.searched if beyond and self.around is not None else b""
         found = []
         for n in range(len(self)):
-            whole = hashlib.sha256()
+            whole = hashlib.sha256(searched + asked[n].encode() + b"\0")
             for column, starts in views:
                 whole.update((starts[n + 1] - starts[n]).to_bytes(8, "big"))
                 whole.update(column[starts[n] : starts[n + 1]])
@@ -252,6 +264,12 @@ def rules(study: Study) -> Rules:
     if not isinstance(complete, bool):
         raise UsageError("complete must be true or false", where=where)
     return Rules(str(told.get("relevance", "relevance")), ties, str(told.get("without", "")), complete)
+
+
+def looks_beyond(measure: Configured) -> bool:
+    """Whether a measure, as it is set, looks at captions or at the images that were searched."""
+    told = measure.spec.details["beyond"]
+    return told if isinstance(told, bool) else measure.arguments.get(told[0]) == told[1]
 
 
 def place(measure: Configured) -> int | None:

@@ -13,7 +13,7 @@ from sightline.execution.progress import Listener
 from sightline.execution.run import Ran, register, run_together
 from sightline.extension import Configured
 from sightline.pictures import Picture
-from sightline.stages.ranked import UNJUDGED, Ranked, rankings_for, rankings_of
+from sightline.stages.ranked import UNJUDGED, Ranked, looks_beyond, rankings_for, rankings_of
 from sightline.store import reading, scores
 from sightline.store.scores import Item
 from sightline.store.study import Study
@@ -115,8 +115,7 @@ def score_rankings(study: Study, measure: Configured, ranked: Ranked | None = No
     """Score every ranking of every retriever against the known relevance, or by its scores alone."""
     known = rankings_for(study, measure) if ranked is None else ranked
     ran = Ran(str(measure), len(known))
-    rests_on = str(measure.spec.details["rests_on"])
-    results = list(zip(_items(known, rests_on), known.outcomes(measure), strict=True))
+    results = list(zip(_items(known, *_looks_at(measure)), known.outcomes(measure), strict=True))
     # A ranking that has gone since, or that other rules leave out, must not keep its score.
     scores.clear(study, measure.identity)
     scores.write(study, register(study, measure), results)
@@ -136,34 +135,39 @@ def stale_rankings(study: Study) -> list[str]:
     if kept.is_empty():
         return []
     read: dict[bool, Ranked | None] = {}
-    items: dict[str, list[Item]] = {}
+    items: dict[tuple[str, bool], list[Item]] = {}
     found = []
     for row in kept.iter_rows(named=True):
-        rests_on = _rests_on(str(row["measure"]))
-        judged = rests_on not in UNJUDGED
+        looks_at = _looked_at(str(row["measure"]))
+        judged = looks_at[0] not in UNJUDGED
         if judged not in read:
             try:
                 read[judged] = rankings_of(study, judged=judged)
             except DataError:
                 read[judged] = None  # the rankings or their relevance have been taken out since
         ranked = read[judged]
-        if rests_on not in items:
-            items[rests_on] = [] if ranked is None else _items(ranked, rests_on)
-        mine = items[rests_on]
+        if looks_at not in items:
+            items[looks_at] = [] if ranked is None else _items(ranked, *looks_at)
+        mine = items[looks_at]
         todo, twins = scores.known(study, int(row["measure_id"]), mine)
         if todo or twins or row["values"] + row["without"] != len(mine):
             found.append(str(row["measure"]))
     return found
 
 
-def _rests_on(measure: str) -> str:
+def _looked_at(measure: str) -> tuple[str, bool]:
     try:
-        return str(registry.find_measure(measure).spec.details["rests_on"])
+        return _looks_at(registry.find_measure(measure))
     except UsageError:
-        return "relevance"  # scored by an extension that is not installed here
+        return "relevance", False  # scored by an extension that is not installed here
 
 
-def _items(ranked: Ranked, rests_on: str) -> list[Item]:
+def _looks_at(measure: Configured) -> tuple[str, bool]:
+    """What a measure rests on, and whether it looks at what was searched beyond that."""
+    return str(measure.spec.details["rests_on"]), looks_beyond(measure)
+
+
+def _items(ranked: Ranked, rests_on: str, beyond: bool) -> list[Item]:
     """Each ranking as scores are kept under it."""
-    keys = zip(ranked.prompt.tolist(), ranked.system.tolist(), ranked.hashes(rests_on), strict=True)
+    keys = zip(ranked.prompt.tolist(), ranked.system.tolist(), ranked.hashes(rests_on, beyond), strict=True)
     return [Item(prompt, system, 0, inputs, None, ()) for prompt, system, inputs in keys]

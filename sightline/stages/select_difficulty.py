@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sightline.errors import DataError, MissingPackage, UsageError, near
 from sightline.judging import rollup
-from sightline.stages.foretell import TIERS, Expected, Foretelling, foretell
+from sightline.stages.foretell import TIERS, Expected, Foretelling, foretell, tier_named
 from sightline.store import reading
 from sightline.store.study import Study
 
@@ -80,8 +80,7 @@ def wanted(
 
     if prefer not in PREFERENCES:
         raise UsageError(f"prompts are not preferred {prefer!r}", remedy=near(prefer, PREFERENCES))
-    if tier is not None and tier not in TIERS:
-        raise UsageError(f"the shipped predictor has no tier {tier!r}", remedy=near(tier, TIERS))
+    tier = None if tier is None else tier_named(tier)
     asked = question or _first_settled(study)
     if question is not None:
         reading.question(study, question)
@@ -222,7 +221,7 @@ def _other_tiers(texts: Sequence[str], target: str, best: Told) -> list[Told]:
             continue
         try:
             found.append(expected_of(texts, target, tier))
-        except (MissingPackage, ImportError):
+        except (DataError, MissingPackage, ImportError, OSError):
             continue
     return found
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sightline.errors import UsageError, near
+from sightline.statistics.chance import better_ranks, better_than_mean
 from sightline.statistics.correlation import Correlation, kendall, midranks, pearson, spearman
 from sightline.statistics.leave_one_out import (
     jackknife_error,
@@ -41,7 +42,7 @@ _LATEX_SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"} | {
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a predictor with its interval; p is that of no relation at all, where one can be told."""
+    """One figure of a predictor with its interval; p says whether it could be chance, as `quality` tells."""
 
     value: float | None
     low: float | None
@@ -119,7 +120,9 @@ def smare(predicted: ArrayLike, truth: ArrayLike) -> float:
 def quality(predicted: ArrayLike, truth: ArrayLike, *, confidence: float = 0.95) -> dict[str, Figure]:
     """The five figures of MEASURES over the prompts where neither value is NaN.
 
-    p of a correlation is that of `correlation` (Student's t; Kendall's with ties). Interval: value +- t(n-1)
+    p of a correlation is that of `correlation` (no relation at all, two-sided; Student's t, Kendall's with
+    ties). p of sMARE and RMSE is one-sided, that of being no better than chance (`chance`): sMARE than a
+    random order, RMSE than always saying the mean. Interval: value +- t(n-1)
     s with s from the jackknife, on the scale of atanh for correlations and of the logarithm for RMSE.
     Source: Efron and Tibshirani, An introduction to the bootstrap (1993), chapter 11.
     """
@@ -192,23 +195,6 @@ Table = Mapping[str, Mapping[str, Mapping[str, Figure]]]
 """Predictor -> target -> measure -> figure; a target that a predictor does not predict is left out."""
 
 
-def table(
-    predictions: Mapping[str, Mapping[str, ArrayLike]], truths: Mapping[str, ArrayLike]
-) -> dict[str, dict[str, dict[str, Figure]]]:
-    """The figures of every predictor for every target that it predicts."""
-    for name, columns in predictions.items():
-        for target in columns:
-            if target not in truths:
-                raise UsageError(
-                    f"{name} predicts {target!r}, of which there is no truth",
-                    remedy=near(target, list(truths)),
-                )
-    return {
-        name: {target: quality(columns[target], truths[target]) for target in truths if target in columns}
-        for name, columns in predictions.items()
-    }
-
-
 def as_latex(
     found: Table,
     *,
@@ -271,6 +257,7 @@ class _Measure:
     to_scale: Callable[[Array], Array]
     from_scale: Callable[[Array], Array]
     lower_is_better: bool = False
+    p: Callable[[Array, Array], float] | None = None
 
 
 def _figure(measure: _Measure, a: Array, b: Array, confidence: float) -> Figure:
@@ -278,6 +265,8 @@ def _figure(measure: _Measure, a: Array, b: Array, confidence: float) -> Figure:
         return Figure(None, None, None, None, a.size, f"{a.size} prompts; an interval needs {LEAST}")
     found = measure.value(a, b)
     value, p = (found.value, found.p) if isinstance(found, Correlation) else (found, None)
+    if measure.p is not None:
+        p = measure.p(a, b)
     if value is None:
         reason = found.reason if isinstance(found, Correlation) else None
         return Figure(None, None, None, None, a.size, reason)
@@ -342,8 +331,8 @@ _MEASURES: Mapping[str, _Measure] = {
     "pearson": _Measure("Pearson", pearson, pearson_without_each, np.arctanh, np.tanh),
     "kendall": _Measure(r"Kendall $\tau$", kendall, kendall_without_each, np.arctanh, np.tanh),
     "spearman": _Measure(r"Spearman $\rho$", spearman, spearman_without_each, np.arctanh, np.tanh),
-    "smare": _Measure("sMARE", smare, smare_without_each, _same, _same, True),
-    "rmse": _Measure("RMSE", rmse, rmse_without_each, np.log, np.exp, True),
+    "smare": _Measure("sMARE", smare, smare_without_each, _same, _same, True, better_ranks),
+    "rmse": _Measure("RMSE", rmse, rmse_without_each, np.log, np.exp, True, better_than_mean),
 }
 MEASURES = tuple(_MEASURES)
 

@@ -6,7 +6,6 @@ offsets[q] to offsets[q+1]. Every function returns one value a query, NaN where 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -121,22 +120,30 @@ def noisy_queries(vectors: ArrayLike, *, share: float = 0.1, seed: int = 0) -> A
     return np.asarray(moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-300) * length)
 
 
-def engine_overlap(image: Sequence[ArrayLike], offsets: Sequence[ArrayLike], *, k: int = 100) -> Array:
-    """Mean overlap |A and B| / |A or B| of the first k images over all pairs of engines.
+def engine_overlap(
+    image: ArrayLike, offsets: ArrayLike, query: ArrayLike, engine: ArrayLike, *, k: int = 100
+) -> Array:
+    """Mean overlap |A and B| / |A or B| of each ranking's first k images with those of every other engine.
 
-    Engines that agree have found what there is to find. A pair of empty rankings is left out of the mean.
+    Here a run has a row a query and engine: `query` and `engine` are those of each ranking. Engines that
+    agree have found what there is to find. A ranking that found nothing shares nothing; it has no value
+    itself, nor has one of a query that no other engine answered.
     """
-    if len(image) != len(offsets) or len(image) < 2:
-        raise ValueError("the images and offsets of two or more engines are needed")
-    found = [_sets(each, starts, k) for each, starts in zip(image, offsets, strict=True)]
-    pairs = [_jaccard(a, b) for place, a in enumerate(found) for b in found[place + 1 :]]
-    told = np.stack(pairs)
-    known = np.isfinite(told)
-    return np.where(
-        known.any(axis=0),
-        np.where(known, told, 0).sum(axis=0) / _at_least_one(known.sum(axis=0)),
-        np.nan,
-    )
+    answers, asked, own = (np.asarray(each, dtype=np.int64) for each in (image, query, engine))
+    starts = _starts(offsets, len(answers))
+    if not asked.shape == own.shape == (len(starts) - 1,):
+        raise ValueError("a query and an engine of every ranking are needed")
+    ends = np.minimum(starts[1:], starts[:-1] + k)
+    tops = [frozenset(answers[a:b].tolist()) for a, b in zip(starts[:-1], ends, strict=True)]
+    of_query: dict[int, list[int]] = {}
+    for number, each in enumerate(asked.tolist()):
+        of_query.setdefault(each, []).append(number)
+    found = np.full(len(tops), np.nan)
+    for number, (mine, each) in enumerate(zip(tops, asked.tolist(), strict=True)):
+        others = [tops[other] for other in of_query[each] if own[other] != own[number]]
+        if mine and others:
+            found[number] = np.mean([len(mine & other) / len(mine | other) for other in others])
+    return found
 
 
 def _sets(image: ArrayLike, offsets: ArrayLike, k: int) -> tuple[Indices, Indices, int]:

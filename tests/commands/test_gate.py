@@ -74,4 +74,8 @@ def test_selecting_by_difficulty_shows_what_is_expected(run: Run, study: Path, t
     assert "expected_low" in run(*words, "--csv").out.splitlines()[0]
     shown = run(*words)
     assert shown.code == 0 and "3 --by difficulty --prefer hard --judged --to FILE.csv" in shown.out
+    suite = told["rows"][0]["suite"]
+    more = ["--question", "alignment", "--tier", "light", "--suite", suite, "--seed", "3"]
+    again = f"--prefer hard --judged --question alignment --tier light --suite {suite} --seed 3 --to FILE.csv"
+    assert again in run(*words, *more).out
     assert run(*words[:-1]).code == 2, "all twelve have a truth already"

@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+from sightline.records import Prompt, PromptKey, Question, Record, Subject, Truth
+from sightline.store.loading import load
+from sightline.store.study import create_study
+
 Run = Callable[..., Any]
 
 EASY, HARD = "a dog on grass", "a group of people standing near many different signs in a crowded city street"
@@ -173,6 +177,82 @@ def test_a_predictor_is_kept_and_asked_without_the_study(run: Run, study: Path, 
     assert run(*words, "--save", tmp_path / "own.zip").code == 2
     refused = run("predict", study, "--with", "correlation_cnn(epochs=1)", "--folds", 3, "--save", model)
     assert refused.code == 2 and "sees prompts alone" in refused.err
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> Path:
+    """24 prompts with 1 to 4 faults, red the fewest and pink the most; and how relevant they are, "rel.v2"."""
+    study = create_study(tmp_path / "faulty")
+    records: list[Record] = [
+        Question("faults", low=0, high=5, direction="lower"),
+        Question("rel.v2", low=0, high=5),
+    ]
+    things = ("balls", "cups", "cars", "boats", "birds", "trees")
+    for thing in things:
+        for n, colour in enumerate(("red", "blue", "green", "pink")):
+            key = PromptKey("s", f"{colour} {thing}")
+            records += [Prompt(key, f"two {colour} {thing}"), Truth("faults", Subject(key), n + 1.0)]
+            records += [Truth("rel.v2", Subject(key), 4.0 - n + len(thing) / 100)]
+    load(study, records, importer="test", path="here", digest="1")
+    study.close()
+    return tmp_path / "faulty"
+
+
+def test_of_a_question_where_less_is_better_the_least_is_best(
+    run: Run, faulty: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "own.npz"
+    words = ["predict", faulty, "--question", "faults", "--with", "tfidf_ridge", "--folds", 3]
+    told = run(*words, "--json").json["quarters"]["rows"]
+    assert told[0]["quarter"] == "hardest" and told[0]["to"] == 4
+    assert told[-1]["quarter"] == "easiest" and told[-1]["from"] == 1
+    saved = run(*words, "--save", model)
+    assert saved.code == 0 and "Fitted anew" in saved.out and "Pearson" in saved.out.split("Fitted anew")[1]
+    asked = ["predict", "two pink balls", "--model", model]
+    rows = run(*asked, "--suggest", "two red balls", "--json").json["rows"]
+    assert [row["prompt"] for row in rows] == ["two red balls", "two pink balls"]
+    assert rows[0]["faults"]["value"] < rows[1]["faults"]["value"]
+    assert rows[0]["gain"] > 0 and rows[1]["gain"] == 0
+    shown = run(*asked, "--suggest", "two red balls")
+    assert 'Best: "two red balls", -' in shown.out and "(less is better)" in shown.out
+    assert "faults ↓" in shown.out and "faults ↑" not in shown.out
+    (row,) = run(*asked, "--json").json["rows"]
+    assert "pink +" in row["harder"] and "pink" not in row["easier"]
+    assert "pink +" in run(*asked).out.split("harder")[1]
+
+
+def test_whether_intervals_meet_is_told_at_the_right_ends() -> None:
+    from sightline.commands._predict_prompts import Shown, _verdict
+    from sightline.stages.foretell import Expected, Outlook
+
+    few, many = Expected(1, 0, 2), Expected(4, 3, 5)
+    told = [Outlook("few", {"faults": few}), Outlook("many", {"faults": many})]
+    said = _verdict("many", told, "faults", Shown("faults", 0, 5, direction="lower"))
+    assert "-3.00 faults expected" in said and "do not meet" in said
+    told = [Outlook("few", {"faults": Expected(1, 0, 3.5)}), told[1]]
+    assert "overlap" in _verdict("many", told, "faults", Shown("faults", 0, 5, direction="lower"))
+
+
+def test_pictures_are_drawn_of_a_question_with_a_dot_in_its_name(
+    run: Run, faulty: Path, tmp_path: Path
+) -> None:
+    words = ["predict", faulty, "--folds", 3, "--question", "rel.v2", "--pictures"]
+    done = run(*words, tmp_path / "drawn")
+    assert done.code == 0 and done.out.index("Pearson") < done.out.index("pictures:")
+    assert list((tmp_path / "drawn").iterdir())
+    # What cannot be drawn does not take the figures along.
+    (tmp_path / "file").write_text("")
+    refused = run(*words, tmp_path / "file" / "drawn")
+    assert refused.code != 0 and "Pearson" in refused.out
+
+
+def test_no_draft_of_a_table_is_left_when_writing_fails(tmp_path: Path) -> None:
+    from sightline.commands._predict_study import _write
+
+    (tmp_path / "t.csv").mkdir()
+    with pytest.raises(OSError):
+        _write("text", tmp_path / "t.csv")
+    assert [each.name for each in tmp_path.iterdir()] == ["t.csv"]
 
 
 def test_predictors_that_see_images_are_tried_beside_the_others(

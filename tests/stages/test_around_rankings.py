@@ -11,11 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
+from sqlalchemy import text
 
 import sightline
 from sightline import registry
 from sightline.errors import DataError
-from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
+from sightline.records import (
+    Answer,
+    Image,
+    ImageKey,
+    Prompt,
+    PromptKey,
+    Question,
+    Record,
+    Subject,
+    System,
+    Truth,
+)
+from sightline.registry import find_measure
 from sightline.sources import Source
 from sightline.stages.around_rankings import NO_VECTOR, NOT_OURS, ONE_WORD, fewer_words
 from sightline.stages.ranked import rankings_of
@@ -248,6 +261,49 @@ def test_another_engine_makes_overlaps_old_and_no_other_score(painted: Study) ->
     assert set(stale_rankings(painted)) == {"engine_overlap(k=2)", "score_variance(k=2)"}
     undo(painted, more.source_id)
     assert stale_rankings(painted) == []
+
+
+def test_what_is_said_of_the_collection_makes_what_reads_it_old(painted: Study) -> None:
+    sightline.retrieve(painted, "eyes", "exact(encoder=colours)", collection="paints", k=2)
+    truths: list[Record] = [Question("relevance", "ordinal", 0, 1, 1)]
+    for prompt, image in (("r", "rose"), ("b", "sea"), ("g", "leaf")):
+        subject = Subject(PromptKey("suite", prompt), image=ImageKey("paints", image))
+        truths.append(Truth("relevance", subject, 1.0))
+    load(painted, truths, importer="test", path="truth", digest="truth")
+    reads = {
+        "caption_clarity(k=2)",
+        "query_robustness(k=2, draws=1)",
+        "nqc(k=2, against=collection)",
+        "wig(k=2, against=collection)",
+        "expected_precision(k=2, folds=2)",
+    }
+    score(painted, [*reads, "nqc(k=2)", "wig(k=2)", "score_variance(k=2)", "precision(k=2)"])
+    assert stale_rankings(painted) == []
+    expected = {find_measure(name).short for name in reads}
+    # Captions of what no engine searched are read by none.
+    load(painted, [Image(ImageKey("other", "x"), captions=["a zebra"])], importer="test", path="o", digest="o")
+    assert stale_rankings(painted) == []
+    said = load(
+        painted, [Image(ImageKey("paints", "new"), captions=["red"])], importer="test", path="n", digest="n"
+    )
+    assert {find_measure(name).short for name in stale_rankings(painted)} == expected
+    undo(painted, said.source_id)
+    assert stale_rankings(painted) == []
+    with painted.engine.begin() as change:
+        change.execute(text("UPDATE caption SET text = 'another' WHERE image_id = 1 AND n = 0"))
+    assert {find_measure(name).short for name in stale_rankings(painted)} == expected
+
+
+def test_a_prompt_that_says_something_else_makes_its_own_scores_old(painted: Study) -> None:
+    sightline.retrieve(painted, "eyes", "exact(encoder=colours)", collection="paints", k=2)
+    before = rankings_of(painted, judged=False)
+    with painted.engine.begin() as change:
+        change.execute(text("UPDATE prompt SET text = 'two words' WHERE prompt_id = 1"))
+    after = rankings_of(painted, judged=False)
+    same = [a == b for a, b in zip(before.hashes("run"), after.hashes("run"), strict=True)]
+    assert same == (before.prompt != 1).tolist()
+    assert before.hashes("relevance") == after.hashes("relevance")
+    assert not set(before.hashes("everything")) & set(after.hashes("everything"))
 
 
 def test_an_engine_that_is_gone_says_so(

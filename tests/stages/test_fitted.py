@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sightline import registry
 from sightline.errors import DataError, UsageError
 from sightline.stages.fitted import FORMAT, RECIPES, described, fit, load, recipe_of, save
 
@@ -115,3 +117,65 @@ def test_asked_wrongly(tmp_path: Path) -> None:
         recipe_of("ligth")
     assert "light" in str(error.value)
     assert recipe_of("light") == RECIPES["light"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in registry.names("predictor")
+        if (spec := registry.get("predictor", name).spec).origin == "sightline"
+        and spec.details["sees"] == "prompt"
+        and not spec.missing()
+    ],
+)
+def test_every_predictor_survives_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_CACHE", str(tmp_path / "cache"))
+    quick = {"fine_tuned": "fine_tuned(frozen=5, rank=2, epochs=1)", "stack": "stack(second=trees(count=5))"}
+    texts, truth = prompts(24)
+    made = fit(quick.get(name, name), texts, truth[:, :1])
+    save(tmp_path / "own.npz", made)
+    np.testing.assert_allclose(load(tmp_path / "own.npz").values(texts), made.values(texts), atol=5e-3)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"targets": None},
+        {"targets": ["one", "two"]},
+        {"widths": [1.0, 2.0, 3.0]},
+        {"about": 5},
+        {"recipe": 5},
+        {"measures": None},
+        {"recipe": "ridge"},
+    ],
+)
+def test_a_damaged_description_is_an_error_that_names_the_file(
+    tmp_path: Path, change: dict[str, object]
+) -> None:
+    texts, truth = prompts(30)
+    file = tmp_path / "own.npz"
+    save(file, fit("linear", texts, truth[:, :1], targets=["one"]))
+    with np.load(file) as opened:
+        arrays = {name: opened[name] for name in opened.files}
+    told = {**json.loads(arrays["told"].tobytes()), **change}
+    arrays["told"] = np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
+    np.savez(file, **arrays)
+    with pytest.raises(DataError, match="not a fitted predictor"):
+        load(file)
+
+
+def test_intervals_of_few_prompts_hold_what_they_promise() -> None:
+    """Nothing to learn: 40 prompts, 2 targets, 90 % promised; 60 fits of 200 new truths each."""
+    rng = np.random.default_rng(5)
+    texts, _ = prompts(40)
+    new, _ = prompts(200, seed=9)
+    held = []
+    for _ in range(60):
+        made = fit("linear", texts, rng.normal(size=(40, 2)))
+        off = np.abs(made.values(new) - rng.normal(size=(200, 2)))
+        held.append((off <= np.array(made.widths)).mean())
+    # One fit's coverage spreads by about sqrt(.09 / 40) = .047: the mean of 60 by .006.
+    assert np.mean(held) > 0.9 - 3 * 0.006

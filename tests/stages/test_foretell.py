@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import os
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -78,7 +81,9 @@ def test_nothing_to_go_by_is_refused(prompt: str) -> None:
 @pytest.mark.parametrize(
     ("prompt", "said"),
     [
-        ("word " * 10_000, "Of 10,000 words only the first 1,000 are read"),
+        ("word " * 10_000, "Of 50,000 characters only the first 20,000 are read"),
+        ("word " * 2_000, "Of 2,000 words only the first 1,000 are read"),
+        ("x" * 300_000, "Of 300,000 characters only the first 20,000 are read"),
         ("a cat and a dog " * 12, "more than the predictor has learned from"),
         ("Ein Hund läuft über die grüne Wiese", "another language"),
         ("\u732b\u5728\u684c\u5b50\u4e0a", "does not look like English"),
@@ -148,3 +153,19 @@ def test_figures_that_the_docs_give_are_those_of_the_files() -> None:
         for lower, higher in pairwise(TIERS):
             assert quality[higher][target][0] > quality[lower][target][0]
             assert quality[higher][target][1] > quality[lower][target][1]
+
+
+def test_where_nothing_can_be_unpacked_a_lower_tier_answers(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    env = {name: value for name, value in os.environ.items() if not name.startswith("SIGHTLINE_WEIGHTS_")}
+    program = "from sightline.stages.foretell import best_tier; print(*best_tier(), sep='|')"
+    told = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**env, "SIGHTLINE_CACHE": str(blocked)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    tier, why = told.stdout.split("|")
+    assert tier == "offline" and "SIGHTLINE_CACHE" in why

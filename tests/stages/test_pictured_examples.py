@@ -25,7 +25,7 @@ from sightline.records import (
     System,
     Truth,
 )
-from sightline.stages.pictured_examples import pictured_answers, pictured_examples
+from sightline.stages.pictured_examples import pictured_examples
 from sightline.stages.ranking_features import ranking_features
 from sightline.store.loading import load
 from sightline.store.study import Study, create_study
@@ -98,20 +98,6 @@ def test_images_are_embedded_once(drawn: Study, tmp_path: Path) -> None:
     model.fit(model.prepare(x), np.array([[1.0], [0.5], [0.0]]))
     pictured_examples(drawn, [1, 2], encoder)
     assert log.read_text() == before, "the model inside must answer from the study's vectors"
-
-
-def test_answers_with_a_truth_of_their_own(drawn: Study) -> None:
-    encoder = registry.configure("backbone", "colours")
-    x, truth, prompt = pictured_answers(drawn, "fit", encoder)
-    assert len(x) == 8 and truth.shape == (8, 1) and prompt.tolist() == [1, 1, 1, 2, 2, 2, 3, 3]
-    assert {len(mine) for mine in x.pictures} == {1}
-    # What a picture shows and what was said of it belong together.
-    for example, picture, value in zip(x.prompts, x.pictures, truth[:, 0], strict=True):
-        right = np.abs(picture[0].rgb[0, 0].astype(int) - SHADES[example.text]).max() < 5
-        assert value == float(right)
-    for spec in ("correlation_cnn(epochs=1, encoder=colours)", "image_text_head(epochs=1, encoder=colours)"):
-        model = loaded_over(drawn, registry.configure("predictor", spec))
-        assert model.fit(x, truth).predict(x).shape == (8, 1)
 
 
 def test_features_of_rankings_by_engine(painted: Study) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from sightline.errors import DataError, UsageError
 from sightline.stages.foretell import Expected, Foretelling, Outlook
@@ -77,6 +79,82 @@ def test_an_unclosed_quote_costs_one_row(tmp_path: Path) -> None:
     assert found[0] == Line(2, "", "first")
     assert found[1].row == 3 and "never closed" in found[1].reason
     assert found[2:] == [Line(4 + n, "", f"row {n}") for n in range(300)]
+
+
+def test_a_quote_within_a_field_is_a_letter_like_others(tmp_path: Path) -> None:
+    content = 'id,prompt\n1,a 6" pipe\n2,a dog\n3,a cat\n4,a 7" pipe\n5,a cow\n'
+    texts = ['a 6" pipe', "a dog", "a cat", 'a 7" pipe', "a cow"]
+    wanted = [Line(n + 2, str(n + 1), text) for n, text in enumerate(texts)]
+    assert list(read_prompts(written(tmp_path, "p.csv", content))) == wanted
+    assert list(read_prompts(written(tmp_path, "p.tsv", content.replace(",", "\t")))) == wanted
+
+
+def test_a_quote_that_is_closed_in_the_wrong_place_costs_one_row(tmp_path: Path) -> None:
+    content = 'id,prompt\n1,"open\n2,a dog\n3,"a cat"\n4,"a ""big""\ncow"\n'
+    found = list(read_prompts(written(tmp_path, "p.csv", content)))
+    assert [line.row for line in found] == [2, 3, 4, 5]
+    assert "never closed" in found[0].reason
+    assert [line.prompt for line in found[1:]] == ["a dog", "a cat", 'a "big"\ncow']
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_lines_end_as_any_system_ends_them(tmp_path: Path, end: str) -> None:
+    rows = ["id,prompt", "1,a dog", f'2,"two{end}lines"', "3,a cat"]
+    found = list(read_prompts(written(tmp_path, "p.csv", end.join(rows))))
+    assert found == [Line(2, "1", "a dog"), Line(3, "2", f"two{end}lines"), Line(5, "3", "a cat")]
+    assert list(read_prompts(written(tmp_path, "p.txt", f"a dog{end}a cat{end}"))) == [
+        Line(1, "", "a dog"),
+        Line(2, "", "a cat"),
+    ]
+
+
+def test_a_row_of_empty_cells_is_a_row(tmp_path: Path) -> None:
+    found = list(read_prompts(written(tmp_path, "p.tsv", "id\tprompt\n\t\n2\ta dog\n")))
+    assert found == [Line(2, "", "", "there is no prompt in this row"), Line(3, "2", "a dog")]
+
+
+FIELD = some.text(some.sampled_from('ab "\',;\t\u2028é'), max_size=6).filter(
+    lambda text: text[:1] != '"' and ',"' not in text
+)
+QUOTED = some.text(some.sampled_from('ab ",;\t\u2028é'), max_size=6).map(
+    lambda text: '"' + text.replace('"', '""') + '"'
+)
+
+
+@given(
+    rows=some.lists(some.tuples(FIELD.map(lambda text: text.replace(",", "")), FIELD | QUOTED), max_size=12),
+    end=some.sampled_from(["\r", "\n", "\r\n"]),
+)
+def test_every_line_without_quoted_line_breaks_is_one_row(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], end: str
+) -> None:
+    path = tmp_path_factory.mktemp("p") / "p.csv"
+    path.write_bytes(end.join(["id,prompt", *(f"{own},{text}" for own, text in rows)]).encode())
+    found = list(read_prompts(path))
+    assert [line.row for line in found] == list(range(2, 2 + len(rows)))
+    for line, (own, text) in zip(found, rows, strict=True):
+        plain = text[1:-1].replace('""', '"') if text[:1] == '"' else text
+        if text[:1] != '"' and "," in text:
+            assert "cells where the header has 2" in line.reason
+        elif not plain.strip():
+            assert "no prompt" in line.reason
+        else:
+            assert (line.id, line.prompt) == (own, plain)
+
+
+@given(some.lists(some.text(some.sampled_from('ab",'), min_size=1, max_size=6), max_size=12))
+def test_whatever_quotes_there_are_no_line_is_lost_or_told_twice(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
+    # A row may reach over several lines only if its quoted cell does: as many as it has line breaks.
+    path = tmp_path_factory.mktemp("p") / "p.csv"
+    path.write_text("\n".join(["prompt", *lines]))
+    found = list(read_prompts(path))
+    rows = [line.row for line in found] + [2 + len(lines)]
+    assert rows[0] == 2
+    for line, after in zip(found, rows[1:], strict=True):
+        if line.prompt:
+            assert after - line.row == 1 + line.prompt.count("\n")
 
 
 def test_json_lines_and_parquet(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from sightline.records import (
 )
 from sightline.registry import find_measure
 from sightline.sources import Source
-from sightline.stages.predicted_relevance import FEATURES, _examples, _families, _first, predicted_relevance
+from sightline.stages.predicted_relevance import FEATURES, _examples, _first, predicted_relevance
 from sightline.stages.predicted_relevance import foretold_relevance as foretold
 from sightline.stages.ranked import rankings_of
 from sightline.stages.score import score
@@ -167,12 +167,29 @@ def test_what_is_known_of_a_query_and_an_image_by_hand(tmp_path: Path) -> None:
 
 def test_rephrasings_are_one_family(tmp_path: Path) -> None:
     with small(tmp_path) as study:
-        assert _families(study, np.array([1, 2, 3, 4])).tolist() == [1, 1, 3, 4]
         done = predicted_relevance(study, depth=3, folds=5)
         by_query = done.fold.reshape(4, 3)
         assert (by_query[0] == by_query[1]).all() and by_query[0, 0] != by_query[2, 0]
         # Nobody judged the fourth: it is foretold by all that is known.
         assert (by_query[3] == -1).all() and np.isfinite(done.probability.reshape(4, 3)[3]).all()
+
+
+def test_prompts_of_the_same_words_are_one_family(tmp_path: Path) -> None:
+    """Two twins of other suites, one judged and one not: neither is foretold by what is known of the first."""
+    with small(tmp_path) as study:
+        twins = {"judged": PromptKey("t", "judged"), "unjudged": PromptKey("t", "unjudged")}
+        dog = ImageKey("c", "dog")
+        records: list[Record] = [Prompt(twins["judged"], "Cat"), Prompt(twins["unjudged"], " cat ")]
+        records += [Answer(key, "run", 0, dog, 3.0) for key in twins.values()]
+        records.append(Truth("relevance", Subject(twins["judged"], image=dog), 1.0))
+        load(study, records, importer="test", path="twins", digest="2")
+        ids = dict(reading.prompts(study).select("ref", "prompt_id").iter_rows())
+        for seed in range(5):
+            done = predicted_relevance(study, depth=1, folds=2, seed=seed)
+            fold = dict(zip(done.prompt.tolist(), done.fold[done.offsets[:-1]].tolist(), strict=True))
+            assert fold[ids["c"]] == fold[ids["judged"]] == fold[ids["unjudged"]] != fold[ids["a"]]
+            assert fold[ids["a"]] == fold[ids["b"]] and fold[ids["d"]] == -1
+            assert done.learned_from == 4
 
 
 def test_too_little_is_said(tmp_path: Path) -> None:

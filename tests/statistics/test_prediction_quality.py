@@ -14,6 +14,7 @@ from scipy import stats
 
 from sightline.errors import UsageError
 from sightline.statistics import leave_one_out as without
+from sightline.statistics.chance import better_ranks, better_than_mean
 from sightline.statistics.correlation import kendall, pearson, spearman
 from sightline.statistics.prediction_quality import (
     MEASURES,
@@ -26,7 +27,6 @@ from sightline.statistics.prediction_quality import (
     rmse,
     scaled_rank_errors,
     smare,
-    table,
 )
 
 DIRECTLY = {
@@ -102,6 +102,17 @@ def test_figures_are_those_of_scipy() -> None:
     assert all(figure.n == 80 for figure in found.values())
     for figure in found.values():
         assert figure.low < figure.value < figure.high
+
+
+def test_every_figure_has_a_mark() -> None:
+    one, _, truth = drawn(2, 150, 2, 1)
+    close = np.polyval(np.polyfit(one, truth, 1), one)
+    assert {name: figure.mark for name, figure in quality(close, truth).items()} == dict.fromkeys(MEASURES, "‡")
+    # The reverse order correlates as strongly, but is better than chance at nothing.
+    turned = quality(2 * truth.mean() - close, truth)
+    assert [turned[name].mark for name in MEASURES] == ["‡", "‡", "‡", "", ""]
+    assert turned["smare"].p == pytest.approx(better_ranks(2 * truth.mean() - close, truth))
+    assert turned["rmse"].p == pytest.approx(better_than_mean(2 * truth.mean() - close, truth))
 
 
 def test_intervals_hold_what_they_promise() -> None:
@@ -237,7 +248,10 @@ def test_table_as_latex_and_csv() -> None:
     wave = truth + 3 * np.sin(truth)
     weak = np.sin(truth)
     predictions = {"=fine_one": {"hbpp": wave, "p@10": -wave}, "B & C": {"hbpp": weak}}
-    found = table(predictions, {"hbpp": truth, "p@10": truth})
+    found = {
+        name: {target: quality(column, truth) for target, column in columns.items()}
+        for name, columns in predictions.items()
+    }
     text = as_latex(found, headings={"B & C": "After 100%"})
     r, tau = stats.pearsonr(wave, truth)[0], stats.kendalltau(wave, truth)[0]
     assert text.splitlines() == [
@@ -260,7 +274,5 @@ def test_table_as_latex_and_csv() -> None:
     assert rows[0]["predictor"] == "'=fine_one" and rows[0]["measure"] == "pearson"
     assert float(rows[0]["value"]) == pytest.approx(r) and rows[0]["mark"] == "‡" and rows[0]["n"] == "20"
     assert float(rows[0]["low"]) < r < float(rows[0]["high"])
-    with pytest.raises(UsageError, match="'rr', of which there is no truth"):
-        table({"a": {"rr": truth}}, {"hbpp": truth})
     with pytest.raises(UsageError, match="tau"):
         as_latex(found, measures=("tau",))

@@ -63,9 +63,35 @@ def test_overlaps_by_hand() -> None:
     assert robustness(image, offsets, noisy, noisy_offsets) == pytest.approx(expected, nan_ok=True)
     # First 1: {1} and {3}.
     assert robustness(image, offsets, noisy, noisy_offsets, k=1)[0] == 0
-    # Pairs: the two above, and each with itself (1) or the other: (0.5 + 1 + 0.5) / 3, (0 + 1 + 0) / 3.
-    three = engine_overlap([image, noisy, image], [offsets, noisy_offsets, offsets])
-    assert three == pytest.approx([2 / 3, 1 / 3, np.nan], nan_ok=True)
+
+
+def test_overlap_of_engines_by_hand() -> None:
+    # Query 1: {1, 2, 3} of engine 7, {3, 2, 9} of 8 and nothing of 9; query 2: {5} of engine 7 alone.
+    told = engine_overlap([1, 2, 3, 3, 2, 9, 5], [0, 3, 6, 6, 7], [1, 1, 1, 2], [7, 8, 9, 7])
+    # 2 / 4 with each other, 0 with nothing: a mean of 0.25 over both others.
+    assert told == pytest.approx([0.25, 0.25, np.nan, np.nan], nan_ok=True)
+    # An engine's second ranking of the query is no other engine.
+    assert np.isnan(engine_overlap([1, 1], [0, 1, 2], [4, 4], [7, 7])).all()
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 9), unique=True, max_size=6), min_size=3, max_size=3),
+    st.integers(1, 8),
+)
+def test_overlap_of_engines_is_the_mean_of_pairs(run: list[list[int]], k: int) -> None:
+    told = engine_overlap(
+        [each for images in run for each in images], np.cumsum([0, *map(len, run)]), [0, 0, 0], [0, 1, 2], k=k
+    )
+    for mine, value in enumerate(told):
+        if not run[mine]:
+            assert np.isnan(value)
+            continue
+        pairs = [
+            robustness(run[mine], [0, len(run[mine])], run[other], [0, len(run[other])], k=k)[0]
+            for other in range(3)
+            if other != mine
+        ]
+        assert value == pytest.approx(np.mean(pairs))
 
 
 @given(
@@ -118,8 +144,8 @@ def test_what_cannot_be_is_refused() -> None:
         variance([1.0, np.nan], [0, 2])
     with pytest.raises(ValueError, match="counts places from 1"):
         variance([1.0], [0, 1], k=0)
-    with pytest.raises(ValueError, match="two or more engines"):
-        engine_overlap([[1]], [[0, 1]])
+    with pytest.raises(ValueError, match="a query and an engine of every ranking"):
+        engine_overlap([1], [0, 1], [1], [1, 2])
     with pytest.raises(ValueError, match="1 queries in one ranking and 2"):
         robustness([1], [0, 1], [1], [0, 0, 1])
 

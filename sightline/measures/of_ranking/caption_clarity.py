@@ -17,8 +17,8 @@ NO_CAPTIONS = "what was retrieved has no captions"
 
 
 @measure.of_ranking(
-    direction="none", range=(0, None), rests_on="run", source="Cronen-Townsend, Zhou and Croft 2002",
-    licence="Apache-2.0",
+    direction="none", range=(0, None), rests_on="run", beyond=True,
+    source="Cronen-Townsend, Zhou and Croft 2002", licence="Apache-2.0",
 )  # fmt: skip
 def caption_clarity(run: Rankings, *, k: int = 100, own: float = 0.6, sharpness: float = 1.0) -> Values:
     """Clarity: divergence in bits of the words said of the first k images from the words of all captions.

@@ -8,6 +8,7 @@ from sightline.extension import NoValue, Values, measure
 from sightline.measures.of_ranking._places import need_places
 from sightline.measures.of_ranking._scores import NOTHING
 from sightline.records import Rankings
+from sightline.statistics.ranking_difficulty import engine_overlap as overlap
 
 ALONE = "no other engine answered this prompt"
 
@@ -24,20 +25,8 @@ def engine_overlap(run: Rankings, *, k: int = 100) -> Values:
     lengths = np.diff(run.offsets)
     if run.images is None or run.prompts is None or run.systems is None:
         return [NoValue(ALONE)] * len(lengths)
-    tops = [
-        frozenset(run.images[start : start + min(length, k)].tolist())
-        for start, length in zip(run.offsets[:-1].tolist(), lengths.tolist(), strict=True)
+    shared = overlap(run.images, run.offsets, run.prompts, run.systems, k=k)
+    return [
+        float(value) if value == value else NoValue(ALONE if length else NOTHING)
+        for value, length in zip(shared, lengths.tolist(), strict=True)
     ]
-    of_prompt: dict[int, list[int]] = {}
-    for number, prompt in enumerate(run.prompts.tolist()):
-        of_prompt.setdefault(prompt, []).append(number)
-    found: list[float | NoValue] = []
-    for number, (mine, prompt) in enumerate(zip(tops, run.prompts.tolist(), strict=True)):
-        others = [tops[other] for other in of_prompt[prompt] if run.systems[other] != run.systems[number]]
-        if not mine:
-            found.append(NoValue(NOTHING))
-        elif not others:
-            found.append(NoValue(ALONE))
-        else:
-            found.append(float(np.mean([len(mine & other) / len(mine | other) for other in others])))
-    return found

@@ -13,8 +13,9 @@ from sightline.statistics.ranking_difficulty import nqc as normalised_query_comm
 
 
 @measure.of_ranking(
-    direction="none", range=(0, None), rests_on="run", source="Shtok et al. 2012", licence="Apache-2.0"
-)
+    direction="none", range=(0, None), rests_on="run", beyond=("against", "collection"),
+    source="Shtok et al. 2012", licence="Apache-2.0",
+)  # fmt: skip
 def nqc(run: Rankings, *, k: int = 100, against: Literal["ranking", "collection"] = "ranking") -> Values:
     """Normalised query commitment: standard deviation of the first k scores / |score of the collection|.
 

@@ -17,8 +17,8 @@ NOISES = ("vector", "words")
 
 
 @measure.of_ranking(
-    direction="none", range=(0, 1), rests_on="run", source="Zhou and Croft 2006; PQPP (Poesina et al. 2025)",
-    licence="Apache-2.0",
+    direction="none", range=(0, 1), rests_on="run", beyond=True,
+    source="Zhou and Croft 2006; PQPP (Poesina et al. 2025)", licence="Apache-2.0",
 )  # fmt: skip
 def query_robustness(
     run: Rankings,

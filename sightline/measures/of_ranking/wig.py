@@ -16,7 +16,8 @@ from sightline.statistics.ranking_difficulty import wig as weighted_information_
 
 
 @measure.of_ranking(
-    direction="none", rests_on="run", source="Zhou and Croft 2007", licence="Apache-2.0"
+    direction="none", rests_on="run", beyond=("against", "collection"), source="Zhou and Croft 2007",
+    licence="Apache-2.0",
 )  # fmt: skip
 def wig(run: Rankings, *, k: int = 5, against: Literal["ranking", "collection"] = "ranking") -> Values:
     """Weighted information gain: mean of the first k scores less that of the collection, / sqrt(words asked).
