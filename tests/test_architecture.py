@@ -44,7 +44,8 @@ ALLOWED: dict[str, set[str]] = {
     # Judging reads votes, answers and files of known answers; it stands beside execution, above the store.
     "judging": {"extension", "registry", "store", "sources"} | GROUND,
     "reporting": {"extension"} | GROUND,
-    "stages": MIDDLE,
+    # The best tier of the predictor that ships is looked for without fetching weights unasked.
+    "stages": {"weights"} | MIDDLE,
     "samples": {"stages"} | MIDDLE,
     "reproductions": {"stages"} | MIDDLE,
     "web": {"stages", "blinding"} | MIDDLE,

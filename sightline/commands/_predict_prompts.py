@@ -14,8 +14,8 @@ from sightline.commands._progress import counted, waiting
 from sightline.errors import DataError, UsageError, near
 
 if TYPE_CHECKING:
-    from sightline.reporting.quantities import Cell
-    from sightline.reporting.tables import Column, Direction, Table
+    from sightline.reporting.quantities import Cell, Direction
+    from sightline.reporting.tables import Column, Table
     from sightline.stages.foretell import Expected, Foretelling, Outlook
     from sightline.stages.predict_file import Line
 
@@ -104,7 +104,9 @@ class FromFile:
         self.path = path
         self.targets: Sequence[str] = fitted.targets
         self.shown: Mapping[str, Shown] = {
-            name: Shown(name, *ends.get(name, (None, None)), direction=directions.get(name, "higher"))
+            name: Shown(name, *ends.get(name, (None, None)))._replace(
+                direction=directions.get(name, "higher")
+            )
             for name in fitted.targets
         }
 

@@ -90,7 +90,7 @@ def of_study(output: Output, asked: Asked) -> None:
             kept = save_best(found, asked.save, questions)
         _say_kept(output, kept, asked.save)
     if asked.pictures is not None:
-        # Whoever names no question sees all of them. A target may be QUESTION.SYSTEM; pictures are of questions.
+        # Whoever names none sees all questions. A target may be QUESTION.SYSTEM; pictures are of questions.
         named = dict.fromkeys(each.name for each in questions.values()) if asked.questions else ()
         _draw(output, asked, asked.pictures, list(named))
     if asked.save is not None:

@@ -220,7 +220,7 @@ def _strange(text: str, used: fitted.Fitted) -> str:
 
 def _on_scale(used: fitted.Fitted, values: np.ndarray) -> np.ndarray:
     low, high = zip(*[_ends(used, target) for target in used.targets], strict=True)
-    return np.clip(values, low, high)
+    return np.asarray(np.clip(values, low, high))
 
 
 def _ends(used: fitted.Fitted, target: str) -> tuple[float, float]:

@@ -259,7 +259,7 @@ def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str], str]]
 
 
 def _end(line: str, separator: str, within: bool = False) -> str:
-    """How a line ends: within quotes that are "open", "closed", or "wrong": something follows a closing quote.
+    """How a line ends: "open" within quotes, "closed", or "wrong" where a closing quote is followed by text.
 
     A quote opens a cell only as its first character; elsewhere it is a letter like others. `within` says that
     the line begins inside quotes.

@@ -38,7 +38,8 @@ class Result:
     `figures` has Pearson, Kendall, Spearman, sMARE and RMSE. `error` is the mean absolute error, and
     `baseline_error` that of always saying the mean of what was learned from. `half_width` is infinite where
     too few prompts were held out for an interval; `covered` is the share of them within the width that the
-    other folds set, which may be below 90 %. `after` says that it saw what systems answered: images, or rankings.
+    other folds set, which may be below 90 %. `after` says that it saw what systems answered: images, or
+    rankings.
     """
 
     predictor: str

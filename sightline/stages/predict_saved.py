@@ -27,10 +27,10 @@ def check_model(path: Path) -> None:
 def save_best(found: Predicted, path: Path, asked: Mapping[str, Question]) -> Fitted:
     """Fit the best predictor of the first target that sees prompts alone to all of them, and keep it.
 
-    It is fitted anew, to measures of a prompt that run everywhere and to how common words are among the study's
-    prompts, so that the file is all that it needs: features asked for by name and the captions of a collection
-    are left out. Hence it is not quite the predictor that was tried, and the Pearson that is kept is its own,
-    on prompts that it had not learned from. `asked` has the question of every target.
+    It is fitted anew, to measures of a prompt that run everywhere and to how common words are among the
+    study's prompts, so that the file is all that it needs: features asked for by name and the captions of a
+    collection are left out. Hence it is not quite the predictor that was tried, and the Pearson that is kept
+    is its own, on prompts that it had not learned from. `asked` has the question of every target.
     """
     check_model(path)
     able = [each for each in found.results if each.question == found.question and not each.after]

@@ -60,7 +60,7 @@ def split_by(way: str, study: Study, prompts: Mapping[int, str], groups: Indices
 
 
 def groups_of(study: Study, prompts: Iterable[int]) -> Indices:
-    """A number for each prompt (by id), the same for prompts of the same words and for rephrasings of one prompt.
+    """A number for each prompt, by id: the same for prompts of the same words and rephrasings of one prompt.
 
     What is relevant to a rephrasing is relevant to its original: held apart, one would tell the other's
     truth.

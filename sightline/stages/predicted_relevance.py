@@ -72,7 +72,8 @@ def predicted_relevance(
 ) -> PredictedRelevance:
     """How probably each of the first `depth` images of every ranking is relevant to its query.
 
-    Nothing judged of a query, of one in the same words or of what it rephrases, is learned from when its own images are foretold.
+    Nothing judged of a query, of one in the same words or of what it rephrases, is learned from when its own
+    images are foretold.
     """
     from sightline.stages.ranked import rankings_of
 

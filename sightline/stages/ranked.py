@@ -95,7 +95,7 @@ class Ranked:
     def hashes(self, rests_on: str = "relevance", beyond: bool = False) -> list[int]:
         """64 bits over what a measure is told of each ranking, signed for the databases.
 
-        `beyond` adds what was searched, as measures that look at it need.
+        `beyond` adds what was searched, at which some measures look; those of everything do.
         """
         told = self.table
         parts = [(self.image, told.offsets)]
@@ -111,7 +111,8 @@ class Ranked:
         asked = [""] * len(self)
         if rests_on != "relevance" and self.around is not None:
             asked = self.around.texts()
-        searched = self.around.searched if beyond and self.around is not None else b""
+        further = beyond or rests_on == "everything"
+        searched = self.around.searched if further and self.around is not None else b""
         found = []
         for n in range(len(self)):
             whole = hashlib.sha256(searched + asked[n].encode() + b"\0")

@@ -181,7 +181,7 @@ def test_a_predictor_is_kept_and_asked_without_the_study(run: Run, study: Path, 
 
 @pytest.fixture
 def faulty(tmp_path: Path) -> Path:
-    """24 prompts with 1 to 4 faults, red the fewest and pink the most; and how relevant they are, "rel.v2"."""
+    """24 prompts with 1 to 4 faults, red the fewest and pink the most; "rel.v2" the other way round."""
     study = create_study(tmp_path / "faulty")
     records: list[Record] = [
         Question("faults", low=0, high=5, direction="lower"),
@@ -198,9 +198,7 @@ def faulty(tmp_path: Path) -> Path:
     return tmp_path / "faulty"
 
 
-def test_of_a_question_where_less_is_better_the_least_is_best(
-    run: Run, faulty: Path, tmp_path: Path
-) -> None:
+def test_of_a_question_where_less_is_better_the_least_is_best(run: Run, faulty: Path, tmp_path: Path) -> None:
     model = tmp_path / "own.npz"
     words = ["predict", faulty, "--question", "faults", "--with", "tfidf_ridge", "--folds", 3]
     told = run(*words, "--json").json["quarters"]["rows"]

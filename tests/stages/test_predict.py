@@ -26,7 +26,8 @@ from sightline.records import (
 )
 from sightline.stages import predict as stage
 from sightline.stages.predict import predict
-from sightline.statistics.conformal import half_width
+from sightline.statistics.conformal import covered_across, half_width
+from sightline.statistics.folds import k_fold
 from sightline.store import reading
 from sightline.store.loading import load
 from sightline.store.study import Study, create_study
@@ -270,13 +271,21 @@ def test_predictions_are_kept_and_the_same_for_a_seed(tmp_path: Path) -> None:
 
 def test_the_interval_is_conformal_and_on_the_scale(tmp_path: Path) -> None:
     with study_with(tmp_path / "s", learnable()) as study:
-        found = predict(study, "ease", prompts=["a blue ball"])
+        found = predict(study, "ease", seed=4)
         errors = [guess - truth for guess, truth in found.points]
         assert found.results[0].half_width == half_width(errors, coverage=0.9)
         # Each fold goes by the width that the other folds would have set.
         sizes, fold = np.abs(errors), found.split.fold(48)
         inside = [sizes[n] <= half_width(sizes[fold != fold[n]], coverage=0.9) for n in range(48)]
         assert found.results[0].covered == pytest.approx(np.mean(inside))
+        assert found.results[0].covered < 0.9 < np.mean(sizes <= found.results[0].half_width)
+    # A published split has no other folds: what was tried is cut into five.
+    tags = {n: {"split": ("train", "test")[n % 2]} for n in range(48)}
+    with study_with(tmp_path / "p", learnable(), tags=tags) as study:
+        found = predict(study, "ease", split="published", seed=1)
+        sizes = np.abs([guess - truth for guess, truth in found.points])
+        cut = k_fold(48, 5, seed=1)[1::2]
+        assert found.results[0].covered == pytest.approx(covered_across(sizes, cut))
     # Eight prompts held out are too few for any width: the interval is the scale, and none without a scale.
     tags = {n: {"split": "test" if n >= 40 else "train"} for n in range(48)}
     with study_with(tmp_path / "t", learnable(), tags=tags) as study:

@@ -113,7 +113,7 @@ def test_a_row_of_empty_cells_is_a_row(tmp_path: Path) -> None:
     assert found == [Line(2, "", "", "there is no prompt in this row"), Line(3, "2", "a dog")]
 
 
-FIELD = some.text(some.sampled_from('ab "\',;\t\u2028é'), max_size=6).filter(
+FIELD = some.text(some.sampled_from("ab \"',;\t\u2028é"), max_size=6).filter(
     lambda text: text[:1] != '"' and ',"' not in text
 )
 QUOTED = some.text(some.sampled_from('ab ",;\t\u2028é'), max_size=6).map(

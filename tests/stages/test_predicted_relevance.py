@@ -175,7 +175,7 @@ def test_rephrasings_are_one_family(tmp_path: Path) -> None:
 
 
 def test_prompts_of_the_same_words_are_one_family(tmp_path: Path) -> None:
-    """Two twins of other suites, one judged and one not: neither is foretold by what is known of the first."""
+    """Twins of another suite, one judged and one not: what is known of the first foretells neither."""
     with small(tmp_path) as study:
         twins = {"judged": PromptKey("t", "judged"), "unjudged": PromptKey("t", "unjudged")}
         dog = ImageKey("c", "dog")

@@ -12,8 +12,8 @@ from sightline.statistics import expected_precision as expected
 
 
 @measure.of_ranking(
-    direction="higher", range=(0, 1), rests_on="everything", beyond=True,
-    source="PQPP (Poesina et al. 2025)", licence="Apache-2.0",
+    direction="higher", range=(0, 1), rests_on="everything", source="PQPP (Poesina et al. 2025)",
+    licence="Apache-2.0",
 )  # fmt: skip
 def expected_reciprocal_rank(
     run: Rankings,
