@@ -154,15 +154,11 @@ def _for_programs(found: Predicted) -> dict[str, Table]:
     columns = [Column("predictor"), Column("question"), Column("prompts")]
     for name, title in FIGURES.items():
         columns.append(Column(name, title, "lower" if name in LESS_IS_BETTER else "higher", estimate=True))
-    columns += [
-        Column("pearson_p", format="p"),
-        Column("kendall_p", format="p"),
-        Column("spearman_p", format="p"),
-    ]
+    columns += [Column(f"{name}_p", format="p") for name in FIGURES]
     columns += [Column(name) for name in ("error", "baseline_error", "half_width", "covered")]
     rows: list[list[Cell]] = []
     for each in found.results:
-        ps = [each.figures[name].p for name in ("pearson", "kendall", "spearman")]
+        ps = [each.figures[name].p for name in FIGURES]
         cells: list[Cell] = [each.predictor, each.question, each.figures["pearson"].n]
         cells += [figure(each.figures[name]) for name in FIGURES]
         rows.append([*cells, *ps, each.error, each.baseline_error, each.half_width, each.covered])

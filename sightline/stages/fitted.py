@@ -34,7 +34,7 @@ MEASURES = (
 )
 """Features of a prompt that the recipes look at besides how common its words are."""
 RECIPES: Mapping[str, str] = {
-    "light": "stack(first=tfidf_ridge,second=trees,third=linear,fourth=mean,fifth=mean,shared=False)",
+    "light": "stack(first=tfidf_ridge,second=trees,third=linear,fourth=mean,fifth=mean)",
     "offline": (
         "stack(first=tfidf_ridge,second=trees,fourth=mean,fifth=mean,shared=False,"
         "third=quadratic(encoder=beside(first=sentence,second=minilm_layers)))"
