@@ -126,16 +126,16 @@ def of_prompts(output: Output, prompts: Sequence[str], teller: Teller) -> int:
     with waiting("reading the prompts"):
         found = teller.tell(prompts)
     if output.for_programs:
-        output.show(_table(teller, found.outlooks), **_facts(teller, found))
+        output.show(_table(teller, found.outlooks), words=_weighed(found.outlooks), **_facts(teller, found))
     elif len(prompts) <= BLOCKS:
         for outlook in found.outlooks:
             output.say(*_block(teller, outlook), "")
     else:
         output.show(_table(teller, found.outlooks, people=True))
         _say_warnings(output, found.outlooks)
-    _say_tier(output, teller, found.tier, found.why, found.coverage)
     refused = [outlook for outlook in found.outlooks if outlook.refused]
     if len(refused) < len(found.outlooks):
+        _say_tier(output, teller, found.tier, found.why, found.coverage)
         told = next(outlook.prompt for outlook in found.outlooks if not outlook.refused)
         named = quoted(told) if len(told) <= LONG else "PROMPT"
         own = f" --model {quoted(teller.path)}" if isinstance(teller, FromFile) else ""
@@ -252,8 +252,10 @@ def _block(teller: Teller, outlook: Outlook) -> list[str]:
             told = f"  {shown.title:<{wide}} {figures} {_gauge(found, shown)}  {shown.meaning}"
             lines.append(told.rstrip())
     easier, harder = _sides(teller, outlook)
-    lines += [f"  + easier   {', '.join(easier)}"] if easier else []
-    lines += [f"  {MINUS} harder   {', '.join(harder)}"] if harder else []
+    first = teller.shown[teller.targets[0]].title
+    of = f" ({first})" if len(teller.shown) > 1 else ""
+    lines += [f"  + easier{of}  {', '.join(easier)}"] if easier else []
+    lines += [f"  {MINUS} harder{of}  {', '.join(harder)}"] if harder else []
     return [*lines, *(f"  ! {warning}" for warning in outlook.warnings)]
 
 
@@ -390,6 +392,17 @@ def _summary(rows: int, refused: int, warned: int, to: str) -> Table:
         Column("file", "written to"),
     ]
     return Table(columns, [(rows, rows - refused, refused, warned, to)])
+
+
+def _weighed(outlooks: Sequence[Outlook]) -> list[dict[str, list[dict[str, str | float]]]]:
+    """What each word adds to each figure, prompt by prompt."""
+    return [
+        {
+            target: [{"word": word, "effect": effect} for word, effect in told]
+            for target, told in outlook.words.items()
+        }
+        for outlook in outlooks
+    ]
 
 
 def _facts(teller: Teller, found: Foretelling) -> dict[str, Any]:

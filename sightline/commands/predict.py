@@ -199,7 +199,7 @@ def predict(
         try_study(output, asked)
         return 0
     _refuse(of_study, "no study is named to learn from")
-    if given and not any(map(str.isspace, given[0])):
+    if given and given[0] and not any(map(str.isspace, given[0])):
         output.say(f"Read as a prompt: there is no study called {given[0]} here.", "")
     return _without_study(output, [*given, *(prompt or ())], file, column, suggest or (), by, tier, model, to)
 

@@ -11,6 +11,7 @@ from sightline.commands._app import command
 from sightline.commands._options import AsCsv, AsJson, Seed, StudyAt
 from sightline.commands._output import Output, quoted
 from sightline.commands._progress import watched
+from sightline.errors import UsageError
 
 if TYPE_CHECKING:
     from sightline.reporting.quantities import Cell
@@ -111,6 +112,13 @@ def select(
     from sightline.store.study import open_study
 
     output = Output(json=json, csv=csv)
+    if by != "difficulty":
+        told = {"--prefer": prefer != "hard", "--judged": judged, "--tier": tier, "--question": question}
+        wrong = [name for name, given in told.items() if given]
+        if wrong:
+            raise UsageError(
+                f"{' and '.join(wrong)}: only for --by difficulty", remedy="Add it, or leave it out."
+            )
     with open_study(study) as opened, watched() as listener:
         found = choose(
             opened,

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
@@ -125,7 +125,14 @@ def _hire(measures: Sequence[Configured], files: ImageFiles) -> _Worker:
     told = (measures[0].spec.kind, printed, files.root, os.getpid(), theirs)
     # A daemon is ended by Python itself should this generator never be closed.
     process = get_context("spawn").Process(target=_serve, args=told, daemon=True)
-    process.start()
+    # A worker that is still starting must not answer a Ctrl-C with a complaint of its own: it inherits that
+    # the signal waits. What Python starts beside it would let the signal through again, so that comes first.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     theirs.close()
     return _Worker(process, ours)
 
@@ -133,6 +140,7 @@ def _hire(measures: Sequence[Configured], files: ImageFiles) -> _Worker:
 def _serve(kind: str, printed: Sequence[str], root: str, parent: int, line: Connection) -> None:
     # Ctrl-C reaches every process of a terminal; the parent decides, and ends its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     # numpy and friends would each start as many threads as there are cores.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")

@@ -34,7 +34,6 @@ OTHER_NAMES = {"torch": "full"}
 """The full tier was fitted with torch at hand and runs without it; whoever asks for torch means this one."""
 LONG, MOST, CHARACTERS = 40, 1_000, 20_000
 """More words than nearly all that were learned from have, and how many words and characters are read."""
-EXPLAINED = 40
 AT_ONCE = 4_096
 WORD = re.compile(r"\w+")
 EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf]")
@@ -181,21 +180,21 @@ def _read(prompt: str, used: fitted.Fitted) -> tuple[str, Outlook]:
     """The text that is predicted, and what has to be said of it before."""
     if not prompt.strip():
         return "", Outlook(prompt, refused="The prompt is empty.")
-    if len(prompt) > CHARACTERS:
-        text, outlook = _read(prompt[:CHARACTERS], used)
-        cut = f"Of {len(prompt):,} characters only the first {CHARACTERS:,} are read."
-        return text, replace(outlook, prompt=prompt, warnings=[cut, *outlook.warnings])
-    listed = WORD.findall(prompt)
     if not any(letter.isalnum() for letter in prompt):
         return "", Outlook(prompt, refused="There is no word in it: nothing to go by.")
     text, warnings = prompt, []
-    if len(listed) > MOST:
-        *_, last = (found for found, _ in zip(WORD.finditer(prompt), range(MOST), strict=False))
-        text = prompt[: last.end()]
-        warnings.append(f"Of {len(listed):,} words only the first {MOST:,} are read.")
-    if len(listed) > LONG:
+    words = sum(1 for _ in WORD.finditer(prompt))
+    if len(prompt) > CHARACTERS:
+        text = prompt[:CHARACTERS]
+        warnings.append(f"Of {len(prompt):,} characters only the first {CHARACTERS:,} are read.")
+    places = list(WORD.finditer(text))
+    if len(places) > MOST:
+        text = text[: places[MOST - 1].end()]
+        warnings.append(f"Of {words:,} words only the first {MOST:,} are read.")
+    if words > LONG:
         warnings.append(
-            f"{len(listed):,} words are more than the predictor has learned from: do not trust it."
+            f"{words:,} words are more than it has learned from, up to {LONG}: do not trust it. "
+            "Words are not weighed one by one."
         )
     if EMOJI.search(prompt):
         warnings.append("Emoji are not read.")
@@ -241,11 +240,8 @@ def _expected(used: fitted.Fitted, values: np.ndarray) -> dict[str, Expected]:
 def _words(
     used: fitted.Fitted, texts: Sequence[str], whole: np.ndarray
 ) -> list[dict[str, Sequence[tuple[str, float]]]]:
-    """What each of the first words of each text adds: the prediction less the one without the word."""
-    places = [
-        [at for at in list(WORD.finditer(text))[:EXPLAINED] if WORD.search(_without(text, at))]
-        for text in texts
-    ]
+    """What each word of each text adds: the prediction less the one without the word."""
+    places = [[at for at in _explained(text) if WORD.search(_without(text, at))] for text in texts]
     shorter = [_without(text, at) for text, listed in zip(texts, places, strict=True) for at in listed]
     values = np.vstack(
         [whole[:0], *(used.values(shorter[at : at + AT_ONCE]) for at in range(0, len(shorter), AT_ONCE))]
@@ -264,6 +260,12 @@ def _words(
             }
         )
     return told
+
+
+def _explained(text: str) -> list[re.Match[str]]:
+    """The words to weigh: all, or none of a text so long that leaving one out tells nothing."""
+    found = list(WORD.finditer(text))
+    return found if len(found) <= LONG else []
 
 
 def _without(text: str, at: re.Match[str]) -> str:

@@ -51,6 +51,12 @@ class Kept:
     high: Array
     truth: Array
 
+    @property
+    def better_than_the_mean(self) -> bool:
+        """Whether the mean error is less than that of always saying the mean of the truth."""
+        error = np.abs(self.predicted - self.truth).mean()
+        return bool(error < np.abs(self.truth - self.truth.mean()).mean())
+
     def estimate(self, row: int) -> Estimate:
         """The prediction of a prompt with its interval."""
         value, low, high = (float(column[row]) for column in (self.predicted, self.low, self.high))

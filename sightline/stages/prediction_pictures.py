@@ -143,6 +143,11 @@ class _Making:
             )
             return
         several = f" The best of {len(kept)} predictors by Pearson's r is shown." if len(kept) > 1 else ""
+        worthless = not shown.better_than_the_mean
+        if worthless:
+            told = f"{shown.predictor} foretells {name} no better than always saying the mean: worth nothing."
+            several = f" {told}{several}"
+            self.notes.append(told)
         if with_prompts:
             self.blocks.append(Heading("Foretold against true"))
         self.draw(
@@ -154,8 +159,10 @@ class _Making:
             ),
         )
         self.blocks.append(Grid(_quarters(shown), "By quarter of difficulty"))
-        if with_prompts:
+        if with_prompts and not worthless:
+            # Of a predictor that knows nothing, these would be what it hit by chance.
             self._cards("Hard and easy prompts that were foretold", shown, _foretold_well(shown))
+        if with_prompts:
             self._cards("Missed most", shown, _missed(shown))
 
     def _cards(self, title: str, shown: Kept, picked: Sequence[Picked]) -> None:

@@ -79,3 +79,5 @@ def test_selecting_by_difficulty_shows_what_is_expected(run: Run, study: Path, t
     again = f"--prefer hard --judged --question alignment --tier light --suite {suite} --seed 3 --to FILE.csv"
     assert again in run(*words, *more).out
     assert run(*words[:-1]).code == 2, "all twelve have a truth already"
+    refused = run("select", study, "3", "--prefer", "easy")
+    assert refused.code == 2 and "--prefer: only for --by difficulty" in refused.err

@@ -85,7 +85,7 @@ def test_nothing_to_go_by_is_refused(prompt: str) -> None:
         ("word " * 10_000, "Of 50,000 characters only the first 20,000 are read"),
         ("word " * 2_000, "Of 2,000 words only the first 1,000 are read"),
         ("x" * 300_000, "Of 300,000 characters only the first 20,000 are read"),
-        ("a cat and a dog " * 12, "more than the predictor has learned from"),
+        ("a cat and a dog " * 12, "more than it has learned from"),
         ("Ein Hund läuft über die grüne Wiese", "another language"),
         ("\u732b\u5728\u684c\u5b50\u4e0a", "does not look like English"),
         ("Кошка сидит на столе", "does not look like English"),

@@ -127,6 +127,19 @@ def test_what_was_missed_and_what_was_foretold(foretold: Study) -> None:
     assert isinstance(quarters, Figure) and "The best of 2 predictors" in quarters.caption
 
 
+def test_a_predictor_that_knows_nothing_is_said_to(tmp_path: Path) -> None:
+    with create_study(tmp_path / "study") as study:
+        load(study, records_of(tmp_path), importer="test", path="test", digest="1")
+        keep(study, "drawn", np.random.default_rng(0).permutation(N) / N)
+        found = prediction_pictures(study)
+    told = "ridge foretells drawn no better than always saying the mean: worth nothing."
+    assert told in found.notes
+    boxes = titled(found.blocks, "Foretold against true")
+    assert isinstance(boxes, Figure) and told in boxes.caption
+    headings = [block.text for block in found.blocks if isinstance(block, Heading)]
+    assert "Missed most" in headings and "Hard and easy prompts that were foretold" not in headings
+
+
 def test_quadrants_are_of_generation_and_retrieval_where_there_are_both(foretold: Study) -> None:
     blocks = prediction_pictures(foretold).blocks
     plane = titled(blocks, "Easy and hard, to draw and to find")
