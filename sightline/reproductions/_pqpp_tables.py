@@ -44,7 +44,7 @@ DEFAULT = "light"
 TAKES = {
     "light": "words and features, 2 minutes",
     "offline": "small frozen encoders, 10 minutes",
-    "full": "a base-size encoder, 20 minutes",
+    "full": "a base-size encoder, 10 minutes",
 }
 """What a tier adds and takes on two cores."""
 _AFTER = NoValue(
