@@ -39,12 +39,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import text
 
+from sightline.judging.annotate import annotate
+from sightline.judging.oversee import invite
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
-from sightline.stages.annotate import annotate
-from sightline.stages.oversee import invite
-from sightline.store import database
-from sightline.store.loading import load
-from sightline.store.study import Study, create_study, open_study
+from sightline.study.schema import database
+from sightline.study.study import Study, create_study, open_study
+from sightline.study.writing.loading import load
 
 ROUND = "load"
 SETTINGS = (

@@ -17,10 +17,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sightline.stages.bridge import fit_bridge
-from sightline.stages.import_ import import_
-from sightline.store import reading
-from sightline.store.study import create_study
+from sightline.data.import_ import import_
+from sightline.encoders.fit_bridge import fit_bridge
+from sightline.study import reading
+from sightline.study.study import create_study
 
 LEAST = 0.4
 """The first of 80 is right for so many captions at least (chance 0.0125)."""

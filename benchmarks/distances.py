@@ -28,9 +28,9 @@ from typing import Any  # noqa: E402
 import numpy as np  # noqa: E402
 
 from sightline import registry  # noqa: E402
-from sightline.distances._structure import structure  # noqa: E402
 from sightline.errors import MissingPackage  # noqa: E402
 from sightline.extension import Picture  # noqa: E402
+from sightline.measures.distances._structure import structure  # noqa: E402
 
 LEAST_RATIO = 3.0
 SIDES = (128, 256)

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from sightline.records import Answer, ImageKey, Prompt, PromptKey, Record
-from sightline.store import reading
-from sightline.store.loading import load, undo
-from sightline.store.study import Study, create_study
+from sightline.study import reading
+from sightline.study.study import Study, create_study
+from sightline.study.writing.loading import load, undo
 
 A_PROMPT = 100
 BATCH = 20_000

@@ -27,8 +27,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline, make_union
 
-from sightline.stages import fitted
-from sightline.stages.foretell import TARGETS, foretell
+from sightline.prediction import fitted
+from sightline.prediction.predict import TARGETS, foretell
 from sightline.statistics.correlation import kendall, pearson
 
 COLUMNS = ("avg_generative_score", "retrieval_avg_pk", "retrieval_avg_rr", "glide_score", "sdxl_score")

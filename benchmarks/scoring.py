@@ -18,13 +18,13 @@ import time
 from pathlib import Path
 
 from sightline import registry
-from sightline.execution.progress import Progress
-from sightline.execution.run import run
 from sightline.extension import Configured
 from sightline.pictures import Picture
 from sightline.records import Image, ImageKey, Prompt, PromptKey
-from sightline.store.loading import load
-from sightline.store.study import Study, create_study, open_study
+from sightline.study.running.progress import Progress
+from sightline.study.running.run import run
+from sightline.study.study import Study, create_study, open_study
+from sightline.study.writing.loading import load
 
 MOST = 0.05
 SIDE = 256
@@ -61,7 +61,7 @@ def bare(measure: Configured, paths: list[Path]) -> tuple[float, float, list[flo
 
 def scored(measure: Configured, home: Path, workers: int) -> tuple[float, float, float, list[float]]:
     """Seconds, processor time, images a second once started, and values over a fresh copy of the study."""
-    from sightline.store import reading
+    from sightline.study import reading
 
     told: list[tuple[float, int]] = []
 

@@ -59,10 +59,10 @@ def held():
 """
 RETRIEVER = """
 from sightline import registry
-from sightline.execution.embedding import cached
+from sightline.study.running.embedding import cached
 from sightline.extension import Picture
 from sightline.records import Candidates, ImageKey, Prompt, PromptKey
-from sightline.store.study import open_study
+from sightline.study.study import open_study
 n, asked, k = (int(each) for each in sys.argv[2:])
 keys = [ImageKey("images", str(i)) for i in range(n)]
 pictures = [Picture(b"", sha256=f"{i:064x}") for i in range(n)]
@@ -121,8 +121,8 @@ def alone(images: np.ndarray, queries: np.ndarray, k: int) -> dict[str, Any]:
 
 def through_the_retriever(images: np.ndarray, queries: np.ndarray, k: int) -> dict[str, Any]:
     from sightline import registry
-    from sightline.execution.embedding import SHARD_ROWS, text_hash
-    from sightline.store.study import create_study
+    from sightline.study.running.embedding import SHARD_ROWS, text_hash
+    from sightline.study.study import create_study
 
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "plugins").mkdir()

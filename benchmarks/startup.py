@@ -16,7 +16,7 @@ from pathlib import Path
 
 MOST = 12.0
 BARE = (sys.executable, "-c", "pass")
-ENTRY_POINT = "import sys; from sightline.commands import main; sys.exit(main())"
+ENTRY_POINT = "import sys; from sightline.cli import main; sys.exit(main())"
 
 
 def program() -> list[str]:

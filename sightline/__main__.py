@@ -2,7 +2,7 @@
 
 import sys
 
-from sightline.commands import main
+from sightline.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

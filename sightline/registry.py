@@ -24,19 +24,19 @@ from sightline.errors import ExtensionError, UsageError, near
 from sightline.extension import KINDS, MEASURE_KINDS, Configured, Extension, Needs, Parameter, from_origin
 
 SHELVES: Mapping[str, str] = {
-    **{kind: f"measures/{kind}" for kind in MEASURE_KINDS},
-    "distance": "distances",
-    "backbone": "backbones",
-    "predictor": "predictors",
-    "importer": "importers",
-    "exporter": "exporters",
-    "consensus": "consensus",
-    "screening": "screening",
-    "annotation_mode": "annotation_modes",
-    "task": "tasks",
-    "generator": "generators",
-    "retriever": "retrievers",
-    "check": "checks",
+    **{kind: f"measures/{kind.replace('of_image_set', 'of_set')}" for kind in MEASURE_KINDS},
+    "distance": "measures/distances",
+    "backbone": "encoders/models",
+    "predictor": "prediction/predictors",
+    "importer": "data/importers",
+    "exporter": "data/exporters",
+    "consensus": "judging/consensus",
+    "screening": "judging/screening",
+    "annotation_mode": "judging/modes",
+    "task": "skills/tasks",
+    "generator": "systems/generators",
+    "retriever": "systems/retrievers",
+    "check": "data/checks",
 }
 HOUSE = Path(__file__).parent
 

@@ -8,6 +8,7 @@ Tests marked `serial` measure time, or need the machine to themselves: tools/tes
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import shutil
 import subprocess
@@ -16,12 +17,18 @@ import tempfile
 import uuid
 import warnings
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from PIL import Image as Pillow
+
+from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
+from sightline.study.schema import database, tables
+from sightline.study.study import Study, create_study
+from sightline.study.writing.loading import Loaded, load
 
 HERE = Path(__file__).resolve().parent
 MAY_SKIP = "not needed here: "
@@ -241,3 +248,171 @@ def postgres_url(postgres: str) -> Iterator[str]:
             yield address.replace("postgresql://", "postgresql+psycopg://", 1)
         finally:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+ENCODER = '''
+from pathlib import Path
+import numpy as np
+from sightline.extension import backbone
+
+NAMED = {"red": 0, "green": 1, "blue": 2}
+
+@backbone(encodes=("text", "image"), source="me", licence="MIT")
+def colours(*, log: str = ""):
+    """Texts by the colours they name, images by their mean colour; `log` counts what was encoded."""
+    return _Colours(log)
+
+class _Colours:
+    def __init__(self, log):
+        self.log = log
+
+    def note(self, what, n):
+        if self.log:
+            with open(self.log, "a") as file:
+                file.write(f"{what} {n}\\n")
+
+    def text(self, texts):
+        self.note("text", len(texts))
+        rows = np.zeros((len(texts), 3), dtype=np.float32)
+        for row, text in zip(rows, texts):
+            for word in text.split():
+                if word in NAMED:
+                    row[NAMED[word]] += 1
+        return rows
+
+    def image(self, images):
+        self.note("image", len(images))
+        rows = [image.rgb.mean(axis=(0, 1)) / 255 for image in images]
+        return np.array(rows, dtype=np.float32).reshape(-1, 3)
+'''
+PAINTS = {
+    "rose": ((255, 0, 0), ["red", "a flower"]),
+    "grape": ((255, 0, 255), ["red blue fruit"]),
+    "sea": ((0, 0, 255), ["blue"]),
+    "leaf": ((0, 255, 0), ["green", "green green"]),
+}
+
+
+@pytest.fixture
+def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of an encoder `colours` of texts and images, at hand as a plugin."""
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    (folder / "colours.py").write_text(ENCODER)
+    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(folder))
+    return "colours"
+
+
+@pytest.fixture
+def painted(tmp_path: Path, colours: str) -> Iterator[Study]:
+    """Pictures rose, grape, sea, leaf of the collection `paints`, prompts r, b and g for their colours."""
+    records: list[Record] = [
+        Prompt(PromptKey("suite", "r"), "red"),
+        Prompt(PromptKey("suite", "b"), "blue"),
+        Prompt(PromptKey("suite", "g"), "green"),
+    ]
+    for name, (colour, captions) in PAINTS.items():
+        file = tmp_path / f"{name}.png"
+        Pillow.new("RGB", (16, 16), colour).save(file)
+        records.append(Image(ImageKey("paints", name), str(file), captions))
+    with create_study(tmp_path / "painted") as made:
+        load(made, records, importer="test", path="paints", digest="paints")
+        yield made
+
+
+@pytest.fixture
+def unjudged(tmp_path: Path) -> Iterator[Study]:
+    """Eight queries (kind x or y) that engines `steep` and `flat` answered with scores, and no truth at all.
+
+    nqc of a ranking m + d, m - d is d / m: (n + 2) / 16 of steep for query n, (8 - n) / 160 of flat.
+    """
+    records: list[Record] = [System("steep", "retriever", "c"), System("flat", "retriever", "c")]
+    for n in range(8):
+        key = PromptKey("s", str(n))
+        records.append(Prompt(key, f"query {n}", {"kind": "xy"[n % 2], "half": "ab"[n // 4]}))
+        for system, middle, apart in (("steep", 8.0, (n + 2) / 2), ("flat", 80.0, (8 - n) / 2)):
+            records += [
+                Answer(key, system, place, ImageKey("c", f"{system}{place}"), middle + sign * apart)
+                for place, sign in enumerate((1, -1))
+            ]
+    with create_study(tmp_path / "unjudged") as made:
+        load(made, records, importer="test", path="runs", digest="runs")
+        yield made
+
+
+Dump = dict[str, list[tuple[Any, ...]]]
+
+
+@pytest.fixture(scope="session")
+def shared_database(postgres: str) -> Iterator[str]:
+    """One PostgreSQL database for all tests here: emptying it is ten times faster than making another."""
+    import psycopg
+
+    name = f"store_{uuid.uuid4().hex}"
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        yield postgres.replace("/postgres?", f"/{name}?", 1)
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest) -> str:
+    """Where a new study keeps its database: "" stands for a file in its own folder."""
+    if request.param == "sqlite":
+        return ""
+    import psycopg
+
+    shared = str(request.getfixturevalue("shared_database"))
+    with psycopg.connect(shared, autocommit=True) as connection:
+        connection.execute("SET client_min_messages = warning")
+        connection.execute("DROP SCHEMA public CASCADE")
+        connection.execute("CREATE SCHEMA public")
+    return shared
+
+
+@pytest.fixture
+def study(address: str, tmp_path: Path) -> Iterator[Study]:
+    """A new, empty study."""
+    with create_study(tmp_path / "s", database_address=address) as made:
+        yield made
+
+
+@pytest.fixture
+def put() -> Callable[..., Loaded]:
+    """Loads records under a digest, by default three a batch, so that small tests cross batches."""
+
+    def put(study: Study, records: Iterable[Record], digest: str = "d", **more: Any) -> Loaded:
+        options: dict[str, Any] = {"importer": "test", "path": f"{digest}.csv", "batch": 3, **more}
+        return load(study, records, digest=digest, **options)
+
+    return put
+
+
+@pytest.fixture
+def dump() -> Callable[[Study], Dump]:
+    """All rows of all tables, sorted; but for the last import's number, which stays taken after an undo."""
+
+    def dump(study: Study) -> Dump:
+        with database.reading(study.engine) as connection:
+            found = {
+                table.name: sorted((tuple(row) for row in connection.execute(table.select())), key=repr)
+                for table in tables.metadata.sorted_tables
+            }
+        found["setting"] = [row for row in found["setting"] if row[0] != "last_import"]
+        return found
+
+    return dump
+
+
+@pytest.fixture(scope="session")
+def png() -> Callable[..., bytes]:
+    """The bytes of a small picture of one colour."""
+
+    def png(colour: str = "red", size: tuple[int, int] = (8, 6), form: str = "PNG") -> bytes:
+        from PIL import Image as Pillow
+
+        out = io.BytesIO()
+        Pillow.new("RGB", size, colour).save(out, form)
+        return out.getvalue()
+
+    return png

@@ -17,51 +17,27 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "sightline"
 LONGEST = 600
 
-SHELVES = [
-    "importers", "exporters", "annotation_modes", "screening", "consensus", "backbones", "retrievers",
-    "generators", "distances", "measures", "tasks", "predictors", "checks",
+# Each package may import from itself, from those before it, and from the modules at the top (the foundation).
+ORDER = [
+    "statistics", "language", "rendering", "study", "data", "encoders", "systems", "judging", "detectors",
+    "measures", "skills", "variability", "prediction", "selection", "comparison", "report", "reproductions",
+    "samples", "web", "cli",
 ]  # fmt: skip
-
-GROUND = {"errors", "pictures", "records", "statistics", "language"}
-MIDDLE = {"judging", "execution", "reporting", "store", "registry", "extension", "sources"} | GROUND
-# Room -> rooms it may import besides itself. A room not listed here is an error: say where it belongs.
-ALLOWED: dict[str, set[str]] = {
-    "errors": set(),
-    "pictures": {"errors"},
-    "records": {"errors", "pictures"},
-    "statistics": {"errors", "records"},
-    # Words of a prompt: tokens, WordNet. Pure, but it reads a dictionary that the machine has.
-    "language": {"errors"},
-    # Rows of files that know their file and line: what importers are handed.
-    "sources": {"errors", "records"},
-    # What an image file tells besides its pixels is taken out of it.
-    "blinding": {"errors", "pictures"},
-    "weights": {"errors", "records"},
-    "extension": {"errors", "records", "pictures", "weights"},
-    "registry": {"extension", "records", "errors"},
-    "store": {"records", "errors", "pictures"},
-    "execution": {"extension", "registry", "store"} | GROUND,
-    # Judging reads votes, answers and files of known answers; it stands beside execution, above the store.
-    "judging": {"extension", "registry", "store", "sources"} | GROUND,
-    "reporting": {"extension"} | GROUND,
-    # The best tier of the predictor that ships is looked for without fetching weights unasked.
-    "stages": {"weights"} | MIDDLE,
-    "samples": {"stages"} | MIDDLE,
-    "reproductions": {"stages"} | MIDDLE,
-    "web": {"stages", "blinding"} | MIDDLE,
-    "commands": {"web", "reproductions", "samples", "stages"} | MIDDLE,
-    "__main__": {"commands"},
-    "__init__": set(),
-} | {shelf: {"extension"} | GROUND for shelf in SHELVES}
-ALLOWED["importers"] = ALLOWED["importers"] | {"sources"}
-# An encoder is handed one file of weights; what else it reads, such as its vocabulary, it has to find.
-ALLOWED["backbones"] = ALLOWED["backbones"] | {"weights"}
-# Fine-tuning goes on where it was stopped, from what it left in the cache folder.
-ALLOWED["predictors"] = ALLOWED["predictors"] | {"weights"}
-# Published weights of LPIPS are pickled arrays, and the reader that lets nothing else through is there.
-ALLOWED["distances"] = ALLOWED["distances"] | {"sources"}
-# The lazy Python interface, `import sightline`, is the stages by another name.
-MAY_USE_THE_INTERFACE = {"commands", "web", "reproductions", "samples"}
+FOUNDATION = {"records", "errors", "extension", "registry", "pictures", "pickles", "weights", "version"}
+# Files of a shelf hold extensions: besides plain libraries they use the foundation, statistics, language and
+# the shared helpers of its own shelf, whose names begin with an underscore; importers also the sources.
+SHELVES = {
+    f"sightline.{shelf}": {"statistics", "language"}
+    for shelf in (
+        "data.importers", "data.exporters", "data.checks", "encoders.models", "systems.generators",
+        "systems.retrievers", "judging.modes", "judging.screening", "judging.consensus", "measures.of_prompt",
+        "measures.of_image", "measures.of_answer", "measures.of_set", "measures.of_ranking",
+        "measures.distances", "skills.tasks", "prediction.predictors",
+    )
+}  # fmt: skip
+SOURCES = "sightline.data.sources"
+# The lazy Python interface, `import sightline`, is the verbs by another name.
+MAY_USE_THE_INTERFACE = {"cli", "web", "reproductions", "samples"}
 DATABASES = {"sqlalchemy", "sqlite3", "psycopg", "psycopg2", "aiosqlite"}
 HEAVY = {
     "torch", "numpy", "scipy", "sklearn", "polars", "PIL", "sqlalchemy", "fastapi", "starlette", "uvicorn",
@@ -73,6 +49,7 @@ HEAVY = {
 class Import:
     module: str
     line: int
+    names: tuple[str, ...] = ()
 
 
 def imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[Import]:
@@ -93,7 +70,7 @@ def imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[Import]:
                 if base == "sightline":
                     yield from (Import(f"sightline.{alias.name}", node.lineno) for alias in node.names)
                 else:
-                    yield Import(base, node.lineno)
+                    yield Import(base, node.lineno, tuple(alias.name for alias in node.names))
             case ast.Call(
                 func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
                 args=[ast.Constant(value=str(name)), *_],
@@ -106,31 +83,57 @@ def room_of(module: str) -> str:
     return parts[1] if len(parts) > 1 else "__init__"
 
 
+def shelf_of(module: str) -> str | None:
+    return next((shelf for shelf in SHELVES if module == shelf or module.startswith(f"{shelf}.")), None)
+
+
 def wrong_imports(source: str, module: str, is_package: bool = False) -> list[str]:
     """What the source imports against the rules, one sentence each."""
-    room = room_of(module)
-    if room not in ALLOWED:
-        return [f"{module}: room {room!r} has no place in the architecture; list it in ALLOWED"]
+    room, shelf = room_of(module), shelf_of(module)
+    if room not in {*ORDER, *FOUNDATION, "__init__", "__main__"}:
+        return [f"{module}: room {room!r} has no place in the architecture; list it in ORDER"]
     found = []
     for item in imports(ast.parse(source), module, is_package):
         where = f"{module}:{item.line}"
-        top = item.module.split(".")[0]
-        if top in DATABASES and room != "store":
-            found.append(f"{where}: imports {item.module}; all SQL lives in sightline/store")
-        if top != "sightline" or item.module == "sightline.__version__":
+        top, target = item.module.split(".")[0], room_of(item.module)
+        if top in DATABASES and room != "study" and not module.startswith(f"sightline.{room}.store"):
+            found.append(f"{where}: imports {item.module}; SQL lives in study/ and in a feature's store")
+        if top != "sightline":
             continue
-        target = room_of(item.module)
-        if item.module == "sightline" or target not in ALLOWED:
+        folder = module if is_package else module.rpartition(".")[0]
+        hidden = [name for name in item.names if name.startswith("_") and not name.startswith("__")]
+        if hidden and item.module != folder:
+            found.append(f"{where}: imports {', '.join(hidden)}, private to {item.module}")
+        home, _, name = item.module.rpartition(".")
+        if name.startswith("_") and home != folder:
+            found.append(f"{where}: imports {item.module}, private to its folder")
+        if room in ("__init__", "__main__") or target in FOUNDATION:
+            if room in FOUNDATION and target == "__init__":
+                found.append(f"{where}: uses the interface for users inside the house")
+            continue
+        if target not in ORDER:
             if room not in MAY_USE_THE_INTERFACE:
                 found.append(f"{where}: uses {item.module}, the interface for users, inside the house")
-        elif target == room:
-            # What several extensions of one shelf share lives there in a module with a leading underscore.
-            shared = item.module.rpartition(".")[2].startswith("_")
-            if room in SHELVES and item.module != f"sightline.{room}" and not shared:
+        elif room in FOUNDATION or ORDER.index(target) > ORDER.index(room):
+            found.append(f"{where}: {room} comes before {target} ({item.module})")
+        elif shelf is not None and target not in SHELVES[shelf]:
+            own = item.module == shelf or (home == shelf and name.startswith("_"))
+            reads = shelf == "sightline.data.importers" and item.module.startswith(SOURCES)
+            if not own and not reads:
                 found.append(f"{where}: imports {item.module}; extensions need() each other")
-        elif target not in ALLOWED[room]:
-            found.append(f"{where}: {room} must not import {target} ({item.module})")
     return found
+
+
+def graph() -> dict[str, set[str]]:
+    """Which module of the house imports which, at the top or inside functions."""
+    known = {module_name(path): path for path in modules()}
+    made: dict[str, set[str]] = {}
+    for module, path in known.items():
+        made[module] = set()
+        for item in imports(ast.parse(path.read_text("utf-8")), module, path.name == "__init__.py"):
+            inner = {f"{item.module}.{name}" for name in item.names} & known.keys()
+            made[module] |= inner or ({item.module} & known.keys())
+    return made
 
 
 def top_level_imports_of_the_house(source: str) -> list[int]:
@@ -183,9 +186,19 @@ OF_ONE_MACHINE = re.compile(
 )
 
 
-def test_the_rules_themselves_point_one_way() -> None:
-    order = list(graphlib.TopologicalSorter(ALLOWED).static_order())
-    assert order.index("errors") < order.index("store") < order.index("stages") < order.index("commands")
+def test_every_room_is_there_or_comes_with_an_issue() -> None:
+    rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
+    assert rooms == {*ORDER} - {"detectors"}
+    assert {path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"} == FOUNDATION
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    # A package's own __init__ names its modules; what comes back from them is not a cycle of ideas.
+    inner = {
+        module: {name for name in names if not module.startswith(f"{name}.")}
+        for module, names in graph().items()
+    }
+    graphlib.TopologicalSorter(inner).prepare()
 
 
 @pytest.mark.parametrize("path", modules(), ids=module_name)
@@ -197,26 +210,28 @@ def test_imports_point_one_way(path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("sightline.store.tables", "from sightline.stages.score import score"),
-        ("sightline.store.tables", "def f():\n    from sightline.stages import score"),
-        ("sightline.store.tables", "from ..execution import run"),
-        ("sightline.statistics.fit", "import sightline.store"),
-        ("sightline.records", "from sightline.extension import Spec"),
-        ("sightline.records", "from .extension import Spec"),
-        ("sightline.extension", "from sightline import registry"),
-        ("sightline.measures.of_image.sharpness", "from sightline.execution import run"),
+        ("sightline.study.reading", "from sightline.measures.score import score"),
+        ("sightline.study.reading", "def f():\n    from sightline.measures import score"),
+        ("sightline.study.reading", "from ..data import export"),
+        ("sightline.statistics.fit", "import sightline.study"),
+        ("sightline.records", "from sightline.study import Study"),
+        ("sightline.records", "from .statistics import folds"),
+        ("sightline.measures.of_image.sharpness", "from sightline.study.running import run"),
         ("sightline.measures.of_image.sharpness", "from sightline.measures.of_image.contrast import rms"),
         ("sightline.measures.of_image.sharpness", "from .contrast import contrast"),
-        ("sightline.measures.of_image.sharpness", "from sightline.store.images import read"),
-        ("sightline.stages.score", "from sightline.measures.of_image import sharpness"),
-        ("sightline.stages.score", "from sightline.commands import main"),
-        ("sightline.stages.annotate", "from sightline.web import app"),
-        ("sightline.stages.score", "import sightline"),
-        ("sightline.stages.score", "from sightline import compare"),
-        ("sightline.stages.score", "import sqlite3"),
+        ("sightline.measures.of_image.sharpness", "from sightline.data.sources import rows"),
+        ("sightline.data.importers.coco", "from sightline.study.reading import prompts"),
+        ("sightline.measures.score", "from sightline.comparison import compare"),
+        ("sightline.comparison.compare", "from sightline.cli import main"),
+        ("sightline.judging.annotate", "from sightline.web import app"),
+        ("sightline.measures.score", "import sightline"),
+        ("sightline.measures.score", "from sightline import compare"),
+        ("sightline.measures.score", "import sqlite3"),
         ("sightline.web.app", "from sqlalchemy import text"),
-        ("sightline.stages.score", "from importlib import import_module\nimport_module('sightline.web')"),
-        ("sightline.stages.score", "if TYPE_CHECKING:\n    from sightline.web import App"),
+        ("sightline.measures.score", "from importlib import import_module\nimport_module('sightline.web')"),
+        ("sightline.measures.score", "if TYPE_CHECKING:\n    from sightline.web import App"),
+        ("sightline.measures.score", "from sightline.study.reading import _rows"),
+        ("sightline.samples.study", "from sightline.reproductions._card import Card"),
         ("sightline.utilities", "import os"),
     ],
 )
@@ -227,15 +242,15 @@ def test_a_wrong_import_is_found(module: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        (
-            "sightline.store.tables",
-            "import sqlalchemy\nfrom sightline.errors import near\nfrom . import files",
-        ),
+        ("sightline.study.reading", "import sqlalchemy\nfrom sightline.errors import near"),
+        ("sightline.judging.store.rounds", "import sqlalchemy"),
         ("sightline.measures.of_image.sharpness", "import numpy\nfrom sightline.extension import measure"),
         ("sightline.measures.of_image.sharpness", "from sightline.statistics.correlation import pearson"),
-        ("sightline.stages.score", "from sightline.execution.run import run\nimport sightline.stages.check"),
-        ("sightline.commands.serve", "def f():\n    from sightline.web.app import app\n    import sightline"),
-        ("sightline.reporting.html", "from sightline import __version__"),
+        ("sightline.measures.of_image.sharpness", "from sightline.measures.of_image._family import shared"),
+        ("sightline.data.importers.coco", "from sightline.data.sources.rows import Row"),
+        ("sightline.measures.score", "from sightline.study.running.run import run"),
+        ("sightline.cli.serve", "def f():\n    from sightline.web.app import app\n    import sightline"),
+        ("sightline.rendering.html", "from sightline.version import __version__"),
     ],
 )
 def test_a_right_import_is_not(module: str, source: str) -> None:
@@ -243,17 +258,17 @@ def test_a_right_import_is_not(module: str, source: str) -> None:
 
 
 def test_relative_imports_of_a_package_start_at_itself() -> None:
-    source = "from .stages import score\nfrom . import web"
+    source = "from .measures import score\nfrom . import web"
     found = [item.module for item in imports(ast.parse(source), "sightline", True)]
-    assert found == ["sightline.stages", "sightline.web"]
+    assert found == ["sightline.measures", "sightline.web"]
 
 
 def test_the_interface_loads_nothing_by_itself() -> None:
     source = (PACKAGE / "__init__.py").read_text(encoding="utf-8")
-    assert top_level_imports_of_the_house(source) == []
-    planted = "import os\nfrom sightline.stages.score import score\ndef f():\n    from sightline import web\n"
+    assert len(top_level_imports_of_the_house(source)) == 1  # the version
+    planted = "import os\nimport sightline.web\ndef f():\n    from sightline import web\n"
     assert top_level_imports_of_the_house(planted) == [2]
-    assert top_level_imports_of_the_house("if TYPE_CHECKING:\n    from sightline.store import open\n") == []
+    assert top_level_imports_of_the_house("if TYPE_CHECKING:\n    from sightline.study import open\n") == []
 
 
 def test_files_can_be_read_in_one_sitting() -> None:
@@ -281,7 +296,7 @@ def loaded_by(source: str, *arguments: str) -> set[str]:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    loaded = loaded_by("from sightline.commands import main; sys.exit(main())", "--help")
+    loaded = loaded_by("from sightline.cli import main; sys.exit(main())", "--help")
     assert "sightline" in loaded
     assert sorted(loaded.intersection(HEAVY)) == []
 

@@ -33,8 +33,8 @@ from scipy.sparse import csr_matrix
 
 from sightline import records as records_of
 from sightline import registry
+from sightline.encoders.fit_bridge import fit_bridge
 from sightline.errors import MissingPackage
-from sightline.execution.gate import gate
 from sightline.extension import KINDS, Configured, Extension
 from sightline.pictures import Picture, decode
 from sightline.records import (
@@ -55,10 +55,10 @@ from sightline.records import (
     Settled,
     Votes,
 )
-from sightline.stages.bridge import fit_bridge
-from sightline.store.loading import load
-from sightline.store.scores import Outcome
-from sightline.store.study import create_study
+from sightline.study.running.validate import gate
+from sightline.study.scores import Outcome
+from sightline.study.study import create_study
+from sightline.study.writing.loading import load
 
 # Whose golden values are kept here; other packages have their own tests.
 OURS = ("sightline", "sightline-example")

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from sightline.commands import main
+from sightline.cli import main
 from sightline.extension import KINDS, Extension, importer
 
 ROOT = Path(__file__).resolve().parent.parent

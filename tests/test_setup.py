@@ -73,7 +73,7 @@ def test_the_wheel_holds_every_file_of_the_package(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         shipped = {name for name in archive.namelist() if name.startswith("sightline/")}
         [metadata] = [name for name in archive.namelist() if name.endswith("/entry_points.txt")]
-        assert "sightline = sightline.commands:main" in archive.read(metadata).decode()
+        assert "sightline = sightline.cli:main" in archive.read(metadata).decode()
     assert shipped == {
         str(path.relative_to(copy)) for path in (copy / "sightline").rglob("*") if path.is_file()
     }

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sightline.stages import fitted, foretell
+from sightline.prediction import fitted
+from sightline.prediction import predict as foretell
 from sightline.statistics.correlation import kendall, pearson
 
 COLUMNS = {
@@ -31,7 +32,7 @@ ABOUT = {
     "data": "PQPP, Poesina et al. 2025 (CC BY 4.0), training and validation rows",
     "learned": "fitted by the Sightline project; no text of the data is included",
 }
-SHIPPED = Path(__file__).parent.parent / "sightline" / "shipped"
+SHIPPED = Path(__file__).parent.parent / "sightline" / "prediction" / "shipped"
 
 
 def rows(folder: Path, name: str) -> tuple[list[str], np.ndarray]:

@@ -340,7 +340,7 @@ def _range(low: float | None, high: float | None) -> str:
 
 
 def _commands() -> str:
-    from sightline.commands._app import COMMANDS
+    from sightline.cli._app import COMMANDS
 
     parts = [
         "# Commands",
@@ -354,7 +354,7 @@ def _commands() -> str:
 
 def commands() -> dict[str, Any]:
     """Every command by name, as its parser."""
-    from sightline.commands._app import COMMANDS, build
+    from sightline.cli._app import COMMANDS, build
 
     program = build()
     return {name: program.get_command(None, name) for name in COMMANDS}

@@ -1,1 +1,1 @@
-"""People's judgement: how votes on images add up to systems and prompts, and how far people agree."""
+"""People's judgement: rounds, tasks, screening, agreement, consensus; annotate and truth."""

@@ -15,9 +15,10 @@ from math import ceil
 from typing import Any
 
 from sightline.judging.ordering import control_places, repeats_here, shuffled, starting_place
-from sightline.store import answering, pages
-from sightline.store.pages import NewPage, Page, Standing
-from sightline.store.rounds import Round
+from sightline.judging.store import answering
+from sightline.judging.store import tasks as pages
+from sightline.judging.store.rounds import Round
+from sightline.judging.store.tasks import NewPage, Page, Standing
 
 MANY = 2**31 - 1
 APART = 10

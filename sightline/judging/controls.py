@@ -9,8 +9,8 @@ import numpy as np
 
 from sightline.records import Controls, Votes
 from sightline.statistics.agreement import cohen_kappa
-from sightline.store import reading
-from sightline.store.study import Study
+from sightline.study import reading
+from sightline.study.study import Study
 
 
 class _Vouched(NamedTuple):

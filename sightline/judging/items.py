@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sightline.data.sources import Row, Source
 from sightline.errors import DataError, UsageError, near
 from sightline.judging.ordering import Purpose, combinations, generator
 from sightline.judging.rounds import DRAWN, RoundSettings, on_scale, places, refuse_misfit
+from sightline.judging.store.rounds import NewItem, NewSlot
 from sightline.records import Mode, Question
-from sightline.sources import Row, Source
-from sightline.store import reading
-from sightline.store.rounds import NewItem, NewSlot
-from sightline.store.study import Study
+from sightline.study import reading
+from sightline.study.study import Study
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,11 +10,11 @@ import numpy as np
 
 from sightline.judging import agreement
 from sightline.judging.round_votes import OfQuestion, of_question
+from sightline.judging.store import overseeing, round_numbers
+from sightline.judging.store.rounds import get_round
 from sightline.records import Question
 from sightline.statistics.grouping import sum_by
-from sightline.store import overseeing, round_numbers
-from sightline.store.rounds import get_round
-from sightline.store.study import Study
+from sightline.study.study import Study
 
 CATEGORIES = (
     "fully relevant",

@@ -15,14 +15,14 @@ from sightline.judging.agreement import Coefficient
 from sightline.judging.controls import controls_of
 from sightline.judging.round_people import OfPerson, people_of_round, risks, screens_of
 from sightline.judging.round_votes import OfQuestion, of_question
+from sightline.judging.store import overseeing, round_numbers
+from sightline.judging.store.overseeing import Person
+from sightline.judging.store.round_numbers import WORK, Counted, RoundVotes
+from sightline.judging.store.rounds import Round, get_round
 from sightline.records import Votes
 from sightline.statistics.agreement import krippendorff_alpha
 from sightline.statistics.intervals import Interval, wilson
-from sightline.store import overseeing, round_numbers
-from sightline.store.overseeing import Person
-from sightline.store.round_numbers import WORK, Counted, RoundVotes
-from sightline.store.rounds import Round, get_round
-from sightline.store.study import Study
+from sightline.study.study import Study
 
 DISPUTES = 20
 RESAMPLES = 200

@@ -10,7 +10,7 @@ from math import ceil
 from sightline.errors import UsageError
 from sightline.judging.items import build
 from sightline.judging.rounds import RoundSettings
-from sightline.store.study import Study
+from sightline.study.study import Study
 
 CENT = Decimal("0.01")
 

@@ -14,15 +14,15 @@ from sightline.extension import Configured
 from sightline.judging import agreement
 from sightline.judging.agreement import Coefficient
 from sightline.judging.round_votes import OfQuestion
+from sightline.judging.store import overseeing
+from sightline.judging.store.overseeing import Link, Person
+from sightline.judging.store.round_numbers import Counted, RoundVotes
+from sightline.judging.store.rounds import Round
 from sightline.records import AnnotatorKey, Controls, Votes
 from sightline.statistics.agreement import cohen_kappa
 from sightline.statistics.intervals import Interval, wilson
 from sightline.statistics.others import majority_of_others
-from sightline.store import overseeing
-from sightline.store.overseeing import Link, Person
-from sightline.store.round_numbers import Counted, RoundVotes
-from sightline.store.rounds import Round
-from sightline.store.study import Study
+from sightline.study.study import Study
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sightline.judging.store.overseeing import Person
+from sightline.judging.store.round_numbers import AGAIN, RoundVotes
+from sightline.judging.store.rounds import Round
 from sightline.records import AnnotatorKey, Votes
-from sightline.store.overseeing import Person
-from sightline.store.round_numbers import AGAIN, RoundVotes
-from sightline.store.rounds import Round
 
 
 @dataclass(frozen=True)

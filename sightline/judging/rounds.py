@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from sightline import registry
+from sightline.data.sources import Source
 from sightline.errors import SightlineError, StudyError, UsageError, near
 from sightline.extension import Configured
+from sightline.judging.store.answering import off_scale
 from sightline.pictures import image_size
 from sightline.records import Example, Mode, Question
-from sightline.sources import Source
-from sightline.store.answering import off_scale
-from sightline.store.soundness import INT64, refuse_bad_text, sound_question
-from sightline.store.study import SETTINGS_FILE, Study
+from sightline.study.schema.storable import INT64, refuse_bad_text, sound_question
+from sightline.study.study import SETTINGS_FILE, Study
 
 LAYOUTS = ("grid", "single", "pair", "triplet")
 DRAWN = ("pair", "triplet")

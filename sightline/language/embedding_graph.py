@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sightline.errors import UsageError
 from sightline.language.prompt_features import STOP_WORDS
 from sightline.language.tokens import words
-from sightline.language.vectors import INDEX, VECTORS, _in_package
+from sightline.language.vectors import INDEX, VECTORS, in_package
 
 Graph = Mapping[int, Mapping[int, float]]
 """Word -> neighbour -> weight, in both directions."""
@@ -202,6 +202,6 @@ def carried(*, alpha: int = 2, beta: float = 0.99, vocabulary: int = 100_000) ->
     """
     import polars as pl
 
-    listed = pl.read_parquet(_in_package(*INDEX))["index"].head(vocabulary).to_list()
-    vectors = np.load(_in_package(*VECTORS), mmap_mode="r", allow_pickle=False)[: len(listed)]
+    listed = pl.read_parquet(in_package(*INDEX))["index"].head(vocabulary).to_list()
+    vectors = np.load(in_package(*VECTORS), mmap_mode="r", allow_pickle=False)[: len(listed)]
     return EmbeddingGraph(listed, vectors, alpha=alpha, beta=beta)

@@ -36,7 +36,7 @@ class Glove:
         named = path or os.environ.get(VARIABLE)
         self.path = Path(named) if named else None
         if self.path is None:
-            self._carried = (_in_package(*VECTORS), _in_package(*INDEX))
+            self._carried = (in_package(*VECTORS), in_package(*INDEX))
         elif not self.path.is_file():
             raise DataError("there is no such file of word vectors", where=str(self.path))
         self.name = PACKAGE if self.path is None else self.path.name
@@ -82,7 +82,7 @@ def _from_text(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, float
             yield word, sum(value * value for value in values)
 
 
-def _in_package(file: str, sha256: str) -> Path:
+def in_package(file: str, sha256: str) -> Path:
     try:
         listed = metadata.files(PACKAGE) or []
     except metadata.PackageNotFoundError:

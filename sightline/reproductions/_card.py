@@ -10,9 +10,9 @@ from math import isfinite
 from pathlib import Path
 from pkgutil import iter_modules
 
+from sightline.data.sources import Source
 from sightline.errors import DataError, UsageError, near
 from sightline.records import NoValue
-from sightline.sources import Source
 
 NOT_PRINTED = "The paper prints no number to compare with."
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from sightline.data.sources import Source
 from sightline.errors import DataError
 from sightline.records import NoValue
 from sightline.reproductions._card import Number, Obtained, Paper, Part, Printed
-from sightline.sources import Source
 from sightline.statistics.correlation import kendall, pearson, spearman
 from sightline.statistics.logistic import mapped_pearson
 

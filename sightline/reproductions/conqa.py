@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sightline.data.sources import Source
 from sightline.errors import DataError
 from sightline.language import wordnet
 from sightline.language.abstraction import depths
 from sightline.records import NoValue
 from sightline.reproductions._card import Number, Obtained, Paper, Part, Printed
-from sightline.sources import Source
 from sightline.statistics.rankings import ndcg, r_precision
 from sightline.statistics.votes import CATEGORIES, agreement_categories
 

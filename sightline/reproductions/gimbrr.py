@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
+from sightline.data.sources import Row, Source
 from sightline.records import NoValue
 from sightline.reproductions._card import Number, Obtained, Paper, Part, Printed
-from sightline.sources import Row, Source
 from sightline.statistics.regression import Regression, Term, factor, least_squares, number
 
 VERDICTS = "annotations_df_230311.csv"

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
+from sightline.data.sources import Source
 from sightline.errors import DataError
 from sightline.language import prompt_features, wordnet
 from sightline.records import NoValue, Prompt, PromptKey
 from sightline.registry import configure
 from sightline.reproductions._card import Number, Obtained, Paper, Part, Printed
-from sightline.sources import Source
 from sightline.statistics.correlation import kendall, pearson
 
 TABLE, TRAIN, VALIDATION = "dataset.csv", "train.csv", "validation.csv"

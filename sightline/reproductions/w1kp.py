@@ -7,10 +7,10 @@ import zipfile
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.data.sources import Source
 from sightline.errors import DataError
 from sightline.records import NoValue
 from sightline.reproductions._card import Obtained, Paper, Part, Printed
-from sightline.sources import Source
 from sightline.statistics.choices import spread
 from sightline.statistics.reference import uniformity, uniformity_held_out
 from sightline.statistics.sets import StepCDF, k_expected_minimum, k_expected_minimum_exact, pairwise_mean

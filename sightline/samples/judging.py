@@ -8,14 +8,15 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from sightline.judging.assignment import hand_out, stamp
+from sightline.judging.store import answering, rounds, tokens
+from sightline.judging.store.answering import Told
+from sightline.judging.store.rounds import Round
+from sightline.judging.store.tasks import Page, Slot
 from sightline.records import Question
 from sightline.samples.annotators import Annotator, judge, seconds
 from sightline.samples.chance import chance
-from sightline.store import answering, database, rounds, tokens
-from sightline.store.answering import Told
-from sightline.store.pages import Page, Slot
-from sightline.store.rounds import Round
-from sightline.store.study import Study
+from sightline.study.schema import database
+from sightline.study.study import Study
 
 SKIP = "the image does not load"
 

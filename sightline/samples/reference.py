@@ -10,11 +10,11 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from sightline.data.import_ import import_
 from sightline.samples.study import write_sample
-from sightline.stages.import_ import import_
-from sightline.stages.reference import SHIPPED, fit_reference, write_reference
 from sightline.statistics.reference import Reference
-from sightline.store.study import create_study
+from sightline.study.study import create_study
+from sightline.variability.reference import SHIPPED, fit_reference, write_reference
 
 DISTANCES = ("colour_histogram", "embedding", "ms_ssim", "perceptual_hash", "pixel_l2", "ssim")
 PROMPTS, SAMPLES = 80, 8

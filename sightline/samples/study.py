@@ -134,15 +134,15 @@ def run_demo(
     say: Callable[[str, str], None] | None = None,
 ) -> Path:
     """The whole flow on the sample study; gives the report's path. `say` hears each verb and its outcome."""
-    from sightline.stages.check import check
-    from sightline.stages.compare import compare
-    from sightline.stages.import_ import import_
-    from sightline.stages.predict import predict
-    from sightline.stages.report import report
-    from sightline.stages.score import score
-    from sightline.stages.truth import truth
-    from sightline.stages.variability import variability
-    from sightline.store.study import create_study
+    from sightline.comparison.compare import compare
+    from sightline.data.check import check
+    from sightline.data.import_ import import_
+    from sightline.judging.truth import truth
+    from sightline.measures.score import score
+    from sightline.prediction.fit import predict
+    from sightline.report.report import report
+    from sightline.study.study import create_study
+    from sightline.variability.variability import variability
 
     tell = say or (lambda verb, outcome: None)
     sample = write_sample(folder / "files", prompts=prompts, samples=samples, seed=seed)

@@ -10,13 +10,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response, Security
 from starlette.concurrency import run_in_threadpool
 
-from sightline.blinding import blind
 from sightline.judging import assignment
 from sightline.judging.assignment import Handed
+from sightline.judging.blinding import blind
+from sightline.judging.store import answering, showing, tokens
+from sightline.judging.store import tasks as pages
+from sightline.judging.store.answering import Kept, Told
 from sightline.records import Question
-from sightline.store import answering, database, pages, showing, tokens
-from sightline.store.answering import Kept, Told
-from sightline.store.loading import now
+from sightline.study.schema import database
+from sightline.study.schema.storable import now
 from sightline.web import payloads as p
 from sightline.web.session import FAULTS, annotator_cookie, annotator_of
 from sightline.web.state import State, Who

@@ -17,11 +17,12 @@ from fastapi.templating import Jinja2Templates
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from sightline import __version__
 from sightline.errors import DataError, SightlineError, StudyError, UsageError
-from sightline.stages.annotate import Opened
-from sightline.store.study import Study
-from sightline.web import annotator, foretelling, owner
+from sightline.judging.annotate import Opened
+from sightline.study.study import Study
+from sightline.version import __version__
+from sightline.web import annotator, owner
+from sightline.web import predicting as foretelling
 from sightline.web.guarding import Guard, Rules
 from sightline.web.payloads import Fault
 from sightline.web.session import COOKIES, NoSession, require_owner

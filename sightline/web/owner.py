@@ -13,8 +13,8 @@ from fastapi.templating import Jinja2Templates
 from starlette.concurrency import run_in_threadpool
 
 from sightline.errors import DataError, StudyError
-from sightline.stages import oversee
-from sightline.store import round_numbers, rounds
+from sightline.judging import oversee
+from sightline.judging.store import round_numbers, rounds
 from sightline.web import payloads_owner as p
 from sightline.web.owner_charts import CHARTS, Drawing, drawing, table
 from sightline.web.owner_view import shown

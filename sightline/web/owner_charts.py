@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from sightline.judging import charts
 from sightline.judging.agreement import Coefficient
 from sightline.judging.labels import CATEGORIES, categories_by_query, labels_by_system
 from sightline.judging.overview import Overview, overview
 from sightline.records import Question
-from sightline.reporting import annotation_charts as charts
-from sightline.reporting.charts import Spec, render
-from sightline.reporting.quantities import Estimate, Missing, Quantity, format_cell, format_n
-from sightline.reporting.tables import Table
-from sightline.store.study import Study
+from sightline.rendering.charts import Spec, render
+from sightline.rendering.quantities import Estimate, Missing, Quantity, format_cell, format_n
+from sightline.rendering.tables import Table
+from sightline.study.study import Study
 from sightline.web import payloads_owner as p
 
 CHARTS = ("labels", "annotators", "controls", "categories")

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from sightline.judging import overview as judged
 from sightline.judging.agreement import Coefficient
 from sightline.judging.round_people import OfPerson
+from sightline.judging.store import rounds, showing
+from sightline.judging.store.tokens import PANEL
 from sightline.records import Question
 from sightline.statistics.intervals import Interval
-from sightline.store import database, rounds, showing
-from sightline.store.tokens import PANEL
+from sightline.study.schema import database
 from sightline.web import payloads_owner as p
 from sightline.web.owner_charts import offered
 from sightline.web.payloads import ROUTES, Label

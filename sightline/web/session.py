@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.security import APIKeyCookie
 
-from sightline.store import tokens
+from sightline.judging.store import tokens
 from sightline.web.payloads import Fault
 from sightline.web.state import State, Who
 

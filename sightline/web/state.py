@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sightline.blinding import blind, redrawn
 from sightline.errors import DataError
+from sightline.judging.annotate import Opened
+from sightline.judging.blinding import blind, redrawn
 from sightline.judging.rounds import RoundSettings
-from sightline.stages.annotate import Opened
-from sightline.store import database, rounds, showing, tokens
-from sightline.store.committing import Committer
-from sightline.store.rounds import Round
-from sightline.store.study import Study
-from sightline.store.tokens import Holder
+from sightline.judging.store import rounds, showing, tokens
+from sightline.judging.store.rounds import Round
+from sightline.judging.store.tokens import Holder
+from sightline.study.schema import database
+from sightline.study.schema.committing import Committer
+from sightline.study.study import Study
 
 FRESH_SECONDS = 2.0
 """How long another process's revocation of a link, or pause of a round, may go unnoticed."""

@@ -11,9 +11,9 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import cohen_kappa_score
 
 from sightline import registry
+from sightline.data.sources import Source
 from sightline.judging.agreement import by_annotator, by_group, by_item, overall, repeats
 from sightline.records import AnnotatorKey, Judgement, Question, Record, Votes
-from sightline.sources import Source
 from sightline.statistics.reliability import icc, icc_one_way
 
 

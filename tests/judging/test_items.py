@@ -21,12 +21,12 @@ from sightline.errors import DataError, SightlineError, UsageError
 from sightline.judging.items import build
 from sightline.judging.planning import plan_of
 from sightline.judging.rounds import RoundSettings, round_settings
+from sightline.judging.store.rounds import NewItem, NewSlot
 from sightline.records import Answer, Image, ImageKey, Mode, Prompt, PromptKey, Question, Record
 from sightline.samples.study import write_sample
-from sightline.store import reading
-from sightline.store.loading import load
-from sightline.store.rounds import NewItem, NewSlot
-from sightline.store.study import SETTINGS_FILE, Study, create_study, read_settings
+from sightline.study import reading
+from sightline.study.study import SETTINGS_FILE, Study, create_study, read_settings
+from sightline.study.writing.loading import load
 
 RELEVANCE = Question("relevance", "ordinal", 0, 2, 1, {"0": "none", "1": "low", "2": "high"}, "Relevant?")
 ALIKE = Question("alike", "ordinal", 1, 5, 1)

@@ -12,20 +12,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sightline.judging import oversee
+from sightline.judging.annotate import annotate
 from sightline.judging.assignment import hand_out
 from sightline.judging.labels import CATEGORIES, categories_by_query, category_of, labels_by_system
 from sightline.judging.overview import overview, round_up
+from sightline.judging.store import answering, rounds, tokens
+from sightline.judging.store.answering import Told
+from sightline.judging.store.rounds import NewItem, NewSlot
+from sightline.judging.store.tasks import Page
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Question, Record
 from sightline.samples.annotators import Annotator, panel
 from sightline.samples.judging import judge_round
-from sightline.stages import oversee
-from sightline.stages.annotate import annotate
-from sightline.store import answering, database, reading, rounds, tables, tokens
-from sightline.store.answering import Told
-from sightline.store.loading import load
-from sightline.store.pages import Page
-from sightline.store.rounds import NewItem, NewSlot
-from sightline.store.study import Study, create_study
+from sightline.study import reading
+from sightline.study.schema import database, tables
+from sightline.study.study import Study, create_study
+from sightline.study.writing.loading import load
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 YES_NO = Question("fits", "nominal", 0, 1, 1, {"1": "yes", "0": "no"}, "Does it fit?")

@@ -25,7 +25,7 @@ from sightline.judging.rounds import (
     taken_places,
 )
 from sightline.records import Mode, Question
-from sightline.store.study import SETTINGS_FILE, Study, create_study, read_settings
+from sightline.study.study import SETTINGS_FILE, Study, create_study, read_settings
 
 Reader = Callable[..., RoundSettings]
 

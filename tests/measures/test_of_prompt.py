@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from sightline.errors import MissingPackage
-from sightline.execution.gate import gate
 from sightline.extension import NoValue
 from sightline.measures.of_prompt.characters import characters
 from sightline.measures.of_prompt.mean_word_length import mean_word_length
@@ -16,6 +15,7 @@ from sightline.measures.of_prompt.words import words
 from sightline.records import Prompt, PromptKey
 from sightline.registry import configure
 from sightline.statistics.correlation import kendall, pearson
+from sightline.study.running.validate import gate
 
 
 def prompts(*texts: str) -> list[Prompt]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sightline.data.sources import Source
 from sightline.errors import DataError, UsageError
 from sightline.language import wordnet
 from sightline.records import NoValue
@@ -29,7 +30,6 @@ from sightline.reproductions._card import (
 )
 from sightline.reproductions.conqa import three_and_none_against, unanimous
 from sightline.reproductions.pqpp import feasible_scores
-from sightline.sources import Source
 from sightline.statistics.votes import CATEGORIES, agreement_categories
 
 ALL = ("agiqa3k", "conqa", "gimbrr", "pqpp", "w1kp")

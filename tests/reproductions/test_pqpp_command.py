@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from sightline.commands import main
-from sightline.reproductions._pqpp_printed import COLUMNS
+from sightline.cli import main
+from sightline.reproductions.tables.pqpp_printed import COLUMNS
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sightline.data.sources import Source
 from sightline.errors import DataError, UsageError
+from sightline.prediction import predict as foretell
 from sightline.records import NoValue
-from sightline.reproductions import _pqpp_tables as made_up
-from sightline.reproductions._pqpp_printed import BETWEEN, COLUMNS, MEASURES, PREDICTORS, SHEETS
-from sightline.reproductions._pqpp_tables import (
+from sightline.reproductions.tables import pqpp as made_up
+from sightline.reproductions.tables.pqpp import (
     Made,
     beside,
     chosen_tiers,
@@ -24,8 +25,7 @@ from sightline.reproductions._pqpp_tables import (
     predictions,
     tables,
 )
-from sightline.sources import Source
-from sightline.stages import foretell
+from sightline.reproductions.tables.pqpp_printed import BETWEEN, COLUMNS, MEASURES, PREDICTORS, SHEETS
 from sightline.statistics.correlation import kendall, pearson
 
 EASY = ("dog", "bus", "cat", "pizza")

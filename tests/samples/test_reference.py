@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sightline.samples.reference import DISTANCES, sample_references
-from sightline.stages.reference import SHIPPED, find_reference
+from sightline.variability.reference import SHIPPED, find_reference
 
 
 def test_every_light_distance_has_one() -> None:

@@ -14,12 +14,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sightline.judging import rollup
+from sightline.comparison.compare import breakdown, compare
+from sightline.comparison.trust import trust
 from sightline.samples.study import run_demo, write_sample
-from sightline.stages.compare import breakdown, compare
-from sightline.stages.trust import trust
-from sightline.store import reading
-from sightline.store.study import open_study
+from sightline.study import reading, rollup
+from sightline.study.study import open_study
 
 
 @pytest.fixture(scope="module")

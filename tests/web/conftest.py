@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from sightline.judging.annotate import Opened, annotate
+from sightline.judging.oversee import invite
+from sightline.judging.store import tokens
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
-from sightline.stages.annotate import Opened, annotate
-from sightline.stages.oversee import invite
-from sightline.store import database, tokens
-from sightline.store.loading import load
-from sightline.store.study import Study, create_study, open_study
+from sightline.study.schema import database
+from sightline.study.study import Study, create_study, open_study
+from sightline.study.writing.loading import load
 from sightline.web.app import create_app
 from sightline.web.guarding import Rules, rules_for
 from sightline.web.serving import Limits, Server, listen

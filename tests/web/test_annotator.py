@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sightline.store import rounds
+from sightline.judging.store import rounds
 
 GRID = '[annotate.r]\nmode = "relevance4"\nreference = "photos"\nper_item = 2\nsession_pages = 4\n'
 SINGLE = '[annotate.r]\nmode = "yes_no"\nper_item = 1\n'
@@ -202,7 +202,7 @@ def test_repeats_are_asked_for_and_are_occasions(live: Any, client: Callable[[st
 def test_languages(live: Any, client: Callable[[str], Any]) -> None:
     from sqlalchemy import text
 
-    from sightline.store import database
+    from sightline.study.schema import database
 
     server = live(SINGLE + 'languages = ["de"]\n')
     with database.writing(server.study.engine) as connection:

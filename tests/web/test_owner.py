@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from sightline.reporting.theme import ACCENT, ALARM, CARD, INK, LINE, MUTED, PAPER
-from sightline.store import listing, rounds, tokens
+from sightline.judging.store import rounds, tokens
+from sightline.rendering.theme import ACCENT, ALARM, CARD, INK, LINE, MUTED, PAPER
+from sightline.study import listing
 from sightline.web.app import HERE
 
 RELEVANCE = (
@@ -110,7 +111,7 @@ def test_what_changes_something_needs_the_header(live: Any, client: Any) -> None
 def test_a_revoked_owner_is_out(live: Any, client: Any) -> None:
     from sqlalchemy import text
 
-    from sightline.store import database
+    from sightline.study.schema import database
 
     server = live(RELEVANCE)
     who = owner_of(server, client)

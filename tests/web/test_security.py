@@ -20,8 +20,9 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from sightline.stages import oversee
-from sightline.store import database, tokens
+from sightline.judging import oversee
+from sightline.judging.store import tokens
+from sightline.study.schema import database
 from sightline.web.guarding import POLICY
 
 ROUND = '[annotate.r]\nmode = "yes_no"\nper_item = 3\nahead = 40\nsession_pages = 200\n'

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from sightline.stages import oversee
-from sightline.store import database
+from sightline.judging import oversee
+from sightline.study.schema import database
 
 ROUND = '[annotate.r]\nmode = "yes_no"\nper_item = 3\nahead = 40\nsession_pages = 200\n'
 IMAGE = "<img src=x onerror=alert(1)>"

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import text
 
 import sightline.web
-from sightline.reporting.theme import COLOURS
-from sightline.store import database
-from sightline.store.translations import keep_translations
+from sightline.rendering.theme import COLOURS
+from sightline.study.schema import database
+from sightline.study.writing.translations import keep_translations
 
 MODES = (
     "relevance4",

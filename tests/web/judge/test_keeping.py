@@ -232,7 +232,7 @@ def test_work_goes_on_in_another_browser_where_it_ended(live: Any, visit: Any) -
 
 
 def test_a_link_that_was_taken_back_keeps_the_answers_and_says_why(live: Any, visit: Any) -> None:
-    from sightline.stages import oversee
+    from sightline.judging import oversee
 
     server = live(YES_NO)
     link = server.invite("ann")

@@ -314,7 +314,7 @@ def test_a_rest_counts_down_and_ends_by_itself(live: Any, visit: Any) -> None:
 
 
 def test_a_pause_shows_and_ends(live: Any, visit: Any) -> None:
-    from sightline.stages import oversee
+    from sightline.judging import oversee
 
     server = live(settings("yes_no"))
     oversee.pause(server.study, "r")

@@ -1,0 +1,125 @@
+"""What a person reads when something goes wrong, and the exit code that a script reads."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import io
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from sightline.errors import DataError, SightlineError
+
+STOPPED = 130
+BROKEN_PIPE = 141
+UNEXPECTED = 70
+
+_REMEDIES = {
+    errno.ENOSPC: "Free some space and run this again.",
+    errno.EDQUOT: "Free some space and run this again.",
+    errno.EACCES: "Check your permissions.",
+    errno.EPERM: "Check your permissions.",
+    errno.EROFS: "The disk is read-only: choose a place where you may write.",
+    errno.ENOENT: "Look at the path again.",
+    errno.EISDIR: "Name a file.",
+    errno.ENOTDIR: "Name a folder.",
+    errno.EMFILE: "Raise the limit of open files (ulimit -n), or use --workers 1.",
+}
+
+
+class Stopped(SightlineError):
+    """The user pressed Ctrl-C."""
+
+    exit_code = STOPPED
+
+
+def guarded(function: Callable[..., Any]) -> Callable[..., None]:
+    """The command with every error made a message and an exit code, and no traceback."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            code = function(*args, **kwargs)
+            sys.stdout.flush()
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except BrokenPipeError:
+            # The reader has seen enough. The interpreter flushes once more at its end and must not complain.
+            _redirect_to_nowhere()
+            code = BROKEN_PIPE
+        except KeyboardInterrupt:
+            code = told(
+                Stopped("Stopped. What was done is kept; run the same command again to go on."), prefix=""
+            )
+        except Stopped as error:
+            code = told(error, prefix="")
+        except SightlineError as error:
+            code = told(error)
+        except OSError as error:
+            code = told(_of_the_system(error))
+        except MemoryError:
+            code = told(
+                DataError("there is not enough memory", remedy="Close other programs, or use --workers 1.")
+            )
+        except Exception as error:
+            code = _unexpected(error)
+        if code:
+            raise typer.Exit(int(code))
+
+    return run
+
+
+def told(error: SightlineError, prefix: str = "Error: ") -> int:
+    """Say an error on standard error, and give its exit code."""
+    from sightline.rendering.quantities import clean
+
+    # File names and prompts may hold anything, also what would command a terminal.
+    typer.echo(clean(f"{prefix}{error}"), err=True)
+    return error.exit_code
+
+
+def readable_streams() -> None:
+    """Let no character end a command: what the terminal cannot show is replaced."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")
+
+
+def _of_the_system(error: OSError) -> SightlineError:
+    where = str(error.filename) if error.filename is not None else ""
+    what = error.strerror or str(error) or type(error).__name__
+    remedy = _REMEDIES.get(error.errno or 0, "Look at the file or disk and run this again.")
+    return DataError(what[:1].lower() + what[1:], where=where, remedy=remedy)
+
+
+def _unexpected(error: Exception) -> int:
+    if os.environ.get("SIGHTLINE_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(error)
+        return UNEXPECTED
+    from sightline.rendering.quantities import clean
+
+    said = f"{type(error).__name__}: {error}".rstrip(": ")
+    typer.echo(
+        clean(
+            f"Sorry, Sightline met something it was not prepared for ({said}).\n"
+            "  This is our mistake. SIGHTLINE_DEBUG=1 shows where it happened; please report it with that."
+        ),
+        err=True,
+    )
+    return UNEXPECTED
+
+
+def _redirect_to_nowhere() -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (io.UnsupportedOperation, ValueError):
+        pass  # standard output is no file here, so nothing is flushed into it at the end
+    finally:
+        os.close(nowhere)

@@ -1,0 +1,1 @@
+"""Which system is better: compare, trust, gate, queries."""

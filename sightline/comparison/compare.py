@@ -1,0 +1,394 @@
+"""Compare: which system is better, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from sightline import registry
+from sightline.errors import DataError, UsageError, near
+from sightline.extension import MEASURE_KINDS, Configured
+from sightline.measures.rankings import UNJUDGED, Overlap, Ranked, overlap, place, rankings_for
+from sightline.statistics import comparison
+from sightline.statistics.intervals import Interval, mean_interval, within
+from sightline.study import reading, rollup
+from sightline.study.study import Study
+
+SURE = 0.05
+"""Below this p a difference counts as more than chance."""
+GROUPS = range(2, 17)
+"""A tag with this many values is worth a breakdown."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A system with its mean and the ranks that the tests leave open."""
+
+    system: str
+    mean: Interval
+    best_rank: int
+    worst_rank: int
+
+
+@dataclass(frozen=True)
+class Versus:
+    """First minus second over the prompts both answered; `undetectable` says why there is no `detectable`."""
+
+    first: str
+    second: str
+    difference: Interval
+    p: float | None
+    p_adjusted: float | None
+    significant: bool
+    p_bh: float | None = None
+    detectable: float | None = None
+    undetectable: str | None = None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The systems on one question or measure, best first.
+
+    `notes` say what a measure of rankings counted as not relevant, `overlaps` what engines have in common.
+    """
+
+    by: str
+    direction: str
+    prompts: int
+    systems: Sequence[Placed]
+    pairs: Sequence[Versus]
+    where: str = ""
+    low: float | None = None
+    high: float | None = None
+    permutations: int = 10_000
+    test: str = "sign_flip"
+    notes: Sequence[str] = ()
+    overlaps: Sequence[Overlap] = ()
+    brief: str = ""
+    """The notes in a sentence, for a page with little room."""
+
+    @property
+    def least_p(self) -> float:
+        """The smallest adjusted p that sign flips can reach: 2 / 2^n or one draw, times the pairs (Holm)."""
+        most = max((pair.difference.n for pair in self.pairs), default=0)
+        exact = 2.0 ** (1 - most) if self.test == "sign_flip" else 0.0
+        return float(min(1.0, max(exact, 1 / (self.permutations + 1)) * len(self.pairs)))
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in a sentence or two."""
+        best = self.systems[0]
+        over = f"over {best.mean.n:,} prompt{'' if best.mean.n == 1 else 's'}"
+        if best.mean.value is None:
+            return f"No system has a value on {self.by} yet."
+        figure = f"{best.mean.value:.2f}{self._scale()}"
+        if best.mean.low is not None and best.mean.high is not None:
+            figure += f" [{best.mean.low:.2f}, {best.mean.high:.2f}]"
+        if len(self.systems) == 1:
+            return f"{best.system} reaches {figure} on {self.by} {over}. No other system has a value here."
+        if self.least_p >= SURE:
+            level = [placed.system for placed in self.systems if placed.mean.value == best.mean.value]
+            leads = "is ahead" if self.direction != "none" else "has the highest"
+            ahead = f"{best.system} {leads}" if len(level) == 1 else f"{_listed(level)} are level"
+            return (
+                f"{self.prompts} prompts are too few to tell {len(self.systems)} systems apart on {self.by}: "
+                f"the smallest p they allow is {self.least_p:.2g}. So far {ahead}: {figure}.{self._neither()}"
+            )
+        tied = [placed.system for placed in self.systems if placed.best_rank == 1]
+        if len(tied) == len(self.systems):
+            alike = f"{_listed(tied)} cannot be told apart on {self.by} {over}"
+            return f"{alike}; {best.system} has {figure}.{self._neither()}"
+        if self.direction == "none":
+            return f"{best.system} has the highest {self.by}: {figure} {over}.{self._neither()}"
+        if len(tied) > 1:
+            return (
+                f"{_listed(tied)} lead on {self.by} and cannot be told apart {over}; "
+                f"{best.system} has {figure}."
+            )
+        first = f"{best.system} is the best of {len(self.systems)} systems on {self.by}: {figure} {over}."
+        if len({placed.mean.n for placed in self.systems}) > 1:
+            first += " Not all systems answered the same prompts: their order comes from those they share."
+        if all(pair.significant for pair in self.pairs):
+            return first + " All systems differ by more than chance would."
+        unsure = [f"{pair.first} and {pair.second}" for pair in self.pairs if not pair.significant]
+        return first + (f" {'; '.join(unsure)} cannot be told apart." if len(unsure) <= 3 else "")
+
+    def _neither(self) -> str:
+        return " Neither end of it is better." if self.direction == "none" else ""
+
+    def _scale(self) -> str:
+        if self.high is None or self.low is None:
+            return ""
+        return f" of {self.high:g}" if self.low == 0 else f" on a scale from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Basis:
+    """A system's value on each prompt, what it is a value of, and which values can occur.
+
+    `ranked` are the rankings that were measured, where they are.
+    """
+
+    values: pl.DataFrame
+    name: str
+    direction: str
+    low: float | None
+    high: float | None
+    measure: Configured | None = None
+    ranked: Ranked | None = None
+
+
+def compare(
+    study: Study, by: str | None = None, *, where: str = "", seed: int = 0, test: str = "sign_flip"
+) -> Compared:
+    """Compare all systems by the truth of a question or the scores of a measure.
+
+    `where` keeps the prompts with a tag, as in `where="skill=counting"`. Differences are paired by prompt;
+    p-values come from sign flips, or from resampling with `test="bootstrap"`, and are adjusted after Holm for
+    all pairs.
+    """
+    if test not in comparison.PAIRED_TESTS:
+        raise UsageError(f"there is no test {test!r}", remedy=near(test, comparison.PAIRED_TESTS))
+    basis = values_by(study, by)
+    values, name, direction = basis.values, basis.name, basis.direction
+    kept = tagged(study, where) if where else None
+    if kept is not None:
+        values = values.filter(pl.col("prompt_id").is_in(kept))
+    if values["system_id"].n_unique() < 1:
+        raise DataError(f"no system has a value of {name}" + (f" where {where}" if where else ""))
+    matrix, prompts, systems = rollup.matrix(values)
+    sign = -1.0 if direction == "lower" else 1.0
+    found = comparison.compare(matrix * sign, seed=seed, test=test)  # type: ignore[arg-type]
+    placed = [
+        Placed(
+            systems[s.system],
+            within(signed(s.mean, sign), basis.low, basis.high),
+            s.best_rank,
+            s.worst_rank,
+        )
+        for s in found.standings
+    ]
+    pairs = [
+        Versus(
+            systems[pair.first],
+            systems[pair.second],
+            signed(pair.difference, sign),
+            pair.p,
+            pair.p_adjusted,
+            pair.significant,
+            pair.p_bh,
+            pair.detectable,
+            pair.undetectable,
+        )
+        for pair in found.pairs
+    ]
+    notes, overlaps, brief = _beside(study, basis, kept)
+    return Compared(
+        name,
+        direction,
+        len(prompts),
+        placed,
+        pairs,
+        where,
+        basis.low,
+        basis.high,
+        found.permutations,
+        test,
+        notes,
+        overlaps,
+        brief,
+    )
+
+
+def _beside(
+    study: Study, basis: Basis, prompts: Sequence[int] | None
+) -> tuple[Sequence[str], Sequence[Overlap], str]:
+    """What belongs beside the means of a measure of rankings: what nobody judged, what engines share."""
+    if basis.measure is None or basis.ranked is None:
+        return (), (), ""
+    measure, ranked = basis.measure, basis.ranked
+    shared = overlap(study, place(measure) or 10, ranked=ranked, prompts=prompts)
+    notes = ranked.notes_for(measure, prompts)
+    if basis.direction == "none" and measure.spec.details["rests_on"] in UNJUDGED:
+        foretells = "it foretells which queries are easy, not which engine is better"
+        notes.insert(0, f"{basis.name} needs no judgement: {foretells}.")
+    return notes, shared, ranked.brief_for(measure, prompts)
+
+
+def values_by(study: Study, by: str | None, ranked: Ranked | None = None) -> Basis:
+    """A system's value on each prompt by a question or a measure; `ranked` if rankings were read before."""
+    questions = {asked.name: asked for _, asked in reading.questions(study)}
+    settled = reading.about_systems(study)
+    if by is None:
+        known = settled or ranking_measures(study)
+        if not known:
+            told = _by_ranking(study) or "Settle judgements first: sightline truth"
+            raise DataError("there is no truth to compare by", where=study.name, remedy=told)
+        by = known[0]
+    if by in questions:
+        if by not in settled:
+            told = _by_ranking(study) or "sightline truth STUDY"
+            raise DataError(f"{by} has no truth about systems yet", remedy=told)
+        asked = questions[by]
+        return Basis(rollup.by_system(study, by), by, asked.direction, asked.low, asked.high)
+    chosen = _scored(study, by, settled)
+    spec = chosen.spec
+    low, high = spec.range
+    if spec.kind == "of_ranking":
+        ranked = rankings_for(study, chosen, ranked)
+        return Basis(ranked.values(chosen), chosen.short, spec.direction, low, high, chosen, ranked)
+    return Basis(scores_by_system(study, str(chosen)), chosen.short, spec.direction, low, high, chosen)
+
+
+def _by_ranking(study: Study) -> str:
+    """What to do where the systems are search engines."""
+    if "retriever" not in reading.systems(study)["kind"].to_list():
+        return ""
+    return "Search engines are compared by measures of their rankings: sightline score STUDY ndcg@10"
+
+
+def ranking_measures(study: Study) -> list[str]:
+    """The measures of rankings that are scored, have a better end and still a value, NDCG first."""
+    scored = reading.measures(study).filter((pl.col("kind") == "of_ranking") & (pl.col("values") > 0))
+    forms = [str(form) for form in scored["measure"]]
+    found = {form: registry.find_measure(form) for form in forms}
+    good, ranked = [], None
+    for form in forms:
+        if found[form].spec.direction == "none":
+            continue
+        try:
+            ranked = rankings_for(study, found[form], ranked)
+            if not ranked.values(found[form]).is_empty():
+                good.append(form)
+        except DataError:
+            # Judgements that a predictor learned from may have been taken out since.
+            if found[form].spec.details["rests_on"] != "everything":
+                raise
+    return sorted(good, key=lambda form: not form.startswith("ndcg"))
+
+
+def _scored(study: Study, by: str, settled: Sequence[str]) -> Configured:
+    """The measure a user means: as written if it is scored, else the one scored form of that name."""
+    forms = [str(row["measure"]) for row in reading.measures(study).iter_rows(named=True) if row["values"]]
+    name = by.partition("(")[0].partition("@")[0]
+    alike = [form for form in forms if form.partition("(")[0] == name]
+    if not alike:
+        told = near(by, [*settled, *(form.partition("(")[0] for form in forms)])
+        if any(name in registry.names(kind) for kind in MEASURE_KINDS):
+            told = f"Compute it first: sightline score {study.name} {shlex.quote(by)}"
+        raise UsageError(f"there is neither a question nor a scored measure called {by!r}", remedy=told)
+    asked = registry.find_measure(by)
+    if str(asked) in alike:
+        return asked
+    if by == name and len(alike) == 1:
+        return registry.find_measure(alike[0])
+    raise UsageError(f"{asked.short} is not scored in this study", remedy=f"Scored are: {'; '.join(alike)}.")
+
+
+def scores_by_system(study: Study, measure: str) -> pl.DataFrame:
+    """A system's mean score on each prompt.
+
+    Rankings are measured anew: judgements, settings and answers may have changed since they were scored, and
+    to find that out costs more than the measure.
+    """
+    configured = registry.find_measure(measure)
+    if configured.spec.kind == "of_ranking":
+        return rankings_for(study, configured).values(configured)
+    scores = reading.scores(study, configured.identity).filter(pl.col("value").is_not_null())
+    kind = configured.spec.kind
+    if kind == "of_image_set":
+        systems = reading.systems(study).select("system_id", "system")
+        return scores.join(systems, on="system_id").select("prompt_id", "system_id", "system", "value")
+    on = {"of_image": ["image_id"], "of_answer": ["prompt_id", "image_id"]}.get(kind)
+    if on is None:
+        raise UsageError(f"{measure} is a measure of a prompt: it does not tell systems apart")
+    answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
+    return (
+        answers.drop("score")
+        .join(scores.select([*on, "value"]), on=on)
+        .group_by("prompt_id", "system_id", "system")
+        .agg(pl.col("value").mean())
+        .sort("prompt_id", "system_id")
+    )
+
+
+def tagged(study: Study, where: str) -> list[int]:
+    """The prompts with a tag, written `name=value`."""
+    name, separator, value = where.partition("=")
+    tags = reading.tags(study)
+    if not separator:
+        raise UsageError(f"cannot read {where!r}", remedy="Write a tag and its value: --where skill=counting")
+    known = tags.filter(pl.col("name") == name)
+    if known.is_empty():
+        raise UsageError(f"no prompt has a tag {name!r}", remedy=near(name, tags["name"].unique().to_list()))
+    found = known.filter(pl.col("value") == value)["prompt_id"].to_list()
+    if not found:
+        raise UsageError(
+            f"no prompt has {name} = {value!r}", remedy=near(value, known["value"].unique().to_list())
+        )
+    return [int(prompt) for prompt in found]
+
+
+def main_tags(study: Study) -> list[str]:
+    """Tags with a few values, those of the fewest first: what a breakdown can be made by."""
+    tags = reading.tags(study)
+    if tags.is_empty():
+        return []
+    sizes = tags.group_by("name").agg(pl.col("value").n_unique().alias("values"), pl.len().alias("n"))
+    total = len(reading.prompts(study))
+    # A split is how the data was cut for learning; it says nothing about the prompts.
+    fits = sizes.filter(
+        pl.col("values").is_in(list(GROUPS)) & (pl.col("n") >= 0.5 * total) & (pl.col("name") != "split")
+    )
+    return [str(name) for name in fits.sort("values", "name")["name"]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One system's mean over the prompts with one value of a tag."""
+
+    group: str
+    system: str
+    mean: Interval
+
+
+def breakdown(study: Study, by: str, tag: str, ranked: Ranked | None = None) -> list[Cell]:
+    """The means of every system, split by the values of one tag."""
+    basis = values_by(study, by, ranked)
+    tags = (
+        reading.tags(study).filter(pl.col("name") == tag).select("prompt_id", pl.col("value").alias("group"))
+    )
+    joined = basis.values.join(tags, on="prompt_id")
+    return [
+        Cell(
+            str(group),
+            str(system),
+            within(mean_interval(np.asarray(rows["value"])), basis.low, basis.high),
+        )
+        for (group, system), rows in joined.sort("group", "system_id").group_by(
+            ["group", "system"], maintain_order=True
+        )
+    ]
+
+
+def signed(interval: Interval, sign: float) -> Interval:
+    """The interval of the values times 1 or -1."""
+    if sign > 0 or interval.value is None:
+        return interval
+    low, high = interval.low, interval.high
+    return Interval(
+        -interval.value,
+        None if high is None else -high,
+        None if low is None else -low,
+        interval.n,
+        interval.method,
+        interval.reason,
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + " and " + names[-1]

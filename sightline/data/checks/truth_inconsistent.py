@@ -1,0 +1,109 @@
+"""Truths that their own parts contradict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sightline.data.checks import item_examples
+from sightline.extension import check
+from sightline.records import Finding, Material
+
+if TYPE_CHECKING:
+    import polars as pl
+
+DECIMALS = 6
+"""Digits after the point beyond which a difference is taken for arithmetic and not for rounding."""
+
+
+@check(severity="warning", source="Sightline", licence="Apache-2.0")
+def truth_inconsistent(material: Material) -> Iterator[Finding]:
+    """Published truths that are not the mean of their parts, lie outside their votes or their own interval.
+
+    A truth of a prompt is held against the mean of its truths by system, and a truth of a prompt and system
+    against the mean over its images, where two or more are given; differences that rounding explains are
+    let pass (half a unit of the last digit in use on either side). Where the votes themselves are here too,
+    a truth below the lowest or above the highest of them was settled from other votes.
+    """
+    import polars as pl
+
+    published = material.truths.filter((pl.col("rule") == "published") & (pl.col("prompt_id") > 0))
+    of_prompt = pl.col("system_id") == 0
+    of_image = pl.col("image_id") > 0
+    for (question,), rows in published.group_by(["question"], maintain_order=True):
+        by_system = rows.filter(~of_prompt & ~of_image)
+        yield from _against_mean(
+            material, rows.filter(of_prompt & ~of_image), by_system, ["prompt_id"], str(question), "systems"
+        )
+        yield from _against_mean(
+            material, by_system, rows.filter(~of_prompt & of_image), ["prompt_id", "system_id"],
+            str(question), "images",
+        )  # fmt: skip
+    yield from _against_votes(material)
+    beyond = (pl.col("value") < pl.col("low")) | (pl.col("value") > pl.col("high"))
+    reversed_ = pl.col("low") > pl.col("high")
+    wrong = material.truths.filter((beyond | reversed_).fill_null(False))
+    for (question,), rows in wrong.group_by(["question"], maintain_order=True):
+        yield Finding(
+            f"truths of {question} outside their own interval",
+            rows.height,
+            item_examples(material, rows),
+            "Were the columns of the interval exchanged? Correct them and import again.",
+            "error",
+        )
+
+
+def _against_mean(
+    material: Material, wholes: pl.DataFrame, parts: pl.DataFrame, key: list[str], question: str, of: str
+) -> Iterator[Finding]:
+    import polars as pl
+
+    means = (
+        parts.group_by(key)
+        .agg(pl.col("value").mean().alias("mean"), pl.len().alias("parts"))
+        .filter(pl.col("parts") > 1)
+    )
+    held = wholes.join(means, on=key, maintain_order="left")
+    if held.is_empty():
+        return
+    slack = 1e-6 + _rounding(held["value"]) + _rounding(parts["value"])
+    wrong = held.filter((pl.col("value") - pl.col("mean")).abs() > slack)
+    if not wrong.is_empty():
+        apart = float((wrong["value"] - wrong["mean"]).abs().max())  # type: ignore[arg-type]
+        yield Finding(
+            f"truths of {question} that are not the mean of those of their {of} (up to {apart:.4g} apart, "
+            f"of {held.height} looked at)",
+            wrong.height,
+            item_examples(material, wrong),
+            "Find out how they were averaged, or over what: a study must not mix the two.",
+        )
+
+
+def _rounding(values: pl.Series) -> float:
+    """Half a unit of the last digit that any of the values uses; whole numbers were not rounded."""
+    for digits in range(DECIMALS):
+        if ((values.round(digits) - values).abs() < 10.0 ** -(DECIMALS + 2)).all():
+            return 0.5 * 10.0**-digits if digits else 0.0
+    return 0.5 * 10.0**-DECIMALS
+
+
+def _against_votes(material: Material) -> Iterator[Finding]:
+    import polars as pl
+
+    ends = material.judgements.group_by("question", "subject_id").agg(
+        pl.col("value").min().alias("least"), pl.col("value").max().alias("most")
+    )
+    settled = material.truths.filter(pl.col("rule") == "published").join(
+        ends, on=["question", "subject_id"], maintain_order="left"
+    )
+    hair = 1e-6 * pl.max_horizontal(pl.lit(1.0), pl.col("value").abs())
+    wrong = settled.filter(
+        (pl.col("value") < pl.col("least") - hair) | (pl.col("value") > pl.col("most") + hair)
+    )
+    for (question,), rows in wrong.group_by(["question"], maintain_order=True):
+        yield Finding(
+            f"published truths of {question} below the lowest or above the highest vote on them",
+            rows.height,
+            item_examples(material, rows),
+            "They were settled from other votes, or on another scale: settle them here instead.",
+        )

@@ -1,0 +1,339 @@
+"""Export: the tables of a study as files that come back by import, or the whole study as a copy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sightline import registry
+from sightline.data.sources import Source
+from sightline.data.sources.plain import EXPORT_NOTE, EXPORT_VERSION, TRANSLATION, export_note, setting_cell
+from sightline.errors import DataError, SightlineError, StudyError, UsageError, near
+from sightline.extension import Configured, Extension
+from sightline.records import NewPrompt
+from sightline.study import listing, reading
+from sightline.study.study import SETTINGS_FILE, Study
+from sightline.study.writing.copying import portable_settings
+from sightline.study.writing.references import references
+from sightline.study.writing.scenes import scenes
+from sightline.study.writing.translations import translations
+
+if TYPE_CHECKING:
+    import polars as pl
+
+STUDY = "study"
+NOTES = "notes.txt"
+"""Where an exporter with a layout of its own says what it had to leave out or change."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written where, and what could not be written as it is."""
+
+    form: str
+    folder: str
+    files: Sequence[str]
+    rows: Mapping[str, int]
+    notes: Sequence[str] = ()
+
+
+def export(
+    study: Study, to: str | Path, *, form: str = "csv", tables: str | Sequence[str] | None = None
+) -> Exported:
+    """Write tables of a study (by default all) to a folder, one file a table; `form="study"` copies it whole.
+
+    The folder comes back as a whole by import. Prompts, answers, captions, judgements and truths have the
+    columns of the plain import forms; `suite` and `collection` say where a prompt or image belongs.
+    """
+    folder = Path(to)
+    if folder.exists() and not folder.is_dir():
+        raise StudyError("there is a file of that name", where=str(folder), remedy="Name a folder.")
+    if form == STUDY:
+        return _copy(study, folder, tables)
+    known = [STUDY, *registry.names("exporter")]
+    if form.partition("(")[0] not in known:
+        raise UsageError(f"there is no form called {form!r}", remedy=near(form, known))
+    chosen = [tables] if isinstance(tables, str) else list(tables or TABLES)
+    for name in chosen:
+        if name not in TABLES:
+            raise UsageError(f"there is no table called {name!r}", remedy=near(name, TABLES))
+    exporter = registry.configure("exporter", form)
+    exporter.require()
+    if not exporter.spec.details["suffix"]:
+        return _own_layout(study, exporter, folder, chosen)
+    frames: dict[str, pl.DataFrame] = {}
+    for name in chosen:
+        frames.update(TABLES[name](study))
+    if not any(frame.height for frame in frames.values()):
+        reading.need_prompts(study)
+
+    def write() -> list[Path]:
+        made = list(exporter.load()(frames, folder))
+        if tables is None and (study.home / SETTINGS_FILE).is_file():
+            # Without its rules and questions a study that comes back would settle to something else.
+            (folder / SETTINGS_FILE).write_text(portable_settings(study), "utf-8")
+            made.append(folder / SETTINGS_FILE)
+        _leave_note(folder, {f"{name}{suffix}": frame.height for name, frame in frames.items()})
+        return [*made, folder / EXPORT_NOTE]
+
+    suffix = str(exporter.spec.details["suffix"])
+    written = _written(write, folder)
+    rows = {name: frame.height for name, frame in frames.items()}
+    return Exported(exporter.short, str(folder), [str(path) for path in written], rows)
+
+
+def _leave_note(folder: Path, rows: Mapping[str, int]) -> None:
+    """Say beside the tables which they are; those of an earlier export to the same folder stay told."""
+    try:
+        earlier = export_note(Source(folder))
+    except DataError:
+        # A note that cannot be read is of no use to anyone: this one replaces it.
+        earlier = {}
+    files: dict[str, dict[str, Any]] = {
+        file: told for file, told in earlier.items() if (folder / file).is_file() and file not in rows
+    }
+    for file, n in rows.items():
+        # Of the forms only CSV is opened by spreadsheets, and has formulas guarded.
+        files[file] = {"rows": n, **({"guard": True} if file.endswith(".csv") else {})}
+    told = {"sightline_export": EXPORT_VERSION, "files": files}
+    (folder / EXPORT_NOTE).write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n", "utf-8")
+
+
+class _WhenAsked(Mapping[str, "pl.DataFrame"]):
+    """Tables that are read when an exporter asks for them: few exporters want all."""
+
+    def __init__(self, study: Study, names: Sequence[str]) -> None:
+        self._study = study
+        self._names = names
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self._names:
+            raise KeyError(name)
+        return TABLES[name](self._study)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _own_layout(study: Study, exporter: Configured, folder: Path, tables: Sequence[str]) -> Exported:
+    reading.need_prompts(study)
+    written = _written(lambda: exporter.load()(_WhenAsked(study, tables), folder), folder)
+    notes = [line for path in written if path.name == NOTES for line in path.read_text("utf-8").splitlines()]
+    rows = {}
+    for path in written:
+        if path.name != NOTES:
+            with path.open("rb") as file:
+                rows[str(path.relative_to(folder))] = sum(1 for _ in file)
+    return Exported(exporter.short, str(folder), [str(path) for path in written], rows, notes)
+
+
+def _copy(study: Study, folder: Path, tables: str | Sequence[str] | None) -> Exported:
+    from sightline.study.writing.copying import copy_study
+
+    if tables:
+        raise UsageError("a copy of the study holds all tables", remedy="Leave out which, or use form csv.")
+    with copy_study(study, folder) as copied:
+        rows = {name: n for name, n in reading.counts(copied).items() if n}
+    return Exported(STUDY, str(folder), [str(folder)], rows)
+
+
+def write_table(table: pl.DataFrame, path: str | Path) -> Path:
+    """One table to one file, in the form its suffix names."""
+    target = Path(path)
+    forms = {
+        str(each.spec.details["suffix"]): each.spec.name
+        for each in registry.everything("exporter")
+        if isinstance(each, Extension) and each.spec.details["suffix"]
+    }
+    if target.suffix not in forms:
+        raise UsageError(
+            f"cannot write a {target.suffix or 'nameless'} file",
+            where=str(path),
+            remedy=f"Give the file one of the suffixes {', '.join(sorted(forms))}.",
+        )
+    exporter = registry.configure("exporter", forms[target.suffix])
+    exporter.require()
+    (written,) = _written(lambda: exporter.load()({target.stem: table}, target.parent), target)
+    return written
+
+
+def prompt_table(refs: Sequence[str], prompts: Sequence[NewPrompt]) -> pl.DataFrame:
+    """Prompts in the plain form: prompt_id, prompt, expects as JSON and a column a tag."""
+    import polars as pl
+
+    tags = dict.fromkeys(name for prompt in prompts for name in prompt.tags)
+    columns: dict[str, list[str | None]] = {
+        "prompt_id": list(refs),
+        "prompt": [prompt.text for prompt in prompts],
+    }
+    if any(prompt.expects is not None for prompt in prompts):
+        columns["expects"] = [_json(prompt.expects) for prompt in prompts]
+    for name in tags:
+        columns[f"tags.{name}"] = [prompt.tags.get(name) for prompt in prompts]
+    return pl.DataFrame(columns, schema={name: pl.String for name in columns})
+
+
+def _written(write: Callable[[], Sequence[Path]], where: Path) -> Sequence[Path]:
+    try:
+        return write()
+    except SightlineError:
+        raise
+    except OSError as error:
+        raise StudyError(
+            f"cannot write here ({error.strerror or error})",
+            where=str(where),
+            remedy="Check the disk and your permissions.",
+        ) from None
+
+
+def _prompts(study: Study) -> dict[str, pl.DataFrame]:
+    import polars as pl
+
+    found, translations_of = reading.prompt_records(study), translations(study)
+    made = [NewPrompt(prompt.text, prompt.tags, prompt.expects) for prompt in found.values()]
+    table = prompt_table([prompt.key.ref for prompt in found.values()], made)
+    suites = pl.Series("suite", [prompt.key.suite for prompt in found.values()], dtype=pl.String)
+    links = listing.named_links(study)
+    table = table.insert_column(0, suites)
+    told = [translations_of.get(key, {}) for key in found]
+    for language in sorted({language for texts in told for language in texts}):
+        cells = pl.Series(TRANSLATION + language, [texts.get(language) for texts in told], dtype=pl.String)
+        table = table.with_columns(cells)
+    for kind in ("builds_on", "rephrases"):
+        # The plain form names linked prompts by id within the suite; the table `links` holds all of them.
+        near_by = links.filter((pl.col("kind") == kind) & (pl.col("suite") == pl.col("to_suite")))
+        if not near_by.is_empty():
+            listed = near_by.group_by("suite", "prompt_id").agg(pl.col("to_prompt_id").sort().alias(kind))
+            listed = listed.with_columns(pl.col(kind).map_elements(_ids, return_dtype=pl.String))
+            table = table.join(listed, on=["suite", "prompt_id"], how="left", maintain_order="left")
+    return {"prompts": table}
+
+
+def _answers(study: Study) -> dict[str, pl.DataFrame]:
+    import polars as pl
+
+    table, settings = listing.named_answers(study)
+    names = dict.fromkeys(name for told in settings if told for name in told)
+    for name in names:
+        cells = [None if not told or name not in told else setting_cell(told[name]) for told in settings]
+        table = table.with_columns(pl.Series(f"settings.{name}", cells, dtype=pl.String))
+    return {"answers": table}
+
+
+def _images(study: Study) -> dict[str, pl.DataFrame]:
+    return {"images": reading.images(study).drop("image_id").rename({"name": "image"})}
+
+
+def _judgements(study: Study) -> dict[str, pl.DataFrame]:
+    import polars as pl
+
+    table = _one_collection(listing.named_judgements(study))
+    return {"judgements": table.with_columns(pl.col("control") == 1)}
+
+
+def _truths(study: Study) -> dict[str, pl.DataFrame]:
+    import polars as pl
+
+    table = _one_collection(listing.named_truths(study))
+    settled = table.filter(pl.col("value").is_not_null()).drop("reason")
+    # What could not be settled is no truth to import again, but its reason must not be lost on the way out.
+    unsettled = table.filter(pl.col("value").is_null()).drop("value", "low", "high")
+    return {"truths": settled, **({} if unsettled.is_empty() else {"unsettled": unsettled})}
+
+
+def _one_collection(table: pl.DataFrame) -> pl.DataFrame:
+    """Pairs are almost always of one collection: columns for a second one only where there is one."""
+    import polars as pl
+
+    for other in ("collection_b", "collection_c"):
+        if table.filter(
+            pl.col(other).is_not_null() & pl.col(other).ne_missing(pl.col("collection"))
+        ).is_empty():
+            table = table.drop(other)
+    return table
+
+
+def _json(value: Mapping[str, Any] | None) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _ids(told: pl.Series) -> str:
+    """Ids in one cell: apart by a space, or as a JSON list where an id has white space itself."""
+    ids = told.to_list()
+    plain = " ".join(ids)
+    return plain if plain.split() == ids and plain[:1] != "[" else json.dumps(ids, ensure_ascii=False)
+
+
+def _questions(study: Study) -> dict[str, pl.DataFrame]:
+    import polars as pl
+
+    rows = [
+        (q.name, q.scale, q.low, q.high, q.step, q.direction, q.wording or None, _json(q.labels or None))
+        for _, q in reading.questions(study)
+    ]
+    numbers = {name: pl.Float64 for name in ("scale_low", "scale_high", "scale_step")}
+    texts = {name: pl.String for name in ("direction", "wording", "labels")}
+    schema = {"question": pl.String, "scale": pl.String, **numbers, **texts}
+    return {"questions": pl.DataFrame(rows, schema=schema, orient="row")}
+
+
+def _systems(study: Study) -> dict[str, pl.DataFrame]:
+    return {"systems": listing.searched(study).select("system", "kind", "collection")}
+
+
+def _scenes(study: Study) -> dict[str, pl.DataFrame]:
+    import polars as pl
+
+    rows = [(*key, _json(scene)) for key, scene in scenes(study).items()]
+    schema = {name: pl.String for name in ("collection", "image", "scene")}
+    return {"scenes": pl.DataFrame(rows, schema=schema, orient="row")}
+
+
+def _references(study: Study) -> dict[str, pl.DataFrame]:
+    import polars as pl
+
+    rows = [(each.name, each.distance, each.squared, v) for each in references(study) for v in each.values]
+    schema = {"reference": pl.String, "distance": pl.String, "squared": pl.Boolean, "value": pl.Float64}
+    return {"references": pl.DataFrame(rows, schema=schema, orient="row")}
+
+
+def _predictions(study: Study) -> dict[str, pl.DataFrame]:
+    import polars as pl
+
+    texts = {name: pl.String for name in ("question", "rule", "predictor", "suite", "prompt_id")}
+    numbers = {"fold": pl.Int64, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    found = [pl.DataFrame(schema={**texts, **numbers})]
+    prompts = reading.prompts(study).select("prompt_id", "suite", "ref")
+    for key, question, rule in (
+        reading.settlements(study).select("settlement_id", "question", "rule").iter_rows()
+    ):
+        told = reading.predictions(study, key).join(prompts, on="prompt_id", maintain_order="left")
+        named = told.drop("prompt_id").rename({"spec": "predictor", "ref": "prompt_id"})
+        found.append(
+            named.with_columns(question=pl.lit(question), rule=pl.lit(rule)).select(*texts, *numbers)
+        )
+    return {"predictions": pl.concat(found)}
+
+
+TABLES: Mapping[str, Callable[[Study], dict[str, pl.DataFrame]]] = {
+    "prompts": _prompts,
+    "tags": lambda study: {"tags": listing.named_tags(study)},
+    "links": lambda study: {"links": listing.named_links(study)},
+    "systems": _systems,
+    "answers": _answers,
+    "images": _images,
+    "captions": lambda study: {"captions": listing.named_captions(study)},
+    "scenes": _scenes,
+    "references": _references,
+    "questions": _questions,
+    "judgements": _judgements,
+    "truths": _truths,
+    "scores": lambda study: {"scores": listing.named_scores(study)},
+    "predictions": _predictions,
+}

@@ -1,0 +1,57 @@
+"""Image files that GIMBRR's way of naming ties to prompts: p<ID>_<n>, with anything after it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator
+from pathlib import PurePosixPath
+
+from sightline.data.sources import Source, composed
+from sightline.records import Answer, Image, ImageKey, PromptKey, Record, System
+
+_NAME = re.compile(r"p0*(\d{1,12})_0*(\d{1,9})(?!\d)", re.ASCII)
+
+
+def told_by(file: str) -> tuple[str, int] | None:
+    """The prompt and the position, from 0, that a file name tells; None if it is named otherwise."""
+    found = _NAME.match(PurePosixPath(file).name)
+    if found is None or found[2] == "0":
+        return None
+    return found[1], int(found[2]) - 1
+
+
+def image_key(collection: str, system: str, file: str) -> ImageKey:
+    """What an image is called, whether a table or a folder tells of it."""
+    return ImageKey(collection, f"{system}/{composed(PurePosixPath(file).name)}")
+
+
+def folders(source: Source) -> list[str]:
+    """Where images may be: the folder itself and the folders in it, one a system."""
+    return ["", *source.folders()]
+
+
+def images(
+    source: Source, suite: str, collection: str, system: str, known: Container[str] | None
+) -> Iterator[Record]:
+    """Systems, images and answers of all folders; a file that fits no prompt is noted as left out.
+
+    `system` answered with what lies outside any folder; `known` are the prompts, if the source tells them.
+    """
+    for folder in folders(source):
+        name = composed(folder) or system
+        found = False
+        for file in source.pictures(folder):
+            told = told_by(file)
+            if told is None:
+                source.skip(file, "images not called p<ID>_<n>, with n from 1")
+                continue
+            ref, position = told
+            if known is not None and ref not in known:
+                source.skip(file, "images of prompts that the directory does not hold")
+                continue
+            if not found:
+                yield System(name, at=folder or file)
+            found = True
+            image = image_key(collection, name, file)
+            yield Image(image, str(source.inside(file)), at=file)
+            yield Answer(PromptKey(suite, ref), name, position, image, at=file)

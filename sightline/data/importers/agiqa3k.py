@@ -1,0 +1,106 @@
+"""AGIQA-3K: opinion scores of quality and alignment for 2,982 generated images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sightline.data.sources import Once, Row, Source
+from sightline.data.sources.plain import Pictures
+from sightline.errors import DataError
+from sightline.extension import importer
+from sightline.records import (
+    Answer,
+    Image,
+    ImageKey,
+    Prompt,
+    PromptKey,
+    Question,
+    Record,
+    Subject,
+    System,
+    Truth,
+)
+
+TABLE = "data.csv"
+PARTS = ("adj1", "adj2", "style")
+TRUTHS = {"mos_quality": "quality", "mos_align": "alignment"}
+COLUMNS = ("name", "prompt", *PARTS, *TRUTHS)
+ROWS = 2_982
+QUESTIONS = (
+    Question("quality", "interval", 0.0, 5.0, wording="How good does the image look?"),
+    Question("alignment", "interval", 0.0, 5.0, wording="How well does the image fit its prompt?"),
+)
+
+
+def claims(source: Source) -> float:
+    """A table with AGIQA-3K's columns, or a folder with such a data.csv."""
+    if source.is_table():
+        return 0.95 * (set(COLUMNS) <= set(source.header(source.the_file())))
+    return 0.95 * (not source.is_file and source.has(TABLE) and set(COLUMNS) <= set(source.header(TABLE)))
+
+
+@importer(
+    claims=claims,
+    source="Li et al. 2023, AGIQA-3K (lcysyzxdxc/AGIQA-3k-Database)",
+    licence="MIT",
+    example="data.csv\n",
+)
+def agiqa3k(
+    source: Source, *, suite: str = "agiqa3k", collection: str = "agiqa3k", partial: bool = False
+) -> Iterator[Record]:
+    """AGIQA-3K: data.csv with the MOS of quality and alignment; images beside it or in images/, or by name.
+
+    `sd1.5_lowstep_017.jpg` is the answer of the system `sd1.5_lowstep` to prompt `017`: a system at another
+    setting is another system, and the answer's settings tell the two apart. The file gives neither the number
+    of viewers nor intervals, so the truths have none. `partial` admits a table with fewer rows
+    than published.
+    """
+    table = source.the_file() if source.is_file else TABLE
+    under = "images/" if source.folders() and source.pictures("images") else ""
+    pictures = Pictures(source, names_only=False)
+    for question in QUESTIONS:
+        yield question._replace(at=f"{table}:1")
+    once, names, row = Once(), set(), None
+    for row in source.rows(table, required=COLUMNS, known=COLUMNS):
+        name = row.text("name")
+        if name in names:
+            raise DataError(f"{name} is there twice", where=row.at, remedy="Take one of the rows out.")
+        names.add(name)
+        model, setting, ref = _parts(row)
+        system, key = f"{model}_{setting}", PromptKey(suite, ref)
+        if once.new(system):
+            yield System(system, at=row.at)
+        prompt = _prompt(row, key)
+        if once.new((key, prompt.text, *prompt.tags.items())):
+            yield prompt
+        image = ImageKey(collection, name)
+        yield Image(image, pictures.path(under + name, row.at), at=row.at)
+        yield Answer(key, system, 0, image, settings={"model": model, "setting": setting}, at=row.at)
+        for column, asked in TRUTHS.items():
+            yield _truth(row, column, asked, Subject(key, system, image))
+    if len(names) != ROWS and not partial:
+        raise DataError(
+            f"{len(names):,} rows, where AGIQA-3K has {ROWS:,}",
+            where=row.at if row is not None else table,
+            remedy="Obtain the file again; to import a part of it: --option partial=true",
+        )
+
+
+def _parts(row: Row) -> tuple[str, str, str]:
+    parts = row.text("name").rpartition(".")[0].rsplit("_", 2)
+    if len(parts) != 3 or not all(parts) or not parts[2].isdecimal():
+        raise row.wrong("name", "system_setting_index.jpg", "Is it the file of another data set?")
+    return parts[0], parts[1], parts[2]
+
+
+def _prompt(row: Row, key: PromptKey) -> Prompt:
+    tags = {name: told for name in PARTS if (told := row.text(name, None)) is not None}
+    # The paper's "prompt length": how many details and styles follow the subject.
+    return Prompt(key, row.text("prompt"), {**tags, "length": str(len(tags))}, at=row.at)
+
+
+def _truth(row: Row, column: str, question: str, subject: Subject) -> Truth:
+    value = row.number(column)
+    if not 0 <= value <= 5:
+        raise row.wrong(column, "between 0 and 5", "Correct the score.")
+    return Truth(question, subject, value, at=row.at)

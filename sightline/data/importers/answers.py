@@ -1,0 +1,101 @@
+"""Answers as a plain table: one row an image a system answered a prompt with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sightline.data.sources import Once, Row, Source, prompt_ref
+from sightline.data.sources.plain import HOMES, TRANSLATION, Pictures, fits, rows_of, setting_of, translated
+from sightline.errors import DataError
+from sightline.extension import importer
+from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, PromptText, Record, System
+
+FACTS = ("position", "score", "seed", "failure", "kind")
+KNOWN = ("prompt", "prompt_id", "image", "system", *HOMES, *FACTS, "tags.", "settings.")
+KINDS = ("generator", "retriever")
+
+
+def claims(source: Source) -> float:
+    """A table with `image`, `system` and a prompt, and no question."""
+    return 0.8 * fits(source, "image", "system", ("prompt", "prompt_id"), without=("question", "annotator"))
+
+
+@importer(
+    claims=claims,
+    source="Sightline's plain form",
+    licence="Apache-2.0",
+    example="prompt,image,system\na red ball,careful/1.png,careful\n",
+)
+def answers(
+    source: Source,
+    *,
+    suite: str = "prompts",
+    collection: str = "images",
+    names_only: bool = False,
+    known_prompts: bool = False,
+) -> Iterator[Record]:
+    """A table of answers: prompt, image, system; optionally position, score, seed, tags, settings, failure.
+
+    A column such as prompt.de has the prompt in another language, for annotators.
+    With `known_prompts` a prompt without id is looked up in the study by its wording instead of being made.
+    """
+    pictures = Pictures(source, names_only)
+    once = Once()
+    counted: dict[tuple[str, PromptKey | PromptText], int] = {}
+    known = (*KNOWN, *translated(source))
+    for row in rows_of(source, (("prompt", "prompt_id"), ("image", "failure"), "system"), known):
+        at = row.at
+        system = row.text("system")
+        within, home = row.text("suite", suite), row.text("collection", collection)
+        kind = row.text("kind", "generator")
+        if once.new((system, kind)):
+            if kind not in KINDS:
+                raise row.wrong("kind", "generator or retriever", "Without the column it is generator.")
+            yield System(system, kind, home if kind == "retriever" else None, at)
+        prompt: PromptKey | PromptText
+        text = row.text("prompt", None)
+        ref = row.text("prompt_id", None)
+        if text is not None and not (known_prompts and ref is None):
+            prompt = PromptKey(within, ref or prompt_ref(text))
+            tags, told = row.group("tags."), row.group(TRANSLATION)
+            if once.new((prompt, text, *tags.items(), *told.items())):
+                yield Prompt(prompt, text, tags, at=at, translations=told)
+        elif text is not None:
+            prompt = PromptText(text)
+        else:
+            prompt = PromptKey(within, row.text("prompt_id"))
+        position = row.whole("position", None)
+        if position is None:
+            position = counted.get((system, prompt), 0)
+            counted[system, prompt] = position + 1
+        name = row.text("image", None)
+        failure = row.text("failure", None)
+        if (name is None) == (failure is None):
+            raise _one_of_both(row, name)
+        key = None
+        if name is not None:
+            key = ImageKey(home, name)
+            path = pictures.path(name, at)
+            if path is not None and once.new(key):
+                yield Image(key, path, at=at)
+        yield Answer(
+            prompt,
+            system,
+            position,
+            key,
+            row.number("score", None),
+            row.whole("seed", None),
+            {name: setting_of(told) for name, told in row.group("settings.").items()} or None,
+            failure,
+            at,
+        )
+
+
+def _one_of_both(row: Row, name: str | None) -> DataError:
+    if name is not None:
+        return DataError(
+            "it has both an image and a failure", where=row.at, remedy="Empty one of the two cells."
+        )
+    return DataError(
+        "image is empty", where=row.at, remedy="Fill it in, or say in a `failure` column why there is none."
+    )

@@ -1,0 +1,195 @@
+"""AVT's AI images: every single rating of two tests on appeal, realism, prompt match and quality."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from sightline.data.sources import Row, Source
+from sightline.errors import DataError
+from sightline.extension import importer
+from sightline.records import (
+    AnnotatorKey,
+    Answer,
+    Image,
+    ImageKey,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Question,
+    Record,
+    Subject,
+    System,
+    Truth,
+)
+
+PROMPTS = "prompts.csv"
+TESTS = {"test1": "raw_test1.csv", "test2": "raw_test2.csv"}
+ASKED = {
+    "test1": ("image_appeal", "realism", "prompt_matching"),
+    "test2": ("image_appeal", "image_quality"),
+}
+RATING = ("user_ID", "image_key", "rating_type", "rating")
+MEANS = (
+    ("ratings_appeal_realism_match_mean.csv", "test1", "appeal_mean", "image_appeal"),
+    ("ratings_appeal_realism_match_mean.csv", "test1", "realism_mean", "realism"),
+    ("ratings_appeal_realism_match_mean.csv", "test1", "prompt_matching_mean", "prompt_matching"),
+    ("test2_appeal.csv", "test2", "rating", "image_appeal"),
+    ("test2_quality.csv", "test2", "rating", "image_quality"),
+)
+PHOTOS = "own"
+WORDING = {
+    "image_appeal": "How appealing is the image?",
+    "realism": "How realistic is the image?",
+    "prompt_matching": "How well does the image match its prompt?",
+    "image_quality": "How good is the technical quality of the image?",
+}
+
+
+def claims(source: Source) -> float:
+    """raw_test1.csv or raw_test2.csv, which is refused where the rest is not beside it."""
+    return 0.95 * any(source.has(file) for file in TESTS.values())
+
+
+@importer(
+    claims=claims,
+    source="Göring et al. 2023 (Telecommunication-Telemedia-Assessment/avt_ai_images)",
+    licence="GPL-3.0",
+    example="prompts.csv\nraw_test1.csv\nraw_test2.csv\nimages/craiyon/p01.jpg\n",
+)
+def avt(source: Source, *, suite: str = "avt", collection: str = "avt") -> Iterator[Record]:
+    """AVT: raw ratings 1-5 of two tests, the published means, prompts, and images/SYSTEM/PROMPT.jpg.
+
+    The tests number their users alike, so that each is a panel of its own; a user who rated an image again
+    gave a further occasion. The photos (`own`) belong to a prompt but are no system's answer. The published
+    means are truths of the rules `published_test1` and `published_test2`.
+    """
+    for file in (PROMPTS, *TESTS.values()):
+        if not source.has(file):
+            raise DataError(
+                f"{file} is missing, so this is only a part of the data set",
+                where=str(source.path),
+                remedy=f"Put {', '.join((PROMPTS, *TESTS.values()))} into one folder.",
+            )
+    for name, wording in WORDING.items():
+        yield Question(name, "ordinal", 1.0, 5.0, 1.0, wording=wording, at=f"{TESTS['test1']}:1")
+    prompts: set[str] = set()
+    for row in source.rows(PROMPTS, required=("ID", "prompts"), known=("ID", "prompts", "category")):
+        category = row.text("category", None)
+        tags = {} if category is None else {"category": category}
+        prompts.add(row.text("ID"))
+        yield Prompt(PromptKey(suite, row.text("ID")), row.text("prompts"), tags, at=row.at)
+    shown: dict[str, Subject] = {}
+    yield from _files(source, suite, collection, prompts, shown)
+    here = bool(shown)
+    rated: dict[str, set[str]] = {}
+    for test, file in TESTS.items():
+        rated[test] = set()
+        for row in source.rows(file, required=RATING, known=RATING):
+            name = row.text("image_key")
+            rated[test].add(name)
+            if name not in shown:
+                yield from _by_name(row, suite, collection, prompts, shown, here)
+        yield from _ratings(source, test, file, shown)
+    yield from _means(source, rated, shown)
+
+
+def _files(
+    source: Source, suite: str, collection: str, prompts: set[str], shown: dict[str, Subject]
+) -> Iterator[Record]:
+    for folder in source.folders("images"):
+        for file in source.pictures(folder):
+            path = PurePosixPath(file)
+            name = f"{path.parent.name}/{path.stem}"
+            if path.stem not in prompts:
+                source.skip(file, f"images of prompts that {PROMPTS} does not name")
+            elif name in shown:
+                raise DataError(f"there are two files of {name}", where=file, remedy="Keep one.")
+            else:
+                yield from _shown(name, suite, collection, shown, str(source.inside(file)), file)
+
+
+def _by_name(
+    row: Row, suite: str, collection: str, prompts: set[str], shown: dict[str, Subject], here: bool
+) -> Iterator[Record]:
+    name = row.text("image_key")
+    system, _, ref = name.partition("/")
+    if not system or ref not in prompts:
+        raise row.wrong("image_key", f"SYSTEM/PROMPT with a prompt of {PROMPTS}", "Correct the row.")
+    if here:
+        raise DataError(
+            f"there is no image of {name!r} in images/, where there are others",
+            where=row.at,
+            remedy="Add the file, or take all images away: then they are known by name only.",
+        )
+    yield from _shown(name, suite, collection, shown, None, row.at)
+
+
+def _shown(
+    name: str, suite: str, collection: str, shown: dict[str, Subject], path: str | None, at: str
+) -> Iterator[Record]:
+    system, _, ref = name.partition("/")
+    key, image = PromptKey(suite, ref), ImageKey(collection, name)
+    yield Image(image, path, at=at)
+    if system == PHOTOS:
+        shown[name] = Subject(key, image=image)
+        return
+    if not any(subject.system == system for subject in shown.values()):
+        yield System(system, at=at)
+    shown[name] = Subject(key, system, image)
+    yield Answer(key, system, 0, image, at=at)
+
+
+def _ratings(source: Source, test: str, file: str, shown: Mapping[str, Subject]) -> Iterator[Judgement]:
+    times: Counter[tuple[str, str, str]] = Counter()
+    last: dict[tuple[str, str], str] = {}
+    for row in source.rows(file, required=RATING):
+        user, name, question = row.text("user_ID"), row.text("image_key"), row.text("rating_type")
+        if question not in ASKED[test]:
+            raise row.wrong("rating_type", "one of " + ", ".join(ASKED[test]), "Correct the row.")
+        value = row.whole("rating")
+        if value not in range(1, 6):
+            raise row.wrong("rating", "1, 2, 3, 4 or 5", "Correct the rating.")
+        occasion = times[user, name, question]
+        times[user, name, question] += 1
+        last[user, name] = row.at
+        yield Judgement(
+            question,
+            shown[name],
+            float(value),
+            AnnotatorKey(f"avt_{test}", user),
+            occasion=occasion,
+            at=row.at,
+        )
+    for (user, name), at in last.items():
+        if len({times[user, name, question] for question in ASKED[test]}) > 1:
+            raise DataError(
+                f"user {user} did not answer all of {', '.join(ASKED[test])} on {name}",
+                where=at,
+                remedy="Obtain the file again: it may be cut short.",
+            )
+
+
+def _means(source: Source, rated: Mapping[str, set[str]], shown: Mapping[str, Subject]) -> Iterator[Truth]:
+    for file, test, column, question in MEANS:
+        if not source.has(file):
+            source.skip(file, "published means that are not here")
+            continue
+        taken = ("image_key", "db", "prompt", *(each[2] for each in MEANS if each[0] == file))
+        left = set(rated[test])
+        first = column == next(each[2] for each in MEANS if each[0] == file)
+        for row in source.rows(file, required=("image_key", column), known=taken if first else None):
+            name, value = row.text("image_key"), row.number(column)
+            if name not in left:
+                raise row.wrong("image_key", f"an image that {TESTS[test]} rates, once", "Correct the row.")
+            left.discard(name)
+            if not 1 <= value <= 5:
+                raise row.wrong(column, "between 1 and 5", "Correct the mean.")
+            yield Truth(question, shown[name], value, rule=f"published_{test}", at=row.at)
+        if left:
+            raise DataError(
+                f"{min(left)} is missing, though {TESTS[test]} rates it",
+                where=file,
+                remedy="Obtain the file again: it may be cut short.",
+            )

@@ -1,0 +1,104 @@
+"""DSG-1k: prompts taken apart into yes/no questions that build on one another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from sightline.data.sources import Row, Source
+from sightline.errors import DataError
+from sightline.extension import importer
+from sightline.records import Prompt, PromptKey, Record
+
+TABLE = "dsg-1k-anns.csv"
+COLUMNS = (
+    "item_id",
+    "text",
+    "proposition_id",
+    "dependency",
+    "category_broad",
+    "category_detailed",
+    "tuple",
+    "question_natural_language",
+)
+
+
+def claims(source: Source) -> float:
+    """A table with item_id, proposition_id, dependency and question_natural_language, or a folder with it."""
+    file = _file(source)
+    if file is None or (source.is_file and not source.is_table()):
+        return 0.0
+    return 0.95 * (set(COLUMNS) <= set(source.header(file)))
+
+
+@importer(
+    claims=claims,
+    source="Cho et al. 2024, Davidsonian Scene Graph",
+    licence="CC-BY-4.0",
+    example=(
+        "item_id,text,keywords,proposition_id,dependency,category_broad,category_detailed,tuple,"
+        "question_natural_language\n"
+        "whoops_5,A cube,cube,1,0,entity,whole,entity - whole (cube),Is there a cube?\n"
+    ),
+)
+def dsg1k(source: Source, *, suite: str = "dsg1k") -> Iterator[Record]:
+    """DSG-1k's annotations: a prompt an item, and in what it expects the questions an image must pass.
+
+    Nobody was asked them: they are no questions of the study but demands of a prompt. `expects` holds
+    {"questions": [{"id", "question", "needs", "kind", "detail", "tuple"}]}, `needs` being the ids of the
+    questions without which one makes no sense. The tag `source` is where the prompt was taken from.
+    """
+    finished: set[str] = set()
+    rows = source.rows(_file(source) or TABLE, required=COLUMNS)
+    for item, group in groupby(rows, key=lambda row: row.text("item_id")):
+        of_item = list(group)
+        if item in finished:
+            raise DataError(
+                f"the rows of {item!r} are not together", where=of_item[0].at, remedy="Sort by item_id."
+            )
+        finished.add(item)
+        yield _prompt(source, PromptKey(suite, item), of_item)
+
+
+def _file(source: Source) -> str | None:
+    if source.is_file:
+        return source.the_file()
+    return TABLE if source.has(TABLE) else None
+
+
+def _prompt(source: Source, key: PromptKey, rows: list[Row]) -> Prompt:
+    text = rows[0].text("text")
+    ids: set[int] = set()
+    for row in rows:
+        if row.text("text") != text:
+            raise row.wrong("text", f"that of the other rows of {key.ref}", "Correct the text or the id.")
+        number = row.whole("proposition_id")
+        if number in ids:
+            raise row.wrong("proposition_id", "another one in each row of an item", "Correct the id.")
+        ids.add(number)
+    questions = [_question(source, row, ids) for row in rows]
+    home = re.sub(r"_?\d+$", "", key.ref)
+    tags = {"source": home} if home and home != key.ref else {}
+    return Prompt(key, text, tags, expects={"questions": questions}, at=rows[0].at)
+
+
+def _question(source: Source, row: Row, ids: set[int]) -> dict[str, Any]:
+    own = row.whole("proposition_id")
+    needs = []
+    for told in row.text("dependency", "0").split(","):
+        said = told.strip()
+        # Some cells hold a word of the prompt, or the id of the question itself or of none: no dependency.
+        if said.isdecimal() and (int(said) in ids - {own}):
+            needs.append(int(said))
+        elif said not in ("0", ""):
+            source.skip(f"{row.at} ({said!r})", "dependencies on no other question of the same prompt")
+    return {
+        "id": own,
+        "question": row.text("question_natural_language").strip(),
+        "needs": sorted(set(needs)),
+        "kind": row.text("category_broad"),
+        "detail": row.text("category_detailed"),
+        "tuple": row.text("tuple"),
+    }

@@ -1,0 +1,161 @@
+"""Flickr8k: photos with five captions, and what experts and crowd say of captions and photos."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sightline.data.sources import Row, Source
+from sightline.data.sources.plain import Pictures
+from sightline.errors import DataError
+from sightline.extension import importer
+from sightline.records import (
+    Image,
+    ImageKey,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Question,
+    Record,
+    Subject,
+    Truth,
+)
+
+CAPTIONS = "captions.csv"
+EXPERTS = "expert_ratings.csv"
+CROWD = "crowdflower.csv"
+SEATS = ("e1", "e2", "e3")
+OF_A_CAPTION = ("image", "n", "caption")
+OF_A_PAIR = ("image", "caption_id", "caption")
+OF_THE_CROWD = (*OF_A_PAIR, "frac_yes", "n_yes", "n_no")
+A_PHOTO = 5
+QUESTIONS = (
+    Question("relevance", "ordinal", 0.0, 1.0, 1.0, wording="Is the image relevant to the caption?"),
+    Question(
+        "expert_fit",
+        "ordinal",
+        1.0,
+        4.0,
+        1.0,
+        {"1": "not at all", "2": "in some respects", "3": "with small errors", "4": "without error"},
+        "How well does the caption describe the photo?",
+    ),
+    Question(
+        "crowd_fit",
+        "nominal",
+        0.0,
+        1.0,
+        1.0,
+        {"1": "yes", "0": "no"},
+        "Does the caption describe the photo?",
+    ),
+)
+
+
+def claims(source: Source) -> float:
+    """Two of captions.csv, expert_ratings.csv and crowdflower.csv in a folder, or a table of judged pairs.
+
+    Such a table alone is refused, but is not to be taken for captions: most of its captions are of others.
+    """
+    if source.is_table():
+        return 0.95 * (set(OF_A_PAIR) <= set(source.header(source.the_file())))
+    return 0.95 * (not source.is_file and sum(source.has(file) for file in (CAPTIONS, EXPERTS, CROWD)) >= 2)
+
+
+@importer(
+    claims=claims,
+    source="Hodosh, Young and Hockenmaier 2013, Flickr8k",
+    licence="research use",
+    example="captions.csv\nexpert_ratings.csv\ncrowdflower.csv\nimages/1056338697_4f7d7ce270.jpg\n",
+)
+def flickr8k(source: Source, *, suite: str = "flickr8k", collection: str = "flickr8k") -> Iterator[Record]:
+    """Flickr8k: a collection of photos with five captions each; every caption is a prompt for retrieval.
+
+    The photo a caption was written for is its relevant image (rule `own_caption`). The three ratings of an
+    expert row stand in rising order, so that a column is nobody in particular: all votes are anonymous, those
+    of the crowd as counts.
+    """
+    for file in (CAPTIONS, EXPERTS, CROWD):
+        if not source.has(file):
+            raise DataError(
+                f"{file} is missing, so this is only a part of Flickr8k",
+                where=str(source.path),
+                remedy=f"Put {CAPTIONS}, {EXPERTS} and {CROWD} into one folder, and the photos into images/.",
+            )
+    for question in QUESTIONS:
+        yield question._replace(at=f"{CAPTIONS}:1")
+    told: dict[str, str] = {}
+    yield from _captions(source, suite, collection, told)
+    yield from _experts(source, suite, collection, told)
+    yield from _crowd(source, suite, collection, told)
+
+
+def _captions(source: Source, suite: str, collection: str, told: dict[str, str]) -> Iterator[Record]:
+    pictures = Pictures(source, names_only=False)
+    photos: dict[str, list[Row]] = {}
+    for row in source.rows(CAPTIONS, required=OF_A_CAPTION, known=OF_A_CAPTION):
+        photos.setdefault(row.text("image"), []).append(row)
+    for name, rows in photos.items():
+        at = rows[0].at
+        if sorted(row.count("n", -1) for row in rows) != list(range(A_PHOTO)):
+            raise DataError(
+                f"photo {name} has not {A_PHOTO} captions numbered from 0",
+                where=rows[-1].at,
+                remedy="Obtain the file again: it may be cut short.",
+            )
+        texts = [row.text("caption") for row in sorted(rows, key=lambda row: row.count("n"))]
+        image = ImageKey(collection, name)
+        yield Image(image, pictures.path(f"images/{name}", at), texts, at)
+        for row in rows:
+            key = PromptKey(suite, f"{name}#{row.count('n')}")
+            told[key.ref] = row.text("caption")
+            yield Prompt(key, row.text("caption"), at=row.at)
+            yield Truth("relevance", Subject(key, image=image), 1.0, rule="own_caption", at=row.at)
+    for file in source.pictures("images"):
+        if file.removeprefix("images/") not in photos:
+            source.skip(file, f"photos that {CAPTIONS} does not name")
+
+
+def _experts(source: Source, suite: str, collection: str, told: dict[str, str]) -> Iterator[Judgement]:
+    required = (*OF_A_PAIR, *SEATS)
+    pairs: set[Subject] = set()
+    for row in source.rows(EXPERTS, required=required, known=required):
+        subject = _subject(row, suite, collection, told, pairs)
+        for seat in SEATS:
+            value = row.whole(seat)
+            if value not in (1, 2, 3, 4):
+                raise row.wrong(seat, "1, 2, 3 or 4", "Correct the rating.")
+            yield Judgement("expert_fit", subject, float(value), at=row.at)
+
+
+def _crowd(source: Source, suite: str, collection: str, told: dict[str, str]) -> Iterator[Judgement]:
+    pairs: set[Subject] = set()
+    for row in source.rows(CROWD, required=OF_THE_CROWD, known=OF_THE_CROWD):
+        subject = _subject(row, suite, collection, told, pairs)
+        yes, no = row.whole("n_yes"), row.whole("n_no")
+        if min(yes, no) < 0 or yes + no == 0 or abs(row.number("frac_yes") - yes / (yes + no)) > 1e-6:
+            raise row.wrong("frac_yes", f"the share of {yes} yes and {no} no", "Correct the row.")
+        for value, n in ((1.0, yes), (0.0, no)):
+            if n:
+                yield Judgement("crowd_fit", subject, value, n=n, at=row.at)
+
+
+def _subject(row: Row, suite: str, collection: str, told: dict[str, str], pairs: set[Subject]) -> Subject:
+    ref, name = row.text("caption_id"), row.text("image")
+    if told.get(ref) != row.text("caption"):
+        said = "reads otherwise" if ref in told else "is not there"
+        raise DataError(
+            f"caption {ref} {said} in {CAPTIONS}",
+            where=row.at,
+            remedy="Obtain the files again: they must belong together.",
+        )
+    if f"{name}#0" not in told:
+        raise DataError(
+            f"photo {name} is not in {CAPTIONS}",
+            where=row.at,
+            remedy="Obtain the files again: they must belong together.",
+        )
+    subject = Subject(PromptKey(suite, ref), image=ImageKey(collection, name))
+    if subject in pairs:
+        raise DataError("this pair is there twice", where=row.at, remedy="Take one of the rows out.")
+    pairs.add(subject)
+    return subject

@@ -1,0 +1,97 @@
+"""GenEval's prompts: what every image must show, before there are images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sightline.data.importers._geneval import expects_of
+from sightline.data.sources import Row, Source
+from sightline.errors import DataError
+from sightline.extension import importer
+from sightline.records import Prompt, PromptKey, Record
+
+METADATA = "evaluation_metadata.jsonl"
+PROMPTS = "generation_prompts.txt"
+OBJECTS = "object_names.txt"
+COLUMNS = ("tag", "include", "prompt")
+
+
+def claims(source: Source) -> float:
+    """JSON lines with tag, include and prompt: a file, or evaluation_metadata.jsonl in a folder."""
+    file = _file(source)
+    if file is None or not file.lower().endswith((".jsonl", ".ndjson")):
+        return 0.0
+    return 0.95 * (set(COLUMNS) <= set(source.header(file)))
+
+
+@importer(
+    claims=claims,
+    source="Ghosh et al. 2023, GenEval",
+    licence="MIT",
+    example='{"tag": "colors", "include": [{"class": "cow", "color": "red"}], "prompt": "a red cow"}\n',
+)
+def geneval_prompts(source: Source, *, suite: str = "geneval") -> Iterator[Record]:
+    """GenEval's evaluation_metadata.jsonl: prompts with what an image must show, numbered as its folders are.
+
+    The same prompt as told by a folder of GenEval's images is the same record. `generation_prompts.txt` and
+    `object_names.txt`, where they lie beside it, must agree with it.
+    """
+    file = _file(source)
+    if file is None:
+        raise DataError(
+            f"there is no {METADATA}", where=str(source.path), remedy="It is the file that GenEval reads."
+        )
+    beside = not source.is_file
+    wordings = list(source.lines(PROMPTS)) if beside and source.has(PROMPTS) else None
+    objects = _objects(source) if beside and source.has(OBJECTS) else None
+    n = 0
+    for n, row in enumerate(source.rows(file, required=COLUMNS), 1):
+        text = row.text("prompt")
+        if wordings is not None:
+            _same(wordings, n, text, row)
+        told = {name: row.structure(name) for name in ("include", "exclude")}
+        _check(row, told, objects)
+        tags = {"tag": row.text("tag")}
+        yield Prompt(PromptKey(suite, f"{n - 1:05d}"), text, tags, expects=expects_of(told), at=row.at)
+    if wordings is not None and len([text for _, text in wordings if text.strip()]) != n:
+        raise DataError(
+            f"{n} prompts in {METADATA}, {len(wordings)} in {PROMPTS}",
+            where=f"{PROMPTS}:{min(n + 1, len(wordings))}",
+            remedy="One of the two is cut short: obtain both again.",
+        )
+
+
+def _file(source: Source) -> str | None:
+    if source.is_file:
+        return source.the_file()
+    return METADATA if source.has(METADATA) else None
+
+
+def _objects(source: Source) -> frozenset[str]:
+    return frozenset(text.strip() for _, text in source.lines(OBJECTS))
+
+
+def _same(wordings: list[tuple[int, str]], n: int, text: str, row: Row) -> None:
+    told = wordings[n - 1][1] if n <= len(wordings) else None
+    if told is None or told.strip() != text:
+        raise DataError(
+            f"prompt {n} reads {text!r} here, but {PROMPTS} has {told!r}",
+            where=row.at,
+            remedy="The two files are not of the same version: obtain both again.",
+        )
+
+
+def _check(row: Row, told: dict[str, Any], objects: frozenset[str] | None) -> None:
+    for name, found in told.items():
+        if found is None and name == "exclude":
+            continue
+        if not isinstance(found, list) or not all(isinstance(e, dict) and "class" in e for e in found):
+            raise row.wrong(name, "a list of objects with a class", 'Expected [{"class": ..., "count": 1}].')
+        for each in found:
+            if objects is not None and each["class"] not in objects:
+                raise DataError(
+                    f"{each['class']!r} is no object of {OBJECTS}",
+                    where=row.at,
+                    remedy="Correct the class or complete the list.",
+                )

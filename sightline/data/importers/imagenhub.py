@@ -1,0 +1,132 @@
+"""ImagenHub: several systems on one set of prompts, three raters, two questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from sightline.data.sources import Once, Source
+from sightline.errors import DataError
+from sightline.extension import importer
+from sightline.records import (
+    AnnotatorKey,
+    Answer,
+    Image,
+    ImageKey,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Question,
+    Record,
+    Subject,
+    System,
+)
+
+IMAGES = "images.csv"
+RATINGS = "human_ratings.csv"
+LOOKUP = "dataset_lookup.json"
+COLUMNS = ("path", "model", "uid", "prompt")
+QUESTIONS = {"SC": "semantic_consistency", "PQ": "perceptual_quality"}
+WORDING = {
+    "semantic_consistency": "Does the image show what the prompt asks for?",
+    "perceptual_quality": "Does the image look natural and free of artefacts?",
+}
+
+
+def claims(source: Source) -> float:
+    """images.csv with path, model, uid and prompt; or model folders beside dataset_lookup.json."""
+    if source.is_file:
+        return 0.0
+    if source.has(IMAGES) and set(COLUMNS) <= set(source.header(IMAGES)):
+        return 0.95
+    return 0.9 * source.has(LOOKUP)
+
+
+@importer(
+    claims=claims,
+    source="Ku et al. 2024, ImagenHub",
+    licence="MIT (ratings)",
+    example="images.csv\nhuman_ratings.csv\nimages/SDXL/sample_0.jpg\n",
+)
+def imagenhub(source: Source, *, suite: str = "imagenhub", collection: str = "imagenhub") -> Iterator[Record]:
+    """ImagenHub: images.csv and human_ratings.csv, or model/uid images with dataset_lookup.json."""
+    names: dict[tuple[str, str], str] = {}
+    for record in (
+        _table(source, suite, collection) if source.has(IMAGES) else _folders(source, suite, collection)
+    ):
+        if isinstance(record, Answer) and isinstance(record.prompt, PromptKey) and record.image is not None:
+            names[record.system, record.prompt.ref] = record.image.name
+        yield record
+    if source.has(RATINGS):
+        yield from _ratings(source, suite, collection, names)
+
+
+def _table(source: Source, suite: str, collection: str) -> Iterator[Record]:
+    once = Once()
+    for row in source.rows(IMAGES, required=COLUMNS):
+        system, file = row.text("model"), row.text("path")
+        key = PromptKey(suite, row.text("uid"))
+        if once.new(system):
+            yield System(system, at=row.at)
+        tags = {name: told for name in ("category", "source") if (told := row.text(name, None)) is not None}
+        if once.new((key, row.text("prompt"), *tags.items())):
+            yield Prompt(key, row.text("prompt"), tags, at=row.at)
+        image = ImageKey(collection, file)
+        path = source.picture(file, row.at)
+        if path is None:
+            raise DataError(
+                f"there is no image {file!r}", where=row.at, remedy="Add the file or take out the row."
+            )
+        yield Image(image, path, at=row.at)
+        yield Answer(key, system, 0, image, at=row.at)
+
+
+def _folders(source: Source, suite: str, collection: str) -> Iterator[Record]:
+    lookup = source.json(LOOKUP)
+    if not isinstance(lookup, dict) or not all(isinstance(told, dict) for told in lookup.values()):
+        raise DataError(
+            "not a table of prompts by uid", where=LOOKUP, remedy='Expected {uid: {"prompt": ...}, ...}.'
+        )
+    for uid, told in lookup.items():
+        if not isinstance(told.get("prompt"), str):
+            raise DataError(
+                f"{uid!r} has no prompt", where=LOOKUP, remedy='Expected {uid: {"prompt": ...}, ...}.'
+            )
+        tags = {name: str(told[name]) for name in ("category", "source") if told.get(name)}
+        yield Prompt(PromptKey(suite, uid), told["prompt"], tags, at=LOOKUP)
+    by_stem = {PurePosixPath(uid).stem: uid for uid in lookup}
+    for folder in source.folders():
+        files = source.pictures(folder)
+        if files:
+            yield System(folder, at=folder)
+        for file in files:
+            uid = by_stem.get(PurePosixPath(file).stem)
+            if uid is None:
+                source.skip(file, f"images that {LOOKUP} does not name")
+                continue
+            image = ImageKey(collection, file)
+            yield Image(image, str(source.inside(file)), at=file)
+            yield Answer(PromptKey(suite, uid), folder, 0, image, at=file)
+
+
+def _ratings(
+    source: Source, suite: str, collection: str, names: dict[tuple[str, str], str]
+) -> Iterator[Record]:
+    for question in QUESTIONS.values():
+        yield Question(question, "ordinal", 0.0, 1.0, 0.5, wording=WORDING[question], at=RATINGS)
+    for row in source.rows(RATINGS, required=("model", "uid", "rater", *QUESTIONS)):
+        system, uid = row.text("model"), row.text("uid")
+        name = names.get((system, uid))
+        if name is None:
+            raise DataError(
+                f"{system} has no image for {uid!r}",
+                where=row.at,
+                remedy="Take out the row or add the image.",
+            )
+        subject = Subject(PromptKey(suite, uid), system, ImageKey(collection, name))
+        rater = AnnotatorKey("imagenhub", row.text("rater"))
+        for column, question in QUESTIONS.items():
+            value = row.number(column)
+            if value not in (0.0, 0.5, 1.0):
+                raise row.wrong(column, "0, 0.5 or 1", "Correct the rating.")
+            yield Judgement(question, subject, value, rater, at=row.at)

@@ -1,0 +1,66 @@
+"""PartiPrompts: 1,632 prompts by category and challenge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sightline.data.sources import Source, prompt_ref
+from sightline.errors import DataError
+from sightline.extension import importer
+from sightline.records import Prompt, PromptKey, Record
+
+TABLE = "PartiPrompts.tsv"
+COLUMNS = ["Prompt", "Category", "Challenge", "Note"]
+
+
+def claims(source: Source) -> float:
+    """Prompt, Category, Challenge and Note between tabs: a file, or PartiPrompts.tsv in a folder."""
+    file = _file(source)
+    if file is None or not file.lower().endswith((".tsv", ".tab")):
+        return 0.0
+    first = next((line for _, line in source.lines(file)), "")
+    return 0.95 * (first.split("\t") == COLUMNS)
+
+
+@importer(
+    claims=claims,
+    source="Yu et al. 2022, PartiPrompts",
+    licence="Apache-2.0",
+    example="Prompt\tCategory\tChallenge\tNote\nbond\tAbstract\tBasic\tof several meanings\n",
+)
+def partiprompts(source: Source, *, suite: str = "partiprompts") -> Iterator[Record]:
+    """PartiPrompts.tsv (Prompt, Category, Challenge, Note): prompts with these as tags; it gives no ids."""
+    file = _file(source) or TABLE
+    # Quotes stand inside its cells as they are: this is no CSV with tabs, but lines cut at tabs.
+    lines = source.lines(file)
+    number, header = next(lines)
+    if header.split("\t") != COLUMNS:
+        raise DataError(
+            f"the columns are not {', '.join(COLUMNS)}",
+            where=f"{file}:{number}",
+            remedy="Obtain the file again; it has tabs between its cells.",
+        )
+    for number, line in lines:
+        at = f"{file}:{number}"
+        if not line.strip():
+            continue
+        cells = line.split("\t")
+        if len(cells) != len(COLUMNS):
+            raise DataError(
+                f"{len(cells)} cells instead of {len(COLUMNS)}",
+                where=at,
+                remedy="A line is: prompt, category, challenge, note, with tabs between them.",
+            )
+        text, category, challenge, note = (cell.strip() for cell in cells)
+        if not (text and category and challenge):
+            raise DataError(
+                "prompt, category or challenge is empty", where=at, remedy="Complete or remove the line."
+            )
+        tags = {"category": category, "challenge": challenge, **({"note": note} if note else {})}
+        yield Prompt(PromptKey(suite, prompt_ref(text)), text, tags, at=at)
+
+
+def _file(source: Source) -> str | None:
+    if source.is_file:
+        return source.the_file()
+    return TABLE if source.has(TABLE) else None

@@ -1,0 +1,81 @@
+"""Prompts as a plain table, or as a text file with one prompt a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
+
+from sightline.data.sources import SLIP, Row, Source, prompt_ref
+from sightline.data.sources.plain import TRANSLATION, fits, rows_of, translated
+from sightline.extension import importer
+from sightline.records import Prompt, PromptKey, Record
+
+KNOWN = ("suite", "prompt_id", "prompt", "expects", "builds_on", "rephrases", "tags.")
+OTHERS = ("image", "system", "question", "value", "annotator")
+LINKS = ("builds_on", "rephrases")
+
+
+def claims(source: Source) -> float:
+    """A table with `prompt` and nothing about images or votes; a .txt file, with less confidence."""
+    if source.is_file and source.path.suffix.lower() == ".txt":
+        return 0.2
+    if not fits(source, "prompt", without=OTHERS):
+        return 0
+    # `sytem` beside a prompt is a table of answers with a slip in it, not prompts with a column to leave out.
+    unknown = [column for column in source.header(source.the_file()) if not column.startswith(KNOWN)]
+    slips = any(get_close_matches(column.lower(), OTHERS, 1, SLIP) for column in unknown)
+    return 0 if slips else 0.8
+
+
+@importer(
+    claims=claims,
+    source="Sightline's plain form",
+    licence="Apache-2.0",
+    example="prompt_id,prompt,tags.category\n1,a red ball,colour\n",
+)
+def prompts(source: Source, *, suite: str = "prompts") -> Iterator[Record]:
+    """A table of prompts: prompt, and optionally prompt_id, tags.<name>, expects, builds_on, rephrases.
+
+    A column such as prompt.de or prompt.zh-Hant has the prompt in another language, for annotators.
+    """
+    file = source.the_file()
+    if file.lower().endswith(".txt"):
+        yield from _lines(source, file, suite)
+        return
+    for row in rows_of(source, ("prompt",), (*KNOWN, *translated(source))):
+        text = row.text("prompt")
+        home = row.text("suite", suite)
+        key = PromptKey(home, row.text("prompt_id", "") or prompt_ref(text))
+        told = row.group(TRANSLATION)
+        yield Prompt(key, text, row.group("tags."), _links(row, home), _expects(row), row.at, told)
+
+
+def _lines(source: Source, file: str, suite: str) -> Iterator[Record]:
+    for number, line in source.lines(file):
+        text = line.strip()
+        if text:
+            yield Prompt(PromptKey(suite, prompt_ref(text)), text, at=f"{file}:{number}")
+
+
+def _links(row: Row, suite: str) -> list[tuple[str, PromptKey]]:
+    found = []
+    for kind in LINKS:
+        told: Any = row.get(kind)
+        if told is None:
+            continue
+        if isinstance(told, str) and told.startswith("["):
+            # Ids with white space in them come as a JSON list.
+            told = row.structure(kind)
+        refs = told if isinstance(told, list) else str(told).split()
+        found += [(kind, PromptKey(suite, str(ref))) for ref in refs]
+    return found
+
+
+def _expects(row: Row) -> dict[str, Any] | None:
+    found = row.structure("expects")
+    if found is not None and not isinstance(found, dict):
+        raise row.wrong(
+            "expects", "a JSON object", 'For example {"objects": [{"kind": "ball", "count": 2}]}.'
+        )
+    return found

@@ -1,0 +1,58 @@
+"""Settled values as a plain table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from sightline.data.sources import SLIP, Once, Source
+from sightline.data.sources.plain import (
+    QUESTION_COLUMNS,
+    SUBJECT_COLUMNS,
+    fits,
+    questions_of,
+    rows_of,
+    subject_of,
+)
+from sightline.extension import importer
+from sightline.records import Record, Truth
+
+VOTES = ("annotator", "session", "skipped")
+KNOWN = (*SUBJECT_COLUMNS, *QUESTION_COLUMNS, "value", "low", "high", "n", "rule")
+
+
+def claims(source: Source) -> float:
+    """A table with `question` and `value` but no annotators."""
+    if not fits(source, "question", "value", without=VOTES):
+        return 0
+    # `annotater` beside a value is a table of votes with a slip in it.
+    unknown = [column for column in source.header(source.the_file()) if column not in KNOWN]
+    return 0 if any(get_close_matches(column.lower(), VOTES, 1, SLIP) for column in unknown) else 0.8
+
+
+@importer(
+    claims=claims,
+    source="Sightline's plain form",
+    licence="Apache-2.0",
+    example="question,prompt_id,system,value,low,high,n\nalignment,1,careful,0.8,0.7,0.9,12\n",
+)
+def truths(source: Source, *, suite: str = "prompts", collection: str = "images") -> Iterator[Record]:
+    """A table of settled values of prompts, systems or images: question, value; optionally low, high, n."""
+    once = Once()
+    for row in rows_of(source, ("question", "value"), KNOWN):
+        yield from questions_of(row, once)
+        low, high, value = row.number("low", None), row.number("high", None), row.number("value")
+        if (low is not None and low > value) or (high is not None and high < value):
+            raise row.wrong(
+                "value", f"between its low {low} and high {high}", "Check the interval of this row."
+            )
+        yield Truth(
+            row.text("question"),
+            subject_of(row, suite, collection),
+            value,
+            low,
+            high,
+            row.whole("n", None),
+            row.text("rule", "published"),
+            row.at,
+        )

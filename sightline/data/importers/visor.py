@@ -1,0 +1,63 @@
+"""VISOR: spatial relations between two objects, four samples a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sightline.data.sources import Once, Row, Source
+from sightline.errors import DataError
+from sightline.extension import importer
+from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
+
+IMAGES = "images.csv"
+PROMPTS = "prompts.csv"
+COLUMNS = ("path", "model", "prompt_id", "sample")
+ASKED = ("prompt_id", "prompt", "obj1", "relation", "obj2")
+
+
+def claims(source: Source) -> float:
+    """images.csv with path, model, prompt_id and sample beside prompts.csv with obj1, relation and obj2."""
+    if source.is_file or not (source.has(IMAGES) and source.has(PROMPTS)):
+        return 0.0
+    return 0.95 * (set(COLUMNS) <= set(source.header(IMAGES)) and set(ASKED) <= set(source.header(PROMPTS)))
+
+
+@importer(
+    claims=claims,
+    source="Gokhale et al. 2022, VISOR",
+    licence="MIT",
+    example="images.csv\nprompts.csv\nimages/glide/19100_0.png\n",
+)
+def visor(source: Source, *, suite: str = "visor", collection: str = "visor") -> Iterator[Record]:
+    """VISOR: images.csv (path, model, prompt_id, sample) and prompts.csv (obj1, relation, obj2)."""
+    for row in source.rows(PROMPTS, required=ASKED):
+        yield _prompt(row, suite)
+    once = Once()
+    for row in source.rows(IMAGES, required=COLUMNS):
+        system, file = row.text("model"), row.text("path")
+        if once.new(system):
+            yield System(system, at=row.at)
+        path = source.picture(file, row.at)
+        if path is None:
+            raise DataError(
+                f"there is no image {file!r}", where=row.at, remedy="Add the file or take out the row."
+            )
+        image = ImageKey(collection, file)
+        yield Image(image, path, at=row.at)
+        yield Answer(PromptKey(suite, row.text("prompt_id")), system, row.count("sample"), image, at=row.at)
+
+
+def _prompt(row: Row, suite: str) -> Prompt:
+    tags = {name: row.text(name) for name in ("obj1", "relation", "obj2")}
+    where = tags["relation"].removeprefix("to the ")
+    expects = {
+        "objects": [
+            {"kind": tags[name], "count": 1, "colour": None, "size": None} for name in ("obj1", "obj2")
+        ],
+        "relation": {"first": tags["obj1"], "where": where, "second": tags["obj2"]},
+        "absent": [],
+        "text": None,
+    }
+    return Prompt(
+        PromptKey(suite, row.text("prompt_id")), row.text("prompt"), tags, expects=expects, at=row.at
+    )

@@ -1,0 +1,206 @@
+"""What the plain table forms share: whom a row speaks of, and whether the images it names are here."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from sightline.data.sources import Once, Row, Source
+from sightline.data.sources.rows import Required
+from sightline.data.sources.strict_json import parse_json
+from sightline.errors import DataError
+from sightline.records import ImageKey, PromptKey, PromptText, Question, Subject
+
+HOMES = ("suite", "collection")
+"""Columns that say row by row what an option says for the whole table."""
+SUBJECT_COLUMNS = (
+    *("prompt", "prompt_id", "system", "image", "image_b", "image_c"),
+    *(*HOMES, "collection_b", "collection_c"),
+)
+SCALE_COLUMNS = ("scale", "scale_low", "scale_high", "scale_step", "direction")
+QUESTION_COLUMNS = ("question", *SCALE_COLUMNS)
+SCALES = ("nominal", "ordinal", "interval")
+DIRECTIONS = ("higher", "lower", "none")
+TRANSLATION = "prompt."
+"""What the columns of a prompt's translations begin with: `prompt.de`, `prompt.pt-BR`."""
+EXPORT_NOTE = "sightline-export.json"
+"""What an export leaves beside its tables: which they are, how many rows each has, which are guarded."""
+EXPORT_VERSION = 1
+_GUARDED = re.compile(r"'('*[=+\-@\t\r])")
+
+
+def fits(source: Source, *wanted: str | tuple[str, ...], without: tuple[str, ...] = ()) -> bool:
+    """Whether the source is one table with these columns (a tuple: any of them) and none of those."""
+    if not source.is_table():
+        return False
+    header = set(source.header(source.the_file()))
+    for each in wanted:
+        if not header & ({each} if isinstance(each, str) else set(each)):
+            return False
+    return not header & set(without)
+
+
+def rows_of(source: Source, required: Required, known: tuple[str, ...]) -> Iterator[Row]:
+    """The rows of the source's one table; the apostrophes that our own CSV puts before formulas are gone."""
+    file = source.the_file()
+    rows = source.rows(file, required=required, known=known)
+    if export_note(source).get(file, {}).get("guard") is not True:
+        return rows
+    return (row.mapped(unguarded) for row in rows)
+
+
+def translated(source: Source) -> tuple[str, ...]:
+    """The columns of the source's one table that hold translations of its prompts."""
+    header = source.header(source.the_file())
+    return tuple(name for name in header if name.startswith(TRANSLATION) and name != TRANSLATION)
+
+
+def export_note(source: Source) -> dict[str, dict[str, Any]]:
+    """What an export said of each of its files; nothing where the folder is no export."""
+    path = source.root / EXPORT_NOTE
+    if not path.is_file():
+        return {}
+    note = Source(path)
+    told = note.json(EXPORT_NOTE)
+    version = told.get("sightline_export") if isinstance(told, dict) else None
+    files = told.get("files") if isinstance(told, dict) else None
+    if version != EXPORT_VERSION or not isinstance(files, dict) or not all(map(_is_file, files.values())):
+        raise DataError(
+            f"not the note of an export that this version reads ({version!r} instead of {EXPORT_VERSION})",
+            where=EXPORT_NOTE,
+            remedy="Export again, or take the note away if the tables are not an export.",
+        )
+    return files
+
+
+def _is_file(told: Any) -> bool:
+    return isinstance(told, dict) and type(told.get("rows")) is int
+
+
+def unguarded(cell: Any) -> Any:
+    """A cell of our own CSV as it was before the guard against formulas."""
+    return _GUARDED.sub(r"\1", cell, count=1) if isinstance(cell, str) and _GUARDED.match(cell) else cell
+
+
+def setting_of(told: str) -> Any:
+    """A setting as what it means, since a table holds text: a number, true, false, null, JSON, or text."""
+    if told in ("true", "false"):
+        return told == "true"
+    if told == "null":
+        return None
+    for kind in (int, float):
+        try:
+            number = kind(told)
+        except ValueError:
+            continue
+        if number - number == 0:
+            return number
+    if told[:1] in ("[", "{", '"'):
+        try:
+            return parse_json(told)
+        except ValueError:
+            return told
+    return told
+
+
+def setting_cell(value: Any) -> str:
+    """A setting as the text that `setting_of` reads back."""
+    if isinstance(value, str) and setting_of(value) == value and isinstance(setting_of(value), str):
+        return value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+class Pictures:
+    """Finds the images a file names: all of them are here, or none is and they are known by name."""
+
+    def __init__(self, source: Source, names_only: bool) -> None:
+        self._source = source
+        self._names_only = names_only
+        self._present = ""
+        self._absent: tuple[str, str] | None = None
+
+    def path(self, name: str, at: str) -> str | None:
+        """The file of this image, or None; some here and some not is an error."""
+        if self._names_only:
+            return None
+        found = self._source.picture(name, at)
+        if found is not None:
+            self._present = self._present or name
+        elif self._absent is None:
+            self._absent = (name, at)
+        if self._absent is not None and self._present:
+            missing, where = self._absent
+            raise DataError(
+                f"there is no image {missing!r}, though {self._present!r} is there",
+                where=where,
+                remedy="Add the file, take out the row, or know all images by name: --option names_only=true",
+            )
+        return found
+
+
+def prompt_of(row: Row, suite: str) -> PromptKey | PromptText | None:
+    """The prompt a row speaks of, by id if it gives one, else by its wording."""
+    ref = row.text("prompt_id", None)
+    if ref is not None:
+        return PromptKey(row.text("suite", suite), ref)
+    text = row.text("prompt", None)
+    return None if text is None else PromptText(text, row.text("suite", None))
+
+
+def subject_of(row: Row, suite: str, collection: str) -> Subject:
+    """What a row judges."""
+    prompt = prompt_of(row, suite)
+    collection = row.text("collection", collection)
+    system = row.text("system", None)
+    image = _image(row, "image", collection)
+    if prompt is None and system is None and image is None:
+        raise DataError(
+            "it names neither a prompt, a system nor an image",
+            where=row.at,
+            remedy="Fill in at least one of them.",
+        )
+    if "image_b" not in row:
+        return Subject(prompt, system, image)
+    return Subject(
+        prompt,
+        system,
+        image,
+        _image(row, "image_b", row.text("collection_b", collection)),
+        _image(row, "image_c", row.text("collection_c", collection)),
+    )
+
+
+def _image(row: Row, column: str, collection: str) -> ImageKey | None:
+    name = row.text(column, None)
+    return None if name is None else ImageKey(collection, name)
+
+
+def questions_of(row: Row, once: Once) -> Iterator[Question]:
+    """The question of a row, where it has not been told yet."""
+    if row.columns.isdisjoint(SCALE_COLUMNS):
+        if once.new(row.text("question")):
+            yield Question(row.text("question"), at=row.at)
+        return
+    scale = _one_of(row, "scale", SCALES, "interval")
+    direction = _one_of(row, "direction", DIRECTIONS, "higher")
+    question = Question(
+        row.text("question"),
+        scale,
+        row.number("scale_low", None),
+        row.number("scale_high", None),
+        row.number("scale_step", None),
+        direction=direction,
+    )
+    if once.new(
+        (question.name, question.scale, question.low, question.high, question.step, question.direction)
+    ):
+        yield question._replace(at=row.at)
+
+
+def _one_of(row: Row, column: str, allowed: tuple[str, ...], default: str) -> str:
+    found = row.text(column, default)
+    if found not in allowed:
+        raise row.wrong(column, "one of " + ", ".join(allowed), f"Without the column it is {default}.")
+    return found

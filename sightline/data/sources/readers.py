@@ -1,0 +1,242 @@
+"""Reads CSV, TSV, JSONL and Parquet files row by row, each row with the line it begins on."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sightline.data.sources.rows import Columns, Layout, Row, short
+from sightline.data.sources.strict_json import parse_json
+from sightline.errors import DataError
+
+_PARQUET_BATCH = 50_000
+
+
+def read_lines(path: Path, name: str) -> Iterator[str]:
+    """The lines of a UTF-8 text file, or a DataError that says where it is none."""
+    if path.stat().st_size == 0:
+        raise DataError("the file is empty", where=name, remedy="Give a file that holds data.")
+    offset = 0
+    with path.open("rb") as stream:
+        if b"\0" in stream.peek(65536)[:65536]:
+            raise _not_text(path, name)
+        for number, raw in enumerate(stream, 1):
+            try:
+                line = raw.decode("utf-8-sig") if number == 1 else raw.decode()
+            except UnicodeDecodeError as error:
+                byte = raw[error.start]
+                raise DataError(
+                    f"not UTF-8 text: byte 0x{byte:02x} at offset {offset + error.start:,}",
+                    where=f"{name}:{number}",
+                    remedy=f"Save the file as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {path.name}",
+                ) from None
+            if "\0" in line:
+                raise DataError(
+                    f"a NUL byte at offset {offset + raw.index(0):,}",
+                    where=f"{name}:{number}",
+                    remedy="The file is damaged or no text: write it again.",
+                )
+            offset += len(raw)
+            yield line
+
+
+def _not_text(path: Path, name: str) -> DataError:
+    with path.open("rb") as stream:
+        head = stream.read(65536)
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return DataError(
+            f"not UTF-8 text: byte 0x{head[0]:02x} at offset 0; it looks like UTF-16",
+            where=f"{name}:1",
+            remedy=f"Save the file as UTF-8, for example: iconv -f UTF-16 -t UTF-8 {path.name}",
+        )
+    place = head.index(0)
+    line = head.count(b"\n", 0, place) + 1
+    return DataError(
+        f"a NUL byte at offset {place:,}",
+        where=f"{name}:{line}",
+        remedy="The file is damaged or no text: write it again.",
+    )
+
+
+def csv_header(path: Path, name: str, separator: str) -> list[str]:
+    """The column names of a CSV or TSV file."""
+    for cells, _ in _csv_cells(path, name, separator):
+        return _header(cells, name, separator)
+    return []
+
+
+def read_csv(path: Path, name: str, separator: str, columns: Columns) -> Iterator[Row]:
+    """The rows of a CSV or TSV file, each with the line it begins on."""
+    pieces = _csv_cells(path, name, separator)
+    cells, line = next(pieces, ([], 1))
+    header = _header(cells, name, separator)
+    layout = columns.layout(name, header, f"{name}:{line}")
+    width = len(header)
+    for cells, line in pieces:
+        if len(cells) == width:
+            yield Row(cells, layout, line)
+        else:
+            raise DataError(
+                f"{len(cells)} cells where the header has {width}",
+                where=f"{name}:{line}",
+                remedy=f"Complete or remove the row; a text with {_spoken(separator)} in it needs quotes.",
+            )
+
+
+def _csv_cells(path: Path, name: str, separator: str) -> Iterator[tuple[list[str], int]]:
+    # strict: a stray quote otherwise swallows the rows after it without a word.
+    reader = csv.reader(read_lines(path, name), delimiter=separator, strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            if cells:
+                yield cells, line
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise _csv_error(str(error), f"{name}:{line}") from None
+
+
+def _csv_error(said: str, at: str) -> DataError:
+    if "field limit" in said:
+        return DataError(
+            f"a cell of more than {csv.field_size_limit():,} characters: is a quote never closed?",
+            where=at,
+            remedy='Close it; a quote inside a cell is "".',
+        )
+    if "unexpected end of data" in said:
+        return DataError(
+            "a quote is opened in this row and never closed",
+            where=at,
+            remedy='Close it; a quote inside a cell is "".',
+        )
+    if "new-line character" in said:
+        return DataError(
+            "a carriage return without a line feed",
+            where=at,
+            remedy="Save the file with Unix or Windows line ends, or put the cell in quotes.",
+        )
+    return DataError(
+        f"the quotes of this row do not match ({said})",
+        where=at,
+        remedy='Put the whole cell in quotes and write "" for each quote inside it.',
+    )
+
+
+def _header(cells: Sequence[str], name: str, separator: str) -> list[str]:
+    header = [cell.strip() for cell in cells]
+    if len(header) == 1:
+        for other in (";", "\t", ",", "|"):
+            if other != separator and other in header[0]:
+                raise DataError(
+                    f"the header is one column, {short(header[0])}; is {_spoken(other)} between the cells?",
+                    where=f"{name}:1",
+                    remedy="Save it with commas as .csv, or with tabs as .tsv.",
+                )
+    return header
+
+
+def read_jsonl(path: Path, name: str, columns: Columns) -> Iterator[Row]:
+    """The objects of a JSONL file, one a line; objects inside them become columns such as `tags.colour`."""
+    layouts: dict[tuple[str, ...], Layout] = {}
+    for line, found in json_lines(path, name):
+        flat = flatten(found)
+        names = tuple(flat)
+        layout = layouts.get(names)
+        if layout is None:
+            layout = layouts[names] = columns.layout(name, names, f"{name}:{line}")
+        yield Row(list(flat.values()), layout, line)
+
+
+def json_lines(path: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a JSONL file with their lines."""
+    for number, line in enumerate(read_lines(path, name), 1):
+        if line.isspace():
+            continue
+        at = f"{name}:{number}"
+        try:
+            found = parse_json(line)
+        except ValueError as error:
+            raise DataError(
+                f"not JSON ({error})", where=at, remedy="Each line must be one JSON object."
+            ) from None
+        if not isinstance(found, dict):
+            raise DataError(
+                f"not a JSON object: {short(found)}", where=at, remedy='Write {"name": value, ...}.'
+            )
+        yield number, found
+
+
+def flatten(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Objects of the groups we know as columns: {"tags": {"a": 1}} becomes {"tags.a": 1}."""
+    if "tags" not in found and "settings" not in found:
+        return dict(found)
+    flat: dict[str, Any] = {}
+    for name, value in found.items():
+        if name in ("tags", "settings") and isinstance(value, dict):
+            flat.update({f"{name}.{inner}": cell for inner, cell in value.items()})
+        else:
+            flat[name] = value
+    return flat
+
+
+def read_parquet(path: Path, name: str, columns: Columns) -> Iterator[Row]:
+    """The rows of a Parquet file, a batch at a time."""
+    lazy = _parquet(path, name)
+    columns.layout(name, parquet_header(path, name), name)
+    layouts: dict[tuple[str, ...], Layout] = {}
+    start = 0
+    while True:
+        batch = _parquet_step(name, lazy.slice(start, _PARQUET_BATCH).collect)
+        for number, found in enumerate(batch.iter_rows(named=True), start + 1):
+            flat = flatten(found)
+            key = tuple(flat)
+            layout = layouts.get(key)
+            if layout is None:
+                layout = layouts[key] = columns.layout(name, key, name, ":row ")
+            yield Row(list(flat.values()), layout, number)
+        if batch.height < _PARQUET_BATCH:
+            return
+        start += batch.height
+
+
+def parquet_header(path: Path, name: str) -> list[str]:
+    """The column names of a Parquet file."""
+    lazy = _parquet(path, name)
+    found: list[str] = []
+    for column, kind in lazy.collect_schema().items():
+        fields = getattr(kind, "fields", None)
+        if column in ("tags", "settings") and fields:
+            found += [f"{column}.{each.name}" for each in fields]
+        else:
+            found.append(column)
+    return found
+
+
+def _parquet(path: Path, name: str) -> Any:
+    import polars
+
+    def scan() -> Any:
+        lazy = polars.scan_parquet(path, glob=False)
+        lazy.collect_schema()
+        return lazy
+
+    return _parquet_step(name, scan)
+
+
+def _parquet_step(name: str, step: Callable[[], Any]) -> Any:
+    import polars
+
+    try:
+        return step()
+    except (polars.exceptions.PolarsError, OSError) as error:
+        raise DataError(
+            f"not a readable Parquet file ({str(error).splitlines()[0]})",
+            where=name,
+            remedy="Write it again.",
+        ) from None
+
+
+def _spoken(separator: str) -> str:
+    return {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}[separator]

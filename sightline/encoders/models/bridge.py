@@ -1,0 +1,115 @@
+"""A joint space of texts and images that was fitted on a study's own captioned images."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sightline.encoders.models._files import content_hash
+from sightline.errors import DataError, UsageError
+from sightline.extension import ImageEncoder, JointEncoder, Picture, TextEncoder, backbone, needs
+from sightline.statistics.bridge import Bridge
+
+DIGITS = 16
+"""So many digits of the content's sha256 are in the name of a fitted bridge."""
+ALIKE = 0.999
+"""A probe's cosine to what was seen at the fit; another encoder gives another vector."""
+
+
+@backbone(
+    encodes=("text", "image"),
+    source="Saunders et al. 1998; Hardoon et al. 2004; Conneau et al. 2018",
+    licence="Apache-2.0",
+)
+def bridge(
+    *,
+    path: str = "",
+    image_encoder: ImageEncoder = needs("backbone", "efficientnet_lite0(stages=(6, 8), views=6)"),
+    text_encoder: TextEncoder = needs("backbone", "sentence"),
+) -> JointEncoder:
+    """Texts and images in the space of a fitted bridge, of length 1; equal products mean equal rank.
+
+    `path` is a file that fitting a bridge wrote: its name ends in the hash of its content, so that the name
+    stands for this bridge and no other. `image_encoder` and `text_encoder` are those it was
+    fitted with, which is checked by what they say of a probe. The loaded encoder's `about` tells on how many
+    images of which collection it was fitted, when, and how often it found images that it had not seen.
+    """
+    if not path:
+        raise UsageError(
+            "bridge needs the path of a fitted bridge",
+            remedy="sightline bridge STUDY COLLECTION fits one on captioned images and tells how to use it.",
+        )
+    arrays = _read(Path(path))
+    try:
+        about: Mapping[str, Any] = json.loads(str(arrays["about"]))
+        fitted = Bridge.restored(
+            {
+                name: arrays[name]
+                for name in arrays
+                if arrays[name].dtype.kind == "f" or name == "ridge_columns"
+            }
+        )
+        probe = Picture(arrays["probe_image"].tobytes(), name="probe")
+        seen, said = arrays["probe_image_vector"], arrays["probe_text_vector"]
+        told = str(arrays["probe_text"])
+    except (KeyError, ValueError) as error:
+        raise DataError(f"this is no fitted bridge ({error})", where=path) from None
+    encoder = _BridgeEncoder(fitted, image_encoder, text_encoder, about)
+    checks = (("image", image_encoder.image([probe]), seen), ("text", text_encoder.text([told]), said))
+    for what, found, expected in checks:
+        if not _alike(np.asarray(found), expected):
+            raise UsageError(
+                f"this bridge was fitted on another {what} encoder: {about.get(what)}",
+                remedy=f"bridge(path={path!r}, image_encoder={about.get('image')}, "
+                f"text_encoder={about.get('text')})",
+            )
+    return encoder
+
+
+class _BridgeEncoder:
+    def __init__(
+        self, fitted: Bridge, image: ImageEncoder, text: TextEncoder, about: Mapping[str, Any]
+    ) -> None:
+        self._fitted = fitted
+        self._image = image
+        self._text = text
+        self.about = about
+
+    def __repr__(self) -> str:
+        return f"<bridge fitted on {self.about.get('images')} images of {self.about.get('collection')}>"
+
+    def image(self, images: Sequence[Picture]) -> np.ndarray:
+        features = np.asarray(self._image.image(images), dtype=np.float64)
+        return self._fitted.image(features).astype(np.float32)
+
+    def text(self, texts: Sequence[str]) -> np.ndarray:
+        return self._fitted.text(np.asarray(self._text.text(texts), dtype=np.float64)).astype(np.float32)
+
+
+def _alike(found: np.ndarray, expected: np.ndarray) -> bool:
+    one, two = found.ravel(), expected.ravel()
+    if one.shape != two.shape:
+        return False
+    return bool(one @ two >= ALIKE * np.linalg.norm(one) * np.linalg.norm(two))
+
+
+def _read(file: Path) -> dict[str, np.ndarray]:
+    if not file.is_file():
+        raise UsageError("there is no such fitted bridge", remedy="Fit it first, or correct the path.")
+    told = content_hash(file)[:DIGITS]
+    if not file.stem.endswith(told):
+        raise DataError(
+            f"the name of a fitted bridge ends in the hash of its content, here {told}",
+            where=str(file),
+            remedy="Another bridge under the same name? Take the file that the fit wrote, or rename it.",
+        )
+    try:
+        with np.load(file, allow_pickle=False) as opened:
+            return {name: opened[name] for name in opened.files}
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise DataError(f"this is no fitted bridge ({error})", where=str(file)) from None

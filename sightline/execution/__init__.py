@@ -1,1 +1,0 @@
-"""Running work: batches of decode, call, gate and cache on local processes."""

@@ -1,0 +1,291 @@
+"""Charts and tables of judging under way: labels, annotators, control items, and how far people agree.
+
+Each comes from the same rows twice: as a drawing, and as a table for whoever wants the numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sightline.rendering.charts import (
+    ROW,
+    WIDE,
+    Dot,
+    Spec,
+    chart,
+    dot_interval,
+    quantity_axis,
+    row_axis,
+    short_names,
+    unique,
+)
+from sightline.rendering.quantities import Cell, Estimate, Missing, Quantity, clean
+from sightline.rendering.tables import Column, Table
+from sightline.rendering.theme import ACCENT, ALARM, CARD, INK, MUTED, SERIES, Colour, system_colours
+
+MOST_QUERIES = 40
+"""Rows of a chart that is still read; the table has them all."""
+SHADES = (ACCENT, SERIES[2], MUTED, SERIES[1], ALARM)
+"""From one end of five categories to the other; told apart on light and dark alike."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """How often an answer was given to a system's images; answers come in the order of their values."""
+
+    system: str
+    label: str
+    n: int
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An annotator: how many judgements, and kappa (or another coefficient) with the others."""
+
+    annotator: str
+    n: int
+    agreement: Quantity
+
+
+@dataclass(frozen=True)
+class Validated:
+    """An annotator: control items passed and failed."""
+
+    annotator: str
+    passed: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query: how many of its items fall into each category, in the order of `categories`."""
+
+    text: str
+    counts: Sequence[int]
+
+
+def labels_chart(rows: Sequence[Labelled], *, wide: bool = True) -> Spec:
+    """Bars of how often each answer was given, the systems side by side."""
+    width = WIDE if wide else 340
+    systems, labels = unique(row.system for row in rows), unique(row.label for row in rows)
+    names, said = short_names(systems), short_names(labels)
+    colours = system_colours(systems)
+    values = [
+        {
+            "label": said[row.label],
+            "system": names[row.system],
+            "n": row.n,
+            "text": f"{row.n:,}",
+        }
+        for row in rows
+    ]
+    order = [names[name] for name in systems]
+    scale = {"domain": order, "range": [colours[name].light for name in systems]}
+    place: Spec = {
+        "x": {
+            "field": "label",
+            "type": "nominal",
+            "sort": [said[label] for label in labels],
+            "axis": {
+                "title": None,
+                "grid": False,
+                "labelAngle": 0,
+                "labelExpr": "datum.label" if wide else "split(datum.label, ' ')",
+                "labelColor": INK.light,
+                "labelFontSize": 13 if wide else 10,
+            },
+        },
+        "xOffset": {"field": "system", "sort": order},
+        "y": {**quantity_axis("judgements", "none", None, ticks=5), "field": "n", "scale": {"zero": True}},
+    }
+    legend = {"title": None} if len(systems) > 1 else None
+    bars: Spec = {
+        "mark": {"type": "bar", "cornerRadiusEnd": 3, "stroke": CARD.light, "strokeWidth": 1},
+        "encoding": {
+            **place,
+            "color": {"field": "system", "type": "nominal", "scale": scale, "sort": order, "legend": legend},
+        },
+    }
+    layers = [bars]
+    if wide and len(rows) <= 30:
+        text = {"type": "text", "dy": -8, "fontSize": 11, "color": MUTED.light}
+        layers.append({"mark": text, "encoding": {**place, "text": {"field": "text"}}})
+    spec = chart(values, layers, width, 240)
+    most = max(rows, key=lambda row: row.n, default=None)
+    told = f" Most often: {most.label} for {most.system}, {most.n:,} times." if most else ""
+    spec["description"] = clean(
+        f"Bars of how often each of {len(labels)} answers was given to {len(systems)} systems.{told}"
+    )
+    return spec
+
+
+def labels_table(rows: Sequence[Labelled]) -> Table:
+    """How often each answer was given, a row a system."""
+    systems, labels = unique(row.system for row in rows), unique(row.label for row in rows)
+    counts = {(row.system, row.label): row.n for row in rows}
+    columns = [
+        Column("system"),
+        *(Column(f"label_{n}", label) for n, label in enumerate(labels)),
+        Column("all"),
+    ]
+    body: list[list[Cell]] = []
+    for system in systems:
+        numbers = [counts.get((system, label), 0) for label in labels]
+        body.append([system, *numbers, sum(numbers)])
+    return Table(columns, body, "Judgements by answer and system")
+
+
+def annotators_chart(
+    rows: Sequence[Judged], *, coefficient: str = "Cohen's kappa", wide: bool = True
+) -> Spec:
+    """A dot with its interval for each annotator's agreement with the others; who has none is left out."""
+    dots = [
+        Dot(f"{row.annotator} ({row.n:,})", row.agreement)
+        for row in rows
+        if isinstance(row.agreement, Estimate)
+    ]
+    known = [dot.estimate for dot in dots]
+    lowest = min([each.value if each.low is None else each.low for each in known], default=0.0)
+    domain = (min(0.0, math.floor(5 * lowest) / 5), 1.0)
+    colours = {dot.label: ACCENT for dot in dots}
+    return dot_interval(
+        dots,
+        axis=coefficient,
+        direction="higher",
+        domain=domain,
+        colours=colours,
+        width=WIDE if wide else 340,
+    )
+
+
+def annotators_table(rows: Sequence[Judged], coefficient: str = "Cohen's kappa") -> Table:
+    """Judgements and agreement of each annotator (table 1 of PQPP)."""
+    columns = [
+        Column("annotator"),
+        Column("judgements"),
+        Column("agreement", f"{coefficient} with the others", "higher", estimate=True),
+    ]
+    return Table(columns, [[row.annotator, row.n, row.agreement] for row in rows], "Annotators")
+
+
+def validation_chart(rows: Sequence[Validated], *, wide: bool = True) -> Spec:
+    """Bars of control items passed and failed, a row an annotator."""
+    names = short_names([row.annotator for row in rows])
+    parts = (("passed", ACCENT), ("failed", ALARM))
+    values = []
+    for row in rows:
+        start = 0
+        for (said, colour), n in zip(parts, (row.passed, row.failed), strict=True):
+            values.append(_piece(names[row.annotator], said, colour, start, n))
+            start += n
+    longest = max((row.passed + row.failed for row in rows), default=1)
+    spec = _stacked(
+        values, [said for said, _ in parts], "control items", (0, max(1, longest)), len(rows), wide
+    )
+    failed = sum(row.failed for row in rows)
+    spec["description"] = clean(
+        f"Bars of control items passed and failed by {len(rows)} annotators; "
+        f"{failed} of {failed + sum(row.passed for row in rows)} failed."
+    )
+    return spec
+
+
+def validation_table(rows: Sequence[Validated]) -> Table:
+    """Control items of each annotator, with the share passed."""
+    columns = [
+        Column("annotator"),
+        Column("passed"),
+        Column("failed"),
+        Column("share", "passed", "higher", format="%"),
+    ]
+    body: list[list[Cell]] = []
+    for row in rows:
+        total = row.passed + row.failed
+        share: Cell = row.passed / total if total else Missing("no control item yet")
+        body.append([row.annotator, row.passed, row.failed, share])
+    return Table(columns, body, "Control items by annotator")
+
+
+def categories_chart(rows: Sequence[Query], categories: Sequence[str], *, wide: bool = True) -> Spec:
+    """Bars of a query's items by how far people are of one mind, as shares; the first MOST_QUERIES."""
+    shown = list(rows[:MOST_QUERIES])
+    keys = [f"{number}\0{row.text}" for number, row in enumerate(shown)]
+    names = dict(
+        zip(keys, short_names([row.text for row in shown], 34 if wide else 20).values(), strict=False)
+    )
+    if len(names) < len(shown) or len({row.text for row in shown}) < len(shown):
+        # Two queries of one wording are two rows.
+        names = {key: f"{number}. {shown[number].text}"[:34] for number, key in enumerate(keys)}
+    parts = list(zip(categories, SHADES, strict=True))
+    values = []
+    for key, row in zip(keys, shown, strict=True):
+        total, start = max(1, sum(row.counts)), 0
+        for (said, colour), n in zip(parts, row.counts, strict=True):
+            values.append(_piece(names[key], said, colour, start / total, n / total))
+            start += n
+    spec = _stacked(values, list(categories), "share of the query's images", (0, 1), len(shown), wide)
+    more = f" The {len(shown)} most doubtful of {len(rows)}." if len(rows) > len(shown) else ""
+    totals = [sum(row.counts[place] for row in rows) for place in range(len(categories))]
+    told = ", ".join(f"{n:,} {said}" for said, n in zip(categories, totals, strict=True))
+    spec["description"] = clean(f"Bars of how far people agree on the images of each query: {told}.{more}")
+    return spec
+
+
+def categories_table(rows: Sequence[Query], categories: Sequence[str]) -> Table:
+    """Every query's items by how far people are of one mind, and all together."""
+    columns = [
+        Column("query"),
+        *(Column(f"category_{n}", said) for n, said in enumerate(categories)),
+        Column("all"),
+    ]
+    body: list[list[Cell]] = [[row.text, *row.counts, sum(row.counts)] for row in rows]
+    if len(rows) > 1:
+        totals = [sum(row.counts[place] for row in rows) for place in range(len(categories))]
+        body.append(["all queries", *totals, sum(totals)])
+    return Table(columns, body, "Answers of one mind, by query")
+
+
+def _piece(row: str, part: str, colour: Colour, start: float, n: float) -> Spec:
+    return {"row": row, "part": part, "colour": colour.light, "from": start, "to": start + n}
+
+
+def _stacked(
+    values: list[Spec], parts: Sequence[str], axis: str, domain: tuple[float, float], rows: int, wide: bool
+) -> Spec:
+    """Rows of pieces laid end to end, with a legend that needs no colour scale of its own."""
+    width = WIDE if wide else 340
+    shades = {value["part"]: value["colour"] for value in values}
+    drawn = [part for part in parts if part in shades]
+    quantity = quantity_axis(axis, "none", domain, ticks=5 if wide else 3)
+    if domain == (0, 1):
+        quantity["axis"]["format"] = "%"
+    else:
+        quantity["axis"] |= {"tickMinStep": 1, "format": "d"}
+    columns = 1 if not wide else 3 if len(drawn) > 3 else 0
+    colour: Spec = {
+        "field": "part",
+        "type": "nominal",
+        "scale": {"domain": drawn, "range": [shades[part] for part in drawn]},
+        "legend": {"title": None, "columns": columns, "symbolType": "square", "labelLimit": 200},
+    }
+    layer: Spec = {
+        "mark": {"type": "bar", "height": {"band": 0.72}, "stroke": CARD.light, "strokeWidth": 1},
+        "encoding": {
+            "y": {
+                "field": "row",
+                "type": "nominal",
+                "sort": None,
+                "axis": {**row_axis(width), "grid": False, "labelLimit": 260 if wide else 120},
+            },
+            "x": {**quantity, "field": "from"},
+            "x2": {"field": "to"},
+            "color": colour,
+        },
+    }
+    return chart([value for value in values if value["to"] > value["from"]], [layer], width, _height(rows))
+
+
+def _height(rows: int) -> int:
+    return (ROW if rows <= 15 else 20) * max(1, rows)

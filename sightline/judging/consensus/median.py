@@ -1,0 +1,34 @@
+"""The middle vote."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sightline.errors import UsageError
+from sightline.extension import consensus
+from sightline.judging.consensus import need_share, settled
+from sightline.records import Settled, Votes
+from sightline.statistics.consensus import median_votes
+
+
+@consensus(
+    scales=("ordinal", "interval"), source="Thompson 1936; Tang et al. 2024 (W1KP)", licence="Apache-2.0",
+    version=2,
+)  # fmt: skip
+def median(votes: Votes, *, top: float | None = None, confidence: float = 0.95) -> Settled:
+    """Median of an item's votes: half of them are no lower, half no higher; no stray vote can move it far.
+
+    An even number of votes gives the middle between the two central ones. Votes above `top` count as `top`:
+    with `top=4` the two highest of five points are one, as W1KP has it. The interval lies between two of
+    the votes, counted from either end, and holds whatever the distribution; at 95 % that takes six votes, so
+    with fewer there is none.
+    """
+    need_share("median", confidence)
+    lowest = votes.question.low
+    if top is not None and lowest is not None and top < lowest:
+        raise UsageError(
+            f"median: top={top:g} lies below the scale of {votes.question.name!r}",
+            remedy=f"The scale begins at {lowest:g}.",
+        )
+    value = votes.value if top is None else np.minimum(votes.value, top)
+    return settled(median_votes(votes.item, value, n=votes.n, items=votes.items, confidence=confidence))

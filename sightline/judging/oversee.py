@@ -1,0 +1,331 @@
+"""Oversee: what the owner of a study does while people judge. Every action is kept in the study's log."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sightline.data.sources import Source
+from sightline.data.sources.plain import EXPORT_NOTE, EXPORT_VERSION
+from sightline.errors import DataError, UsageError, near
+from sightline.judging.store import overseeing, rounds, showing, tokens
+from sightline.judging.store.overseeing import OWNER, Decision
+from sightline.records import Judgement
+from sightline.study import listing, reading
+from sightline.study.schema import database
+from sightline.study.schema.naming import CONTENT
+from sightline.study.study import Study
+
+BY = {"other": "again", "same": "repeat"}
+"""Who judges again, and the kind of item that comes of it."""
+MOST_BYTES = 64 * 1024**2
+FORMAT = "judgements"
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """What lets an annotator in; the token is shown once and kept nowhere."""
+
+    token: str
+    expires: str
+
+
+@dataclass(frozen=True)
+class Again:
+    """Work drawn to be judged again: of `done` finished items, `before` were drawn earlier."""
+
+    by: str
+    done: int
+    before: int
+    drawn: int
+
+
+@dataclass(frozen=True)
+class TakenIn:
+    """What became of a table of judgements: rows that are new, known before, and without an answer."""
+
+    added: int
+    known: int
+    open: int
+    pages: int
+
+    @property
+    def message(self) -> str:
+        """It in one sentence."""
+        parts = [f"{self.added:,} judgements added", f"{self.known:,} known already"]
+        parts += [f"{self.open:,} rows without an answer left open"] if self.open else []
+        return ", ".join(parts) + "."
+
+
+def invite(
+    study: Study,
+    round: str,
+    name: str,
+    role: str = "annotator",
+    days: float = 30,
+    language: str | None = None,
+) -> Invitation:
+    """A new link for an annotator, who is made if need be; earlier links stay good until revoked."""
+    found = rounds.get_round(study, round)
+    if role not in tokens.ROLES:
+        raise UsageError(f"nobody takes part as {role!r}", remedy=near(role, tokens.ROLES))
+    with database.reading(study.engine) as connection:
+        known = showing.languages(connection)
+    offered = [str(each) for each in found.settings.get("languages") or known]
+    if language and language not in offered:
+        remedy = near(language, offered) or "No prompt of this study is translated."
+        raise UsageError(f"the round {round!r} is not given in {language!r}", remedy=remedy)
+    with database.writing(study.engine) as connection:
+        key = tokens.annotator(connection, name, role, language)
+        person = tokens.person(connection, key)
+        if person["left_out"]:
+            raise UsageError(
+                f"{person['name']!r} is excluded: {person['left_out']}", remedy="Restore them first."
+            )
+    token, expires = tokens.issue(study, role, days, key, found.id)
+    told = {"round": round, "name": person["name"], "role": role, "expires": expires, "language": language}
+    with database.writing(study.engine) as connection:
+        overseeing.note(connection, "invite", told)
+    return Invitation(token, expires)
+
+
+def revoke(study: Study, round: str, name: str) -> int:
+    """Take back every link of an annotator to a round; gives how many were still good."""
+    found = rounds.get_round(study, round)
+    with database.writing(study.engine) as connection:
+        person = overseeing.find_person(overseeing.people(study, connection), name)
+        good = tokens.revoke(connection, found.id, person.id)
+        overseeing.note(connection, "revoke", {"round": round, "name": person.name, "links": good})
+    return good
+
+
+def pause(study: Study, round: str) -> None:
+    """Hand out no more pages; what is on somebody's screen can still be answered."""
+    _set_state(study, round, "paused", "pause")
+
+
+def resume(study: Study, round: str) -> None:
+    """Hand out pages again."""
+    _set_state(study, round, "open", "resume")
+
+
+def _set_state(study: Study, round: str, state: str, what: str) -> None:
+    if rounds.get_round(study, round).state == state:
+        return
+    rounds.set_state(study, round, state)
+    with database.writing(study.engine) as connection:
+        overseeing.note(connection, what, {"round": round})
+
+
+def exclude(study: Study, name: str, reason: str) -> None:
+    """Count none of an annotator's votes from now on; they stay in the study, and so does the reason."""
+    said = reason.strip()
+    if not said or len(said) > 500 or "\x00" in said:
+        raise UsageError("an exclusion needs a reason of at most 500 characters", remedy="Say why.")
+    with database.writing(study.engine) as connection:
+        person = overseeing.find_person(overseeing.people(study, connection), name)
+        if person.role == "adjudicator":
+            raise UsageError(f"{person.name!r} decides disputes", remedy="Revise the decisions instead.")
+        overseeing.leave_out(connection, person.id, said)
+        told = {"panel": person.panel, "name": person.name, "reason": said}
+        overseeing.note(connection, "exclude", told)
+
+
+def restore(study: Study, name: str) -> None:
+    """Count an excluded annotator's votes again."""
+    with database.writing(study.engine) as connection:
+        person = overseeing.find_person(overseeing.people(study, connection), name)
+        if person.left_out is None:
+            raise UsageError(f"{person.name!r} is not excluded", remedy="There is nothing to restore.")
+        overseeing.leave_out(connection, person.id, None)
+        overseeing.note(connection, "restore", {"panel": person.panel, "name": person.name})
+
+
+def adjudicate(study: Study, question: str, subject_id: int, value: float, by: str = OWNER) -> Decision:
+    """Decide what people disagree on: a judgement of its own kind, which a later one revises."""
+    found = reading.question(study, question)
+    with database.writing(study.engine) as connection:
+        kept = overseeing.decide(connection, found, subject_id, by, float(value))
+        if kept.fresh:
+            told = {"question": question, "subject": subject_id, "value": float(value), "by": by}
+            overseeing.note(connection, "adjudicate", {**told, "revision": kept.revision})
+    return kept
+
+
+def again(study: Study, round: str, share: float = 0.2, by: str = "other", seed: int = 0) -> Again:
+    """Have a random share of the finished work judged again, by somebody else or by the same person.
+
+    The share is of all work with a finished page, and what was drawn before counts: asking twice for a fifth
+    gives a fifth. Source: the quality check of Achterberg et al. (GIMBRR), a fifth of all items.
+    """
+    import numpy as np
+
+    if by not in BY:
+        raise UsageError(f"work is not judged again by {by!r}", remedy=near(by, BY))
+    if not 0 < share <= 1:
+        raise UsageError(f"a share of {share:g} cannot be judged again", remedy="Above 0, at most 1.")
+    if not 0 <= seed < 2**63:
+        raise UsageError(f"{seed} is no seed", remedy="A whole number from 0.")
+    found = rounds.get_round(study, round)
+    with database.writing(study.engine) as connection:
+        ready = overseeing.doable(connection, found.id, BY[by])
+        if not ready.done:
+            raise UsageError(f"no work of {round!r} is finished yet", remedy="Try again later.")
+        fresh = sorted(set(ready.done) - set(ready.drawn))
+        missing = max(0, int(np.floor(share * len(ready.done) + 0.5)) - len(ready.drawn))
+        drawn = np.random.default_rng(seed).permutation(fresh)[:missing].tolist()
+        overseeing.add_again(connection, found.id, BY[by], drawn)
+        told = {"round": round, "share": share, "by": by, "seed": seed, "items": len(drawn)}
+        overseeing.note(connection, "again", told)
+    return Again(by, len(ready.done), len(ready.drawn), len(drawn))
+
+
+# -- tables of judgements -----------------------------------------------------------------------------------
+
+
+def judgements_csv(study: Study, round: str) -> str:
+    """Every judgement of a round in the plain form that import reads, safe to open in a spreadsheet."""
+    import polars as pl
+
+    from sightline.data.export import write_table
+
+    found = rounds.get_round(study, round)
+    table = listing.named_judgements(study, found.id).with_columns(pl.col("control") == 1)
+    with tempfile.TemporaryDirectory() as folder:
+        return write_table(table, Path(folder) / "judgements.csv").read_text("utf-8")
+
+
+def take_in(study: Study, csv_bytes: bytes, name: str, round: str | None = None) -> TakenIn:
+    """Bring a table of judgements in, all or nothing; rows that are there already are counted as known.
+
+    Rows without value and reason are left open. The rest becomes pages of the round (of every round, unless
+    one is named), so that a half-finished table goes on where it ended. A value that differs from the one the
+    study holds is an error that names the row.
+    """
+    from sightline.data.import_ import import_, recognise
+
+    into = [rounds.get_round(study, round)] if round is not None else rounds.rounds(study)
+    table = _Table(_text(csv_bytes, name), _file_name(name))
+    table.blank(table.unanswered())
+    unanswered = table.gone
+    with tempfile.TemporaryDirectory() as folder:
+        path = table.write(Path(folder))
+        records: list[Judgement] = []
+        if table.kept or not unanswered:
+            importer, _ = recognise(path, FORMAT)
+            records = [each for each in importer.load()(Source(path)) if isinstance(each, Judgement)]
+        _refuse_unknown(study, records)
+        held = overseeing.known_rows(study, records)
+        table.blank([place for place, known in zip(table.kept, held, strict=True) if known])
+        added = 0
+        if len(held) > sum(held):
+            added = import_(study, table.write(Path(folder)), format=FORMAT).counts.get("judgements", 0)
+    pages = sum(_adopt(study, each.name) for each in into)
+    told = {"file": table.name, "added": added, "known": sum(held), "open": unanswered, "pages": pages}
+    with database.writing(study.engine) as connection:
+        overseeing.note(connection, "take in", told)
+    return TakenIn(added, sum(held), unanswered, pages)
+
+
+def _refuse_unknown(study: Study, records: Sequence[Judgement]) -> None:
+    """An import may name images it does not have; here people judged what they were shown."""
+    known = set(reading.images(study).select("collection", "name").iter_rows())
+    for each in records:
+        for image in (each.subject.image, each.subject.image_b, each.subject.image_c):
+            if image is not None and not image.name.startswith(CONTENT) and tuple(image) not in known:
+                raise DataError(
+                    f"the study has no image {image.name!r} in collection {image.collection!r}",
+                    where=each.at,
+                    remedy="Correct its name or collection; a table downloaded here has both.",
+                )
+
+
+def _adopt(study: Study, name: str) -> int:
+    from sightline.judging.assignment import adopt
+
+    found = rounds.get_round(study, name)
+    with database.writing(study.engine) as connection:
+        return adopt(connection, found, datetime.now(UTC))
+
+
+def _text(data: bytes, name: str) -> str:
+    if len(data) > MOST_BYTES:
+        raise DataError(
+            f"it is larger than {MOST_BYTES // 1024**2} MB", where=name, remedy="Import it by command."
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"byte {error.start} is not UTF-8", where=name, remedy="Save the table as CSV in UTF-8."
+        ) from None
+
+
+def _file_name(name: str) -> str:
+    """A name that is safe as a file's, for the place that errors tell."""
+    safe = re.sub(r"[^\w.-]", "_", Path(name.replace("\\", "/")).name).lstrip(".")[:100]
+    return safe if safe.lower().endswith(".csv") else f"{safe or 'judgements'}.csv"
+
+
+class _Table:
+    """A CSV of which rows can be left out while the others keep their line numbers."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.name = name
+        self.gone = 0
+        self._lines = list(io.StringIO(text, newline=""))
+        self._rows = dict(self._read())
+
+    @property
+    def kept(self) -> Sequence[int]:
+        """The places of rows that are not left out."""
+        return list(self._rows)
+
+    def _read(self) -> Iterator[tuple[int, tuple[int, Mapping[str, str]]]]:
+        """Rows by the line they begin on, each with the line after it and its cells."""
+        # Lenient: what is wrong with a row is for the importer to say.
+        reader = csv.reader(self._lines)
+        header: list[str] | None = None
+        line = 0
+        try:
+            for cells in reader:
+                if cells and header is None:
+                    header = [cell.strip() for cell in cells]
+                elif cells and header is not None:
+                    yield line, (reader.line_num, dict(zip(header, cells, strict=False)))
+                line = reader.line_num
+        except csv.Error as error:
+            raise DataError(
+                f"{error}", where=f"{self.name}:{line + 1}", remedy="Look at its quotes."
+            ) from None
+
+    def unanswered(self) -> list[int]:
+        """The places of rows that have neither a value nor a reason for skipping."""
+        return [
+            place
+            for place, (_, cells) in self._rows.items()
+            if "value" in cells and not cells["value"].strip() and not cells.get("skipped", "").strip()
+        ]
+
+    def blank(self, places: Sequence[int]) -> None:
+        """Leave rows out."""
+        for place in places:
+            end, _ = self._rows.pop(place)
+            self._lines[place:end] = ["\n"] * (end - place)
+            self.gone += 1
+
+    def write(self, folder: Path) -> Path:
+        """The table as a file, with the note that its formulas are guarded, as our own tables' are."""
+        path = folder / self.name
+        path.write_text("".join(self._lines), "utf-8", newline="")
+        files = {self.name: {"rows": len(self._rows), "guard": True}}
+        told = json.dumps({"sightline_export": EXPORT_VERSION, "files": files})
+        (folder / EXPORT_NOTE).write_text(told, "utf-8")
+        return path

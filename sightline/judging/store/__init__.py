@@ -1,0 +1,1 @@
+"""The tables behind rounds of judging: items, tasks, answers, links."""

@@ -1,0 +1,304 @@
+"""What the owner of a study changes in a round: people and their links, decisions, work judged again."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, text
+
+from sightline.errors import ConflictError, DataError, UsageError, near
+from sightline.judging.store.answering import off_scale
+from sightline.judging.store.tasks import take_out
+from sightline.judging.store.tokens import PANEL
+from sightline.records import AnnotatorKey, Judgement, Question
+from sightline.study.reading import questions as known_questions
+from sightline.study.schema import database, tables
+from sightline.study.schema.storable import now, refuse_bad_text
+from sightline.study.study import Study
+from sightline.study.writing.entities import Entities
+from sightline.study.writing.facts import Facts
+
+OWNER = "owner"
+"""Who acts in the log, and the panel of those who decide what others disagree on."""
+
+
+class Person(NamedTuple):
+    """An annotator of the study; `left_out` is the owner's reason to count none of the votes."""
+
+    id: int
+    panel: str
+    name: str
+    role: str
+    language: str | None
+    left_out: str | None
+
+
+def people(study: Study, within: Connection | None = None) -> list[Person]:
+    """Every annotator, in the order that votes number them."""
+    query = text("SELECT id, panel, name, role, language, left_out FROM annotator ORDER BY id")
+    if within is not None:
+        return [Person(*row) for row in within.execute(query).fetchall()]
+    with database.reading(study.engine) as connection:
+        return [Person(*row) for row in connection.execute(query).fetchall()]
+
+
+def find_person(known: Sequence[Person], name: str) -> Person:
+    """One annotator by name, or by panel/name where two panels have that name."""
+    said = name.strip()
+    fits = [each for each in known if said in (each.name, f"{each.panel}/{each.name}")]
+    own = [each for each in fits if each.panel == PANEL]
+    if len(fits) == 1 or len(own) == 1:
+        return (own or fits)[0]
+    if fits:
+        told = " or ".join(f"{each.panel}/{each.name}" for each in fits)
+        raise UsageError(f"{len(fits)} annotators are called {said!r}", remedy=f"Say which: {told}.")
+    names = [each.name for each in known if each.panel != OWNER]
+    raise UsageError(f"nobody is called {said!r} in this study", remedy=near(said, names))
+
+
+def note(connection: Connection, what: str, told: Mapping[str, Any]) -> None:
+    """Append what the owner did to the study's log, within the transaction that does it."""
+    (key,) = database.fresh_ids(connection, tables.event, 1)
+    row = (key, now(), OWNER, what, database.as_json(dict(told)))
+    database.insert(connection, tables.event, ["id", "at", "actor", "what", "json"], [row])
+
+
+def leave_out(connection: Connection, annotator_id: int, reason: str | None) -> None:
+    """Say why an annotator's votes do not count; none counts them again. Nothing is deleted.
+
+    Their places become free: somebody else judges what they judged.
+    """
+    query = text("UPDATE annotator SET left_out = :reason WHERE id = :a")
+    connection.execute(query, {"reason": reason, "a": annotator_id})
+    take_out(connection, annotator_id, reason is not None)
+
+
+class Link(NamedTuple):
+    """The links of an annotator to a round: how many are good, and until when the last of them is."""
+
+    good: int
+    expires: str | None
+
+
+def links(study: Study, round_id: int) -> dict[int, Link]:
+    """Everybody who was ever given a link to a round, though it may not let them in any more."""
+    with database.reading(study.engine) as connection:
+        rows = connection.execute(
+            text(
+                "SELECT annotator_id, count(good), max(good) FROM (SELECT annotator_id, "
+                "CASE WHEN revoked IS NULL AND expires > :now THEN expires END AS good "
+                "FROM token WHERE round_id = :r AND annotator_id IS NOT NULL) t GROUP BY annotator_id"
+            ),
+            {"r": round_id, "now": now()},
+        ).fetchall()
+    return {int(who): Link(int(good), expires) for who, good, expires in rows}
+
+
+# -- decisions --------------------------------------------------------------------------------------------
+
+
+class Decision(NamedTuple):
+    """A decision as it was kept; `revision` counts from 0, `fresh` is false where it was so already."""
+
+    judgement_id: int
+    revision: int
+    fresh: bool
+
+
+def decide(
+    connection: Connection, question: tuple[int, Question], subject_id: int, by: str, value: float
+) -> Decision:
+    """Append an adjudicator's judgement; a later one revises it, the same one again changes nothing."""
+    key, asked = question
+    wrong = off_scale(asked, value)
+    if wrong:
+        labels = ", ".join(f"{each} ({said})" for each, said in asked.labels.items())
+        remedy = f"The answers are {labels}." if labels else f"From {asked.low:g} to {asked.high:g}."
+        raise UsageError(f"{wrong} of {asked.name!r}", remedy=remedy)
+    place = {"q": key, "s": subject_id}
+    votes = text("SELECT count(*) FROM judgement WHERE question_id = :q AND subject_id = :s")
+    if not connection.execute(votes, place).scalar_one():
+        raise UsageError(
+            f"nobody has judged {asked.name!r} of number {subject_id}",
+            remedy="Decide on what the list of disputes shows.",
+        )
+    who = _adjudicator(connection, by)
+    last = connection.execute(
+        text(
+            "SELECT id, revision, value FROM judgement WHERE annotator_id = :a AND question_id = :q "
+            "AND subject_id = :s AND occasion = 0 ORDER BY revision DESC LIMIT 1"
+        ),
+        {"a": who, **place},
+    ).first()
+    if last is not None and last[2] == value:
+        return Decision(int(last[0]), int(last[1]), False)
+    revision = 0 if last is None else int(last[1]) + 1
+    (fresh,) = database.fresh_ids(connection, tables.judgement, 1)
+    columns = ["id", "key", "question_id", "subject_id", "annotator_id", "occasion", "revision", "value"]
+    columns += ["n", "session", "control", "at"]
+    row = (
+        fresh,
+        secrets.token_hex(16),
+        key,
+        subject_id,
+        who,
+        0,
+        revision,
+        value,
+        1,
+        "adjudication",
+        0,
+        now(),
+    )
+    database.insert(connection, tables.judgement, columns, [row])
+    return Decision(int(fresh), revision, True)
+
+
+def _adjudicator(connection: Connection, name: str) -> int:
+    said = name.strip()
+    if not said or len(said) > 200:
+        raise UsageError("whoever decides needs a name of at most 200 characters", remedy="Give one.")
+    refuse_bad_text([(said, "the adjudicator's name")])
+    query = text("SELECT id FROM annotator WHERE panel = :panel AND name = :name")
+    known = connection.execute(query, {"panel": OWNER, "name": said}).scalar()
+    if known is not None:
+        return int(known)
+    (key,) = database.fresh_ids(connection, tables.annotator, 1)
+    columns = ["id", "panel", "name", "role"]
+    database.insert(connection, tables.annotator, columns, [(key, OWNER, said, "adjudicator")])
+    return int(key)
+
+
+def decisions(study: Study, questions: Sequence[int]) -> dict[tuple[int, int], float]:
+    """The latest decision by (question, subject)."""
+    query = text(
+        "SELECT j.question_id, j.subject_id, j.value FROM judgement j WHERE j.annotator_id IN "
+        "(SELECT id FROM annotator WHERE role = 'adjudicator') AND j.question_id IN :questions "
+        "AND j.value IS NOT NULL ORDER BY j.id"
+    ).bindparams(bindparam("questions", expanding=True))
+    with database.reading(study.engine) as connection:
+        rows = connection.execute(query, {"questions": list(questions)}).fetchall()
+    return {(int(question), int(subject)): float(value) for question, subject, value in rows}
+
+
+# -- work judged again ------------------------------------------------------------------------------------
+
+
+class Doable(NamedTuple):
+    """Work items with a finished page, by place in the round, and those that were drawn before."""
+
+    done: Sequence[int]
+    drawn: Sequence[int]
+
+
+def doable(connection: Connection, round_id: int, kind: str) -> Doable:
+    """What can be judged again."""
+    finished = connection.execute(
+        text("SELECT id FROM item WHERE round_id = :r AND kind = 'work' AND done > 0 ORDER BY ordinal"),
+        {"r": round_id},
+    ).fetchall()
+    drawn = connection.execute(
+        text("SELECT again_of FROM item WHERE round_id = :r AND kind = :kind"), {"r": round_id, "kind": kind}
+    ).fetchall()
+    return Doable([int(row[0]) for row in finished], [int(row[0]) for row in drawn])
+
+
+def add_again(connection: Connection, round_id: int, kind: str, items: Sequence[int]) -> None:
+    """Append items that show the same as these, each wanted once."""
+    last = text("SELECT coalesce(max(ordinal), -1) FROM item WHERE round_id = :r")
+    first = int(connection.execute(last, {"r": round_id}).scalar_one()) + 1
+    keys = database.fresh_ids(connection, tables.item, len(items))
+    rows = [
+        (key, round_id, ordinal, kind, item, 1, 0, 0)
+        for ordinal, (key, item) in enumerate(zip(keys, items, strict=True), first)
+    ]
+    columns = ["id", "round_id", "ordinal", "kind", "again_of", "wanted", "given", "done"]
+    database.insert(connection, tables.item, columns, rows)
+    of = dict(zip(items, keys, strict=True))
+    database.matching(connection, [("id", "BIGINT")], [(item,) for item in items])
+    slots = database.fetch(
+        connection,
+        "SELECT s.item_id, s.slot, s.subject_id, s.control FROM wanted w "
+        "JOIN item_slot s ON s.item_id = w.id",
+    )
+    copied = [(of[item], *rest) for item, *rest in slots]
+    database.insert(connection, tables.item_slot, ["item_id", "slot", "subject_id", "control"], copied)
+
+
+# -- judgements as a table --------------------------------------------------------------------------------
+
+
+def known_rows(study: Study, told: Sequence[Judgement]) -> list[bool]:
+    """Which of these judgements the study holds already; one that it holds otherwise is an error.
+
+    Judgements made on pages have keys of their own, so they are known by who judged what on which occasion.
+    """
+    held: list[bool] = []
+    with _undone(study) as connection:
+        asked = {each.name: (key, each) for key, each in known_questions(study, connection)}
+        who = {AnnotatorKey(each.panel, each.name): each.id for each in people(study, connection)}
+        for record in told:
+            _refuse(record, asked)
+        facts = Facts(connection, 0, Entities(study, connection, None))
+        subjects = facts.subjects([(record.subject, record.at) for record in told])
+        database.matching(connection, [("id", "BIGINT")], [(key,) for key in sorted(set(subjects))])
+        rows = database.fetch(
+            connection,
+            "SELECT j.annotator_id, j.question_id, j.subject_id, j.occasion, j.revision, j.value, j.skipped "
+            "FROM wanted w JOIN judgement j ON j.subject_id = w.id WHERE j.annotator_id IS NOT NULL",
+        )
+        known = {row[:5]: row[5:] for row in rows}
+        for record, subject in zip(told, subjects, strict=True):
+            assert record.annotator is not None
+            key, _ = asked[record.question]
+            place = (who.get(record.annotator), key, subject, record.occasion, record.revision)
+            here = known.get(place)
+            if here is not None and here != (record.value, record.skipped):
+                raise _otherwise(record, here)
+            held.append(here is not None)
+    return held
+
+
+def _refuse(record: Judgement, asked: Mapping[str, tuple[int, Question]]) -> None:
+    if record.annotator is None:
+        raise DataError("it names nobody who judged", where=record.at, remedy="Fill in `annotator`.")
+    if record.question not in asked:
+        raise DataError(
+            f"no question is called {record.question!r} in this study",
+            where=record.at,
+            remedy=near(record.question, asked),
+        )
+    wrong = "" if record.value is None else off_scale(asked[record.question][1], record.value)
+    if wrong:
+        raise DataError(f"{wrong} of {record.question!r}", where=record.at, remedy="Correct the row.")
+
+
+def _otherwise(record: Judgement, here: tuple[Any, ...]) -> ConflictError:
+    def said(value: float | None, skipped: str | None) -> str:
+        return f"skipped ({skipped})" if value is None else f"{value:g}"
+
+    assert record.annotator is not None
+    return ConflictError(
+        f"{record.annotator.name} answered {record.question!r} with {said(*here)} in this study, "
+        f"and with {said(record.value, record.skipped)} here",
+        where=record.at,
+        remedy="Take the row out, or mark a changed mind by a higher number in `revision`.",
+    )
+
+
+class _Done(Exception):
+    """Ends a transaction that must leave nothing behind."""
+
+
+@contextmanager
+def _undone(study: Study) -> Iterator[Connection]:
+    """A transaction that may write to find out, and is taken back."""
+    try:
+        with database.writing(study.engine) as connection:
+            yield connection
+            raise _Done
+    except _Done:
+        return

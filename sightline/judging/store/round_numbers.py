@@ -1,0 +1,219 @@
+"""How a round stands, in columns and counts: what the owner's overview is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import text
+
+from sightline.judging.store.rounds import Round
+from sightline.study.schema import database
+from sightline.study.study import Study
+
+WORK, AGAIN, CONTROL, REPEAT = range(4)
+"""Kinds of items as `votes` numbers them."""
+
+
+class RoundVotes(NamedTuple):
+    """The latest answers of a round as columns of equal length; `value` is NaN where one was skipped.
+
+    `seconds` says how long each page took, `by` whose it was: a page takes as long as it is in view until the
+    last of its first answers.
+    """
+
+    question: NDArray[np.int64]
+    subject: NDArray[np.int64]
+    annotator: NDArray[np.int64]
+    occasion: NDArray[np.int64]
+    control: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    session: NDArray[np.int64]
+    value: NDArray[np.float64]
+    took_ms: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    by: NDArray[np.int64]
+    up_to: int
+
+
+def votes(study: Study, round_id: int) -> RoundVotes:
+    """The round's latest answers in the order they were given."""
+    with database.reading(study.engine) as connection:
+        rows = database.fetch(
+            connection,
+            "SELECT j.question_id, j.subject_id, j.annotator_id, j.occasion, j.control, "
+            "CASE i.kind WHEN 'again' THEN 1 WHEN 'control' THEN 2 WHEN 'repeat' THEN 3 ELSE 0 END, "
+            "p.session, j.page_id, j.revision, j.id, j.value, j.took_ms FROM judgement j "
+            "JOIN page p ON p.id = j.page_id JOIN item i ON i.id = p.item_id "
+            f"WHERE p.round_id = {int(round_id)}",
+        )
+    # One table of doubles is built several times as fast as columns of their own; ids stay exact to 2^53.
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), 12)
+    table = table[np.argsort(table[:, 9])]
+    up_to = int(table[-1, 9]) if len(rows) else 0
+    seconds, by = _page_times(table[(table[:, 8] == 0) & ~np.isnan(table[:, 11])])
+    kept = table[_latest(table)]
+    whole = kept[:, :7].astype(np.int64)
+    return RoundVotes(
+        *(whole[:, 0], whole[:, 1], whole[:, 2]),
+        *(whole[:, 3], whole[:, 4], whole[:, 5], whole[:, 6]),
+        value=kept[:, 10],
+        took_ms=kept[:, 11],
+        seconds=seconds,
+        by=by,
+        up_to=up_to,
+    )
+
+
+def _page_times(first: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    _, start, place = np.unique(first[:, 7], return_index=True, return_inverse=True)
+    longest = np.zeros(len(start))
+    np.maximum.at(longest, place, first[:, 11] / 1000)
+    return longest, first[start, 2].astype(np.int64)
+
+
+def _latest(table: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Of each annotator, question, subject and occasion the row with the highest revision."""
+    keep = np.ones(len(table), dtype=np.bool_)
+    if not (table[:, 8] > 0).any():
+        return keep
+    order = np.lexsort((table[:, 8], table[:, 3], table[:, 1], table[:, 0], table[:, 2]))
+    places = table[order][:, [2, 0, 1, 3]]
+    again = (places[1:] == places[:-1]).all(axis=1)
+    keep[order[:-1][again]] = False
+    return keep
+
+
+class PageRow(NamedTuple):
+    """How many pages of an annotator are in a state."""
+
+    annotator_id: int
+    state: str
+    pages: int
+
+
+class Counted(NamedTuple):
+    """The items and pages of a round.
+
+    `wanted` and `done` count pages of work, each item at most as often as it is wanted; `judgements` are
+    those wanted. `recent` counts pages of work finished since a time, the first of them at `first`; `older`
+    is whether any was finished before.
+    """
+
+    items: int
+    wanted: int
+    done: int
+    judgements: int
+    pages: Sequence[PageRow]
+    recent: int
+    first: str | None
+    older: bool
+    again: int
+    again_done: int
+
+
+_ITEMS = (
+    "SELECT count(*), coalesce(sum(wanted), 0), "
+    "coalesce(sum(CASE WHEN done < wanted THEN done ELSE wanted END), 0) FROM item "
+    "WHERE round_id = :r AND kind = 'work'"
+)
+_JUDGEMENTS = (
+    "SELECT coalesce(sum(i.wanted), 0) FROM item_slot s JOIN item i ON i.id = s.item_id "
+    "WHERE i.round_id = :r AND i.kind = 'work' AND s.control = 0"
+)
+_PAGES = "SELECT annotator_id, state, count(*) FROM page WHERE round_id = :r GROUP BY annotator_id, state"
+_RECENT = (
+    "SELECT count(*), min(p.finished) FROM page p JOIN item i ON i.id = p.item_id "
+    "WHERE p.round_id = :r AND p.state = 'done' AND p.finished >= :since AND i.kind = 'work'"
+)
+_OLDER = (
+    "SELECT 1 FROM page p JOIN item i ON i.id = p.item_id "
+    "WHERE p.round_id = :r AND p.state = 'done' AND p.finished < :since AND i.kind = 'work' LIMIT 1"
+)
+_AGAIN = (
+    "SELECT count(*), coalesce(sum(CASE WHEN EXISTS (SELECT 1 FROM page p WHERE p.item_id = i.id "
+    "AND p.state = 'done') THEN 1 ELSE 0 END), 0) FROM item i "
+    "WHERE i.round_id = :r AND i.kind IN ('again', 'repeat')"
+)
+
+
+def counted(study: Study, round_: Round, since: str) -> Counted:
+    """Count items and pages."""
+    values = {"r": round_.id, "since": since}
+    with database.reading(study.engine) as connection:
+        items, wanted, done = connection.execute(text(_ITEMS), {"r": round_.id}).one()
+        slots = connection.execute(text(_JUDGEMENTS), {"r": round_.id}).scalar_one()
+        pages = connection.execute(text(_PAGES), {"r": round_.id}).fetchall()
+        recent, first = connection.execute(text(_RECENT), values).one()
+        older = connection.execute(text(_OLDER), values).first() is not None
+        again, again_done = connection.execute(text(_AGAIN), {"r": round_.id}).one()
+    return Counted(
+        int(items),
+        int(wanted),
+        int(done),
+        int(slots) * len(round_.questions),
+        [PageRow(int(who), state, int(n)) for who, state, n in pages],
+        int(recent),
+        first,
+        older,
+        int(again),
+        int(again_done),
+    )
+
+
+def newest(study: Study) -> tuple[int, int, int]:
+    """Numbers that change whenever a judgement, a page or an action of the owner is added."""
+    with database.reading(study.engine) as connection:
+        found = [
+            connection.exec_driver_sql(f"SELECT coalesce(max(id), 0) FROM {name}").scalar_one()
+            for name in ("judgement", "page", "event")
+        ]
+    return int(found[0]), int(found[1]), int(found[2])
+
+
+class Shown(NamedTuple):
+    """What is judged as the owner sees it: the prompt, and the ids of its images."""
+
+    prompt_id: int
+    prompt: str | None
+    images: Sequence[int]
+
+
+def shown(study: Study, subjects: Sequence[int]) -> dict[int, Shown]:
+    """Prompt and images of subjects."""
+    with database.reading(study.engine) as connection:
+        database.matching(connection, [("id", "BIGINT")], [(int(key),) for key in subjects])
+        rows = database.fetch(
+            connection,
+            "SELECT s.id, s.prompt_id, p.text, s.image_id, s.image_b, s.image_c FROM wanted w "
+            "JOIN subject s ON s.id = w.id LEFT JOIN prompt p ON p.id = s.prompt_id",
+        )
+    return {int(row[0]): Shown(int(row[1]), row[2], [int(key) for key in row[3:] if key]) for row in rows}
+
+
+def image_of(study: Study, subject_id: int, n: int) -> int | None:
+    """The n-th image of something that is judged in a round; None where there is none."""
+    query = text("SELECT 1 FROM item_slot WHERE subject_id = :s LIMIT 1")
+    with database.reading(study.engine) as connection:
+        if connection.execute(query, {"s": subject_id}).first() is None:
+            return None
+    found = shown(study, [subject_id]).get(subject_id)
+    return found.images[n] if found and 0 <= n < len(found.images) else None
+
+
+def systems_of(study: Study, subjects: Sequence[int]) -> dict[int, list[str]]:
+    """The systems that answered a subject's prompt with its image; several may have, or none."""
+    with database.reading(study.engine) as connection:
+        database.matching(connection, [("id", "BIGINT")], [(int(key),) for key in subjects])
+        rows = database.fetch(
+            connection,
+            "SELECT DISTINCT s.id, y.name FROM wanted w JOIN subject s ON s.id = w.id JOIN answer a "
+            "ON a.image_id = s.image_id AND a.prompt_id = s.prompt_id JOIN system y ON y.id = a.system_id "
+            "WHERE s.image_b = 0 ORDER BY s.id, y.name",
+        )
+    found: dict[int, list[str]] = {}
+    for subject, name in rows:
+        found.setdefault(int(subject), []).append(str(name))
+    return found

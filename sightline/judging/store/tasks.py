@@ -1,0 +1,422 @@
+"""Pages of judging: items as one annotator gets them, in an order and with answers of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, text
+
+from sightline.judging.store.rounds import Round
+from sightline.study.schema import database, tables
+
+
+class Standing(NamedTuple):
+    """How far an annotator is in a round."""
+
+    pages: int
+    finished: int
+    open: int
+    session: int
+    session_pages: int
+    session_finished: int
+    last_finished: str | None
+    took_ms: int
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One thing on a page: what is judged, in which places, on which occasion. `parts` are image ids."""
+
+    slot: int
+    subject_id: int
+    prompt_id: int
+    parts: tuple[int, ...]
+    control: bool
+    swapped: bool
+    occasion: int
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """Its images in the order they are shown: with A and B in each other's place, if so drawn."""
+        return (*self.parts[:-2], *self.parts[:-3:-1]) if self.swapped else self.parts
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page without its answers; nothing of it but the state ever changes."""
+
+    id: int
+    key: str
+    annotator_id: int
+    item_id: int
+    session: int
+    ordinal: int
+    state: str
+    counted: bool
+    slots: Sequence[Slot]
+
+
+class Given(NamedTuple):
+    """The latest answer to one question about one slot."""
+
+    page_id: int
+    slot: int
+    question_id: int
+    value: float | None
+    skipped: str | None
+    took_ms: int | None
+
+
+def standing(connection: Connection, round_id: int, annotator_id: int) -> Standing:
+    """Count an annotator's pages."""
+    rows = connection.execute(
+        text(
+            "SELECT session, state, count(*), max(finished), coalesce(sum(took_ms), 0) FROM page "
+            "WHERE annotator_id = :a AND round_id = :r GROUP BY session, state"
+        ),
+        {"a": annotator_id, "r": round_id},
+    ).fetchall()
+    session = max((row[0] for row in rows), default=0)
+    over = ("done", "skipped")
+    current = [row for row in rows if row[0] == session]
+    return Standing(
+        pages=sum(row[2] for row in rows),
+        finished=sum(row[2] for row in rows if row[1] in over),
+        open=sum(row[2] for row in rows if row[1] == "open"),
+        session=int(session),
+        session_pages=sum(row[2] for row in current),
+        session_finished=sum(row[2] for row in current if row[1] in over),
+        last_finished=max((row[3] for row in current if row[3]), default=None),
+        took_ms=int(sum(row[4] for row in rows)),
+    )
+
+
+def lapse(connection: Connection, round_id: int, before: str) -> int:
+    """Give items back whose pages were handed out before a time and never answered."""
+    rows = connection.execute(
+        text(
+            "SELECT id, item_id, counted FROM page "
+            "WHERE round_id = :r AND state = 'open' AND handed < :before"
+        ),
+        {"r": round_id, "before": before},
+    ).fetchall()
+    for page_id, item_id, counted in rows:
+        connection.execute(text("UPDATE page SET state = 'lapsed' WHERE id = :p"), {"p": page_id})
+        if counted:
+            _count(connection, item_id, given=-1)
+    return len(rows)
+
+
+def is_left_out(connection: Connection, annotator_id: int) -> bool:
+    """Whether the owner excluded an annotator."""
+    query = text("SELECT left_out FROM annotator WHERE id = :a")
+    return connection.execute(query, {"a": annotator_id}).scalar() is not None
+
+
+UNSEEN = "NOT EXISTS (SELECT 1 FROM page p WHERE p.item_id = i.id AND p.annotator_id = :a)"
+DUE = {
+    "work": f"i.given < i.wanted AND {UNSEEN}",
+    "control": UNSEEN,
+    "again": f"i.given < i.wanted AND {UNSEEN} AND NOT EXISTS "
+    "(SELECT 1 FROM page p WHERE p.item_id = i.again_of AND p.annotator_id = :a)",
+    "repeat": f"i.given < i.wanted AND {UNSEEN} AND EXISTS "
+    "(SELECT 1 FROM page p WHERE p.item_id = i.again_of AND p.annotator_id = :a AND p.state = 'done')",
+}
+
+
+def due(
+    connection: Connection, round_id: int, annotator_id: int, kind: str, start: int, most: int
+) -> int | None:
+    """The item of a kind this annotator gets next: of those least often given, the first from `start` on.
+
+    `most` is how often any item of the kind is given. Every step is a look into an index: nothing is sorted,
+    however many items a round has.
+    """
+    asked = {"r": round_id, "a": annotator_id, "kind": kind, "start": start, "level": -1, "most": most}
+    level = text(
+        "SELECT min(given) FROM item WHERE round_id = :r AND kind = :kind "
+        "AND given > :level AND given < :most"
+    )
+    while True:
+        asked["level"] = connection.execute(level, asked).scalar()
+        if asked["level"] is None:
+            return None
+        for side in (">=", "<"):
+            found = connection.execute(
+                text(
+                    "SELECT i.id FROM item i WHERE i.round_id = :r AND i.kind = :kind AND i.given = :level "
+                    f"AND i.ordinal {side} :start AND {DUE[kind]} ORDER BY i.ordinal LIMIT 1"
+                ),
+                asked,
+            ).scalar()
+            if found is not None:
+                return int(found)
+
+
+def size(connection: Connection, round_id: int) -> int:
+    """How many items a round has, of all kinds."""
+    query = text("SELECT coalesce(max(ordinal), -1) + 1 FROM item WHERE round_id = :r")
+    return int(connection.execute(query, {"r": round_id}).scalar_one())
+
+
+def to_repeat(connection: Connection, round_id: int, annotator_id: int, before: int) -> list[int]:
+    """Work this annotator finished before page `before` and has seen only once, oldest first."""
+    rows = connection.execute(
+        text(
+            "SELECT p.item_id, min(p.ordinal) FROM page p JOIN item i ON i.id = p.item_id "
+            "WHERE p.annotator_id = :a AND p.round_id = :r AND i.kind = 'work' "
+            "GROUP BY p.item_id HAVING count(*) = 1 AND min(p.ordinal) < :before "
+            "AND max(p.state) = 'done' ORDER BY min(p.ordinal)"
+        ),
+        {"a": annotator_id, "r": round_id, "before": before},
+    ).fetchall()
+    return [int(row[0]) for row in rows]
+
+
+def item_slots(connection: Connection, item_id: int) -> list[tuple[int, bool]]:
+    """The subjects of an item and whether each is a control; all are, on a control item."""
+    rows = connection.execute(
+        text(
+            "SELECT s.subject_id, CASE WHEN i.kind = 'control' THEN 1 ELSE s.control END "
+            "FROM item_slot s JOIN item i ON i.id = s.item_id WHERE s.item_id = :i ORDER BY s.slot"
+        ),
+        {"i": item_id},
+    ).fetchall()
+    return [(int(row[0]), bool(row[1])) for row in rows]
+
+
+def occasions(
+    connection: Connection, round_: Round, annotator_id: int, subjects: Sequence[int]
+) -> dict[int, int]:
+    """How often an annotator was shown, or told of, each of these subjects with the round's questions."""
+    asked = [key for key, _ in round_.questions]
+    rows = connection.execute(text("SELECT id, questions FROM round")).fetchall()
+    told = {row[0]: json.loads(row[1]) if isinstance(row[1], str) else row[1] for row in rows}
+    same = [key for key, questions in told.items() if set(questions) & set(asked)]
+    wanted = {"a": annotator_id, "subjects": list(subjects), "rounds": same, "questions": asked}
+    shown = text(
+        "SELECT s.subject_id, max(s.occasion) + 1 FROM page_slot s JOIN page p ON p.id = s.page_id "
+        "WHERE p.annotator_id = :a AND p.round_id IN :rounds AND s.subject_id IN :subjects "
+        "GROUP BY s.subject_id"
+    ).bindparams(bindparam("subjects", expanding=True), bindparam("rounds", expanding=True))
+    judged = text(
+        "SELECT subject_id, max(occasion) + 1 FROM judgement WHERE annotator_id = :a "
+        "AND question_id IN :questions AND subject_id IN :subjects GROUP BY subject_id"
+    ).bindparams(bindparam("subjects", expanding=True), bindparam("questions", expanding=True))
+    found: dict[int, int] = {}
+    for query in (shown, judged):
+        for subject, count in connection.execute(query, wanted).fetchall():
+            found[int(subject)] = max(int(count), found.get(int(subject), 0))
+    return found
+
+
+class NewPage(NamedTuple):
+    """A page to be handed out; `slots` are (subject, control, swapped, occasion) as they are shown."""
+
+    key: str
+    item_id: int
+    session: int
+    ordinal: int
+    slots: Sequence[tuple[int, bool, bool, int]]
+    state: str = "open"
+
+
+def add_page(connection: Connection, round_id: int, annotator_id: int, page: NewPage, at: str) -> int:
+    """Keep a page, and count it as given unless the annotator has had the item before."""
+    before = text("SELECT count(*) FROM page WHERE item_id = :i AND annotator_id = :a")
+    counted = not connection.execute(before, {"i": page.item_id, "a": annotator_id}).scalar_one()
+    (page_id,) = database.fresh_ids(connection, tables.page, 1)
+    row = {
+        "id": page_id,
+        "key": page.key,
+        "round_id": round_id,
+        "annotator_id": annotator_id,
+        "item_id": page.item_id,
+        "session": page.session,
+        "ordinal": page.ordinal,
+        "state": page.state,
+        "counted": int(counted),
+        "handed": at,
+        "finished": at if page.state == "done" else None,
+    }
+    database.insert(connection, tables.page, list(row), [tuple(row.values())])
+    slots = [
+        (page_id, number, subject, int(control), int(swapped), occasion)
+        for number, (subject, control, swapped, occasion) in enumerate(page.slots)
+    ]
+    names = ["page_id", "slot", "subject_id", "control", "swapped", "occasion"]
+    database.insert(connection, tables.page_slot, names, slots)
+    if counted:
+        _count(connection, page.item_id, given=1, done=int(page.state == "done"))
+    return int(page_id)
+
+
+def set_page_state(connection: Connection, page: Page, state: str, took_ms: int | None, at: str) -> None:
+    """Change a page's state, and what its item counts as given and done."""
+    connection.execute(
+        text(
+            "UPDATE page SET state = :s, finished = coalesce(finished, :at), "
+            "took_ms = coalesce(took_ms, :took) WHERE id = :p"
+        ),
+        {"s": state, "at": at, "took": took_ms, "p": page.id},
+    )
+    if not page.counted or page.state == state:
+        return
+    # A skipped or lapsed page leaves its place to somebody else.
+    holds = {"open": (1, 0), "done": (1, 1), "skipped": (0, 0), "lapsed": (0, 0)}
+    given, done = (after - was for after, was in zip(holds[state], holds[page.state], strict=True))
+    _count(connection, page.item_id, given=given, done=done)
+
+
+def take_out(connection: Connection, annotator_id: int, out: bool) -> None:
+    """Free the places an annotator's pages take, or let them take these again; answers stay as they are."""
+    first = (
+        "NOT EXISTS (SELECT 1 FROM page q WHERE q.item_id = page.item_id "
+        "AND q.annotator_id = page.annotator_id AND q.ordinal < page.ordinal)"
+    )
+    counted = "0" if out else f"CASE WHEN {first} THEN 1 ELSE 0 END"
+    who = {"a": annotator_id}
+    connection.execute(text(f"UPDATE page SET counted = {counted} WHERE annotator_id = :a"), who)
+    taken = "SELECT count(*) FROM page p WHERE p.item_id = item.id AND p.counted = 1 AND p.state IN"
+    connection.execute(
+        text(
+            f"UPDATE item SET given = ({taken} ('open', 'done')), done = ({taken} ('done')) "
+            "WHERE id IN (SELECT item_id FROM page WHERE annotator_id = :a)"
+        ),
+        who,
+    )
+
+
+def _count(connection: Connection, item_id: int, given: int = 0, done: int = 0) -> None:
+    connection.execute(
+        text("UPDATE item SET given = given + :g, done = done + :d WHERE id = :i"),
+        {"g": given, "d": done, "i": item_id},
+    )
+
+
+def page_by_key(connection: Connection, round_id: int, annotator_id: int, key: str) -> Page | None:
+    """One of the annotator's own pages; anybody else's does not exist for them."""
+    found = _pages(
+        connection,
+        "p.key = :key AND p.annotator_id = :a AND p.round_id = :r",
+        {"key": key, "a": annotator_id, "r": round_id},
+    )
+    return found[0] if found else None
+
+
+def open_pages(connection: Connection, round_id: int, annotator_id: int) -> list[Page]:
+    """The pages an annotator has not answered yet, in order; lapsed ones may still be answered."""
+    return _pages(
+        connection,
+        "p.annotator_id = :a AND p.round_id = :r AND p.state IN ('open', 'lapsed')",
+        {"a": annotator_id, "r": round_id},
+    )
+
+
+def past_pages(
+    connection: Connection, round_id: int, annotator_id: int, before: int, most: int
+) -> list[Page]:
+    """The last pages finished before page `before`, the newest first."""
+    rows = connection.execute(
+        text(
+            "SELECT id FROM page WHERE annotator_id = :a AND round_id = :r AND ordinal < :before "
+            "AND state IN ('done', 'skipped') ORDER BY ordinal DESC LIMIT :most"
+        ),
+        {"a": annotator_id, "r": round_id, "before": before, "most": most},
+    ).fetchall()
+    ids = [int(row[0]) for row in rows]
+    found = _pages(connection, "p.id IN :ids", {"ids": ids}) if ids else []
+    return sorted(found, key=lambda page: -page.ordinal)
+
+
+def _pages(connection: Connection, condition: str, values: dict[str, Any]) -> list[Page]:
+    query = text(
+        "SELECT p.id, p.key, p.annotator_id, p.item_id, p.session, p.ordinal, p.state, p.counted, s.slot, "
+        "s.subject_id, u.prompt_id, u.image_id, u.image_b, u.image_c, s.control, s.swapped, s.occasion "
+        "FROM page p JOIN page_slot s ON s.page_id = p.id JOIN subject u ON u.id = s.subject_id "
+        f"WHERE {condition} ORDER BY p.ordinal, s.slot"
+    )
+    if "ids" in values:
+        query = query.bindparams(bindparam("ids", expanding=True))
+    found: dict[int, tuple[Any, list[Slot]]] = {}
+    for row in connection.execute(query, values).fetchall():
+        parts = tuple(part for part in row[11:14] if part)
+        slot = Slot(row[8], row[9], row[10], parts, bool(row[14]), bool(row[15]), row[16])
+        found.setdefault(row[0], (row, []))[1].append(slot)
+    return [
+        Page(row[0], row[1], row[2], row[3], row[4], row[5], row[6], bool(row[7]), slots)
+        for row, slots in found.values()
+    ]
+
+
+def given_answers(connection: Connection, pages: Sequence[Page]) -> list[Given]:
+    """The latest answers on these pages."""
+    if not pages:
+        return []
+    query = text(
+        "SELECT page_id, slot, question_id, value, skipped, took_ms FROM judgement WHERE page_id IN :ids "
+        "ORDER BY revision, id"
+    ).bindparams(bindparam("ids", expanding=True))
+    rows = connection.execute(query, {"ids": [page.id for page in pages]}).fetchall()
+    latest = {(row[0], row[1], row[2]): Given(*row) for row in rows}
+    return list(latest.values())
+
+
+def questions_due(page: Page, round_: Round) -> set[tuple[int, int]]:
+    """Every (slot, question) a page asks."""
+    return {(slot.slot, key) for slot in page.slots for key, _ in round_.questions}
+
+
+def unadopted(
+    connection: Connection, round_: Round
+) -> dict[tuple[int, int], dict[int, list[tuple[int, int]]]]:
+    """Judgements that came in by import on items their annotators have no page of.
+
+    (annotator, item) -> slot -> (question, judgement).
+    """
+    query = text(
+        "SELECT j.annotator_id, s.item_id, s.slot, j.question_id, j.id FROM judgement j "
+        "JOIN item_slot s ON s.subject_id = j.subject_id JOIN item i ON i.id = s.item_id "
+        "WHERE i.round_id = :r AND i.kind IN ('work', 'control') AND j.page_id IS NULL "
+        "AND j.annotator_id IS NOT NULL AND j.question_id IN :questions AND j.occasion = 0 "
+        "AND EXISTS (SELECT 1 FROM annotator a WHERE a.id = j.annotator_id AND a.role <> 'adjudicator') "
+        "AND NOT EXISTS (SELECT 1 FROM page p WHERE p.item_id = i.id AND p.annotator_id = j.annotator_id) "
+        "ORDER BY j.annotator_id, s.item_id, s.slot, j.id"
+    ).bindparams(bindparam("questions", expanding=True))
+    values = {"r": round_.id, "questions": [key for key, _ in round_.questions]}
+    found: dict[tuple[int, int], dict[int, list[tuple[int, int]]]] = {}
+    for annotator, item_id, slot, question, judgement in connection.execute(query, values).fetchall():
+        found.setdefault((annotator, item_id), {}).setdefault(slot, []).append((question, judgement))
+    return found
+
+
+def answered_elsewhere(connection: Connection, round_: Round) -> dict[str, list[tuple[int, int]]]:
+    """Imported judgements on pages that were handed out and not answered: page -> (slot, judgement)."""
+    query = text(
+        "SELECT p.key, s.slot, j.id FROM page p JOIN page_slot s ON s.page_id = p.id "
+        "JOIN judgement j ON j.subject_id = s.subject_id AND j.annotator_id = p.annotator_id "
+        "AND j.occasion = s.occasion WHERE p.round_id = :r AND p.state IN ('open', 'lapsed') "
+        "AND j.page_id IS NULL AND j.question_id IN :questions ORDER BY p.id, s.slot, j.id"
+    ).bindparams(bindparam("questions", expanding=True))
+    values = {"r": round_.id, "questions": [key for key, _ in round_.questions]}
+    found: dict[str, list[tuple[int, int]]] = {}
+    for key, slot, judgement in connection.execute(query, values).fetchall():
+        found.setdefault(key, []).append((slot, judgement))
+    return found
+
+
+def page_anyhow(connection: Connection, key: str) -> Page:
+    """A page by its key, whosever it is."""
+    return _pages(connection, "p.key = :key", {"key": key})[0]
+
+
+def link_judgements(connection: Connection, page_id: int, told: Sequence[tuple[int, int]]) -> None:
+    """Say on which page, (slot, judgement), imported judgements are."""
+    for slot, judgement in told:
+        connection.execute(
+            text("UPDATE judgement SET page_id = :p, slot = :s WHERE id = :j"),
+            {"p": page_id, "s": slot, "j": judgement},
+        )

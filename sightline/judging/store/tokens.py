@@ -1,0 +1,161 @@
+"""Links that let people in: signed, expiring, revocable, and kept only as a hash."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from sightline.errors import UsageError
+from sightline.records import AnnotatorKey
+from sightline.study.schema import database, tables
+from sightline.study.schema.storable import now, refuse_bad_text
+from sightline.study.study import Study
+
+PANEL = "people"
+"""The panel of annotators who judge here; the same that a table of judgements comes in under."""
+ROLES = ("annotator", "control")
+LONGEST_DAYS = 366
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Whom a token lets in: an annotator to a round, or an owner to the study."""
+
+    role: str
+    annotator_id: int | None
+    round_id: int | None
+    expires: str
+
+
+def secret(study: Study) -> bytes:
+    """The key that this study's links are signed with, made when first needed."""
+    with database.reading(study.engine) as connection:
+        found = _secret(connection)
+    if found is None:
+        with database.writing(study.engine) as connection:
+            found = _secret(connection)
+            if found is None:
+                found = secrets.token_hex(32)
+                database.insert(connection, tables.setting, ["name", "value"], [("secret", found)])
+    return bytes.fromhex(found)
+
+
+def _secret(connection: Connection) -> str | None:
+    found = connection.execute(text("SELECT value FROM setting WHERE name = 'secret'")).scalar()
+    return None if found is None else str(found)
+
+
+def issue(
+    study: Study, role: str, days: float, annotator_id: int | None = None, round_id: int | None = None
+) -> tuple[str, str]:
+    """A new token and when it expires."""
+    if not 0 < days <= LONGEST_DAYS:
+        raise UsageError(f"a link cannot be valid for {days:g} days", remedy=f"Between 0 and {LONGEST_DAYS}.")
+    expires = (datetime.now(UTC) + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    told = {"role": role, "a": annotator_id, "r": round_id, "x": expires, "n": secrets.token_hex(8)}
+    body = _encoded(json.dumps(told, separators=(",", ":")).encode())
+    token = f"{body}.{_encoded(_sign(secret(study), body))}"
+    with database.writing(study.engine) as connection:
+        columns = ["hash", "annotator_id", "round_id", "role", "made", "expires"]
+        row = (_hash(token), annotator_id, round_id, role, now(), expires)
+        database.insert(connection, tables.token, columns, [row])
+    return token, expires
+
+
+def holder(study: Study, key: bytes, token: str) -> Holder | str:
+    """Whom a token lets in, or the reason why it lets nobody in: forged, expired or revoked."""
+    body, _, signature = token.partition(".")
+    if not hmac.compare_digest(_encoded(_sign(key, body)).encode(), signature.encode("utf-8", "replace")):
+        return "this link was not made here"
+    with database.reading(study.engine) as connection:
+        row = connection.execute(
+            text("SELECT role, annotator_id, round_id, expires, revoked FROM token WHERE hash = :hash"),
+            {"hash": _hash(token)},
+        ).first()
+    if row is None:
+        return "this link is not known any more"
+    if row[4] is not None:
+        return "this link was taken back"
+    if row[3] <= now():
+        return f"this link was valid until {row[3]}"
+    return Holder(row[0], row[1], row[2], row[3])
+
+
+def revoke(connection: Connection, round_id: int, annotator_id: int) -> int:
+    """Take back every link of an annotator to a round; how many were still good."""
+    counted = connection.execute(
+        text(
+            "SELECT count(*) FROM token WHERE annotator_id = :a AND round_id = :r AND revoked IS NULL "
+            "AND expires > :now"
+        ),
+        {"a": annotator_id, "r": round_id, "now": now()},
+    ).scalar_one()
+    connection.execute(
+        text("UPDATE token SET revoked = :now WHERE annotator_id = :a AND round_id = :r AND revoked IS NULL"),
+        {"a": annotator_id, "r": round_id, "now": now()},
+    )
+    return int(counted)
+
+
+def annotator(connection: Connection, name: str, role: str = "annotator", language: str | None = None) -> int:
+    """The id of an annotator of this study's own panel, made if need be; a role once given stays."""
+    said = name.strip()
+    if not said or len(said) > 200:
+        raise UsageError("an annotator needs a name of at most 200 characters", remedy="Give one.")
+    refuse_bad_text([(said, "the annotator's name")])
+    table = tables.annotator
+    query = text("SELECT id, role FROM annotator WHERE panel = :panel AND name = :name")
+    row = connection.execute(query, {"panel": PANEL, "name": said}).first()
+    if row is not None:
+        if row[1] != role:
+            raise UsageError(
+                f"{said!r} takes part as {row[1]} already", remedy=f"Invite the {role} by another name."
+            )
+        if language is not None:
+            set_language(connection, int(row[0]), language)
+        return int(row[0])
+    (key,) = database.fresh_ids(connection, table, 1)
+    columns = ["id", "panel", "name", "role", "language"]
+    database.insert(connection, table, columns, [(key, PANEL, said, role, language)])
+    return int(key)
+
+
+def set_language(connection: Connection, annotator_id: int, language: str | None) -> None:
+    """The language an annotator reads prompts in; none for the original."""
+    query = text("UPDATE annotator SET language = :language WHERE id = :a")
+    connection.execute(query, {"language": language or None, "a": annotator_id})
+
+
+def person(connection: Connection, annotator_id: int) -> dict[str, Any]:
+    """An annotator: key, role, language and the owner's reason to leave them out."""
+    row = connection.execute(
+        text("SELECT panel, name, role, language, left_out FROM annotator WHERE id = :a"),
+        {"a": annotator_id},
+    ).one()
+    return {
+        "key": AnnotatorKey(row[0], row[1]),
+        "name": row[1],
+        "role": row[2],
+        "language": row[3],
+        "left_out": row[4],
+    }
+
+
+def _sign(key: bytes, body: str) -> bytes:
+    return hmac.new(key, body.encode("utf-8", "replace"), hashlib.sha256).digest()
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+def _encoded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")

@@ -1,0 +1,324 @@
+"""What lies around rankings: what was asked, captions, engines asked again, relevance foretold.
+
+Measures of a ranking ask for it when they need it, and most need none: nothing here is read before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sightline import registry
+from sightline.errors import SightlineError
+from sightline.extension import Configured
+from sightline.language.search_words import search_words
+from sightline.measures.predicted_relevance import foretold_relevance
+from sightline.records import Candidates, NoValue, Prompt
+from sightline.statistics.ranking_difficulty import noisy_queries
+from sightline.study import listing, reading
+from sightline.study.captions import owners, wordings
+from sightline.study.running.embedding import backbones_of, cached, loaded_over
+from sightline.study.study import Study
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sightline.records import Rankings
+
+BLOCK = 4_000_000
+"""Scores of queries x images that are held at once while a whole collection is scored."""
+NOT_OURS = "the engine was not run here and cannot be asked again"
+ONE_WORD = "a query of one word has none to leave out"
+NO_VECTOR = 'the engine turns its query into no vector: noise="words"'
+
+
+class Around:
+    """What a study knows around its rankings; the table is handed in once it is made."""
+
+    table: Rankings
+
+    def __init__(self, study: Study, left_out: Sequence[int] = ()) -> None:
+        self.study = study
+        self._left_out = np.array(left_out, dtype=np.int64)
+        self._collection_scores: list[float | NoValue] | None = None
+
+    def loaded(self, measure: Configured) -> Any:
+        """A measure ready to be called, its encoders answering from the study's vectors."""
+        return loaded_over(self.study, measure) if any(backbones_of(measure)) else measure.load()
+
+    @cached_property
+    def prompts(self) -> dict[int, Prompt]:
+        """The prompts that were asked, by id."""
+        return reading.prompt_records(self.study, np.unique(self._asked).tolist())
+
+    @property
+    def _asked(self) -> np.ndarray:
+        assert self.table.prompts is not None
+        return self.table.prompts
+
+    def texts(self) -> list[str]:
+        return [self.prompts[key].text for key in self._asked.tolist()]
+
+    @cached_property
+    def searched(self) -> bytes:
+        """A digest of the collections that the ranked images are of: their images, files and captions."""
+        images = self._images
+        files = reading.images(self.study).join(images, on="image_id", how="semi").sort("image_id")
+        said = reading.captions(self.study).join(images, on="image_id", how="semi").sort("image_id", "n")
+        found = hashlib.sha256(np.sort(self._left_out).tobytes())
+        for table in (files.select("image_id", "sha256"), said.select("image_id", "caption")):
+            # One text of all rows: lengths tell where each begins, so that no two tables read alike.
+            keys, texts = table.to_series(0).to_numpy(), table.to_series(1).fill_null("")
+            found.update(keys.tobytes() + texts.str.len_bytes().to_numpy().tobytes())
+            found.update("".join(texts.to_list()).encode())
+        return found.digest()
+
+    @cached_property
+    def _images(self) -> pl.DataFrame:
+        """image_id of all images of the collections that the ranked ones are of."""
+        import polars as pl
+
+        assert self.table.images is not None
+        images = reading.images(self.study).select("image_id", "collection")
+        searched = images.filter(pl.col("image_id").is_in(np.unique(self.table.images)))["collection"]
+        known = images.filter(pl.col("collection").is_in(searched.unique().implode()))
+        return known.select("image_id").sort("image_id")
+
+    def caption_words(self) -> tuple[Any, np.ndarray]:
+        return self._caption_words
+
+    @cached_property
+    def _caption_words(self) -> tuple[Any, np.ndarray]:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        assert self.table.images is not None
+        said = reading.captions(self.study).join(self._images, on="image_id", how="semi")
+        ids = self._images["image_id"].to_numpy()
+        row = np.searchsorted(ids, said["image_id"].to_numpy())
+        texts: list[list[str]] = [[] for _ in ids]
+        for number, caption in zip(row.tolist(), said["caption"].to_list(), strict=True):
+            texts[number].append(caption)
+        documents = [" \n ".join(told) for told in texts]
+        if not any(map(search_words, documents)):
+            from scipy.sparse import csr_matrix
+
+            counts = csr_matrix((len(ids), 1))
+        else:
+            counts = CountVectorizer(analyzer=search_words, dtype=np.float64).fit_transform(documents)
+        return counts, np.searchsorted(ids, self.table.images)
+
+    def collection_scores(self) -> list[float | NoValue]:
+        if self._collection_scores is None:
+            found: list[float | NoValue] = [NoValue(NOT_OURS)] * len(self._asked)
+            for rows, again in self._engines():
+                if isinstance(again, str):
+                    told: Sequence[float | NoValue] = [NoValue(again)] * len(rows)
+                else:
+                    told = again.means([self.prompts[key] for key in self._asked[rows].tolist()])
+                for row, value in zip(rows.tolist(), told, strict=True):
+                    found[row] = value
+            self._collection_scores = found
+        return self._collection_scores
+
+    def asked_again(
+        self, k: int, *, noise: str, share: float, seed: int
+    ) -> tuple[np.ndarray, np.ndarray, list[str | None]]:
+        found: list[np.ndarray] = [np.zeros(0, dtype=np.int64)] * len(self._asked)
+        why: list[str | None] = [NOT_OURS] * len(self._asked)
+        lengths = np.diff(self.table.offsets)
+        for rows, again in self._engines():
+            asked = [self.prompts[key] for key in self._asked[rows].tolist()]
+            for row, reason in zip(rows.tolist(), _reasons(again, asked, noise), strict=True):
+                why[row] = reason
+            if isinstance(again, str) or (noise == "vector" and not again.encodes):
+                continue
+            if noise == "words":
+                asked = [replaced_text(query, fewer_words(query.text, share, seed)) for query in asked]
+            # No deeper than the run goes: what it did not keep cannot be found again.
+            depth = min(k, int(lengths[rows].max(initial=1)))
+            nudge = (share, seed) if noise == "vector" else None
+            for row, images in zip(rows.tolist(), again.images(asked, depth, nudge), strict=True):
+                found[row] = images[~np.isin(images, self._left_out)]
+        offsets = np.concatenate([[0], np.cumsum([len(each) for each in found])]).astype(np.int64)
+        return np.concatenate([*found, np.zeros(0, dtype=np.int64)]), offsets, why
+
+    def _engines(self) -> list[tuple[np.ndarray, AskedAgain | str]]:
+        """The rankings of each engine that was run here, and it again; or why it cannot be asked."""
+        assert self.table.systems is not None
+        found: list[tuple[np.ndarray, AskedAgain | str]] = []
+        for system in np.unique(self.table.systems).tolist():
+            told = self._settings.get(system)
+            if told is not None:
+                found.append((np.flatnonzero(self.table.systems == system), self._again(told)))
+        return found
+
+    @cached_property
+    def _settings(self) -> dict[int, dict[str, Any]]:
+        """How each engine that was run here was run, by system."""
+        answers, settings = listing.named_answers(self.study)
+        ids = dict(reading.systems(self.study).select("system", "system_id").iter_rows())
+        found: dict[int, dict[str, Any]] = {}
+        for system, told in zip(answers["system"].to_list(), settings, strict=True):
+            if told is not None and "retriever" in told and ids[system] not in found:
+                found[ids[system]] = dict(told)
+        return found
+
+    def _again(self, told: dict[str, Any]) -> AskedAgain | str:
+        try:
+            engine = registry.configure("retriever", str(told["retriever"]))
+            engine.require()
+            if engine.spec.version != told["version"]:
+                return f"{engine.name} has changed since it was run"
+            return AskedAgain(self.study, engine, str(told["collection"]), bool(told.get("without_own")))
+        except SightlineError as error:
+            return f"the engine cannot be asked again: {error.what}"
+
+    def relevance(
+        self, predictor: Any, encoder: Any, *, depth: int, level: float, folds: int, seed: int
+    ) -> np.ndarray:
+        return foretold_relevance(
+            self, predictor, encoder, depth=depth, level=level, folds=folds, seed=seed
+        ).probability
+
+
+def _reasons(again: AskedAgain | str, asked: Sequence[Prompt], noise: str) -> list[str | None]:
+    """Why each query cannot be asked again with this noise; None where it can."""
+    if isinstance(again, str):
+        return [again] * len(asked)
+    if noise == "vector":
+        return [None if again.encodes else NO_VECTOR] * len(asked)
+    return [None if len(query.text.split()) > 1 else ONE_WORD for query in asked]
+
+
+class AskedAgain:
+    """An engine as it was run before, asked again over the same collection as it stands."""
+
+    def __init__(self, study: Study, engine: Configured, collection: str, without_own: bool) -> None:
+        from sightline.systems.retrieve import candidates_of
+
+        self._study = study
+        self._engine = engine
+        self._without_own = without_own
+        self._candidates = candidates_of(study, collection)
+        known = reading.images(study).select("collection", "name", "image_id").rows()
+        ids = {(home, name): key for home, name, key in known}
+        self._ids = np.array([ids[key.collection, key.name] for key in self._candidates.keys])
+
+    @property
+    def encodes(self) -> bool:
+        """Whether the query becomes a vector."""
+        return any(backbones_of(self._engine))
+
+    def images(
+        self, queries: Sequence[Prompt], k: int, nudge: tuple[float, int] | None = None
+    ) -> list[np.ndarray]:
+        """The ids of the first k images of each query, its vector nudged by a share of its length."""
+        search = self._loaded(nudge)
+        found: dict[int, np.ndarray] = {}
+        for group, seen in self._groups(queries):
+            indices, _ = search(seen, [_asking(queries[number]) for number in group], k)
+            found |= {number: self._ids[row[row >= 0]] for number, row in zip(group, indices, strict=True)}
+        return [found[number] for number in range(len(queries))]
+
+    def means(self, queries: Sequence[Prompt]) -> list[float]:
+        """The mean score of each query over all images that the engine can answer with.
+
+        An engine that compares words gives images without a common word no score: theirs is 0.
+        """
+        search = self._loaded(None)
+        images = len(self._ids)
+        size = max(1, BLOCK // max(1, images))
+        found = np.full(len(queries), np.nan)
+        for group, seen in self._groups(queries):
+            for start in range(0, len(group), size):
+                part = list(group[start : start + size])
+                scores = np.asarray(search(seen, [_asking(queries[number]) for number in part], images)[1])
+                told = np.isfinite(scores)
+                among = told.sum(axis=1) if self.encodes else np.full(len(part), images)
+                found[part] = np.where(told, scores, 0.0).sum(axis=1) / np.maximum(among, 1)
+        return found.tolist()
+
+    def _groups(self, queries: Sequence[Prompt]) -> list[tuple[Sequence[int], Candidates]]:
+        """The queries that are asked together, by number, and what they are asked of: as the run had it."""
+        from sightline.systems.retrieve import asked_together, without_captions
+
+        if not self._without_own:
+            return [(range(len(queries)), self._candidates)]
+        said = wordings(self._study, self._keys(queries))
+        owned = owners(said, self._candidates.captions)
+        found: list[tuple[Sequence[int], Candidates]] = []
+        for group in asked_together(owned):
+            own = {owner for number in group for owner in owned[number]}
+            texts = {text for number in group for text in said[number]}
+            found.append((group, without_captions(self._candidates, texts, own)))
+        return found
+
+    def _keys(self, queries: Sequence[Prompt]) -> dict[int, str]:
+        known = {(suite, ref): key for key, suite, ref, _ in reading.prompts(self._study).iter_rows()}
+        # What a query says of itself is its wording in the study, whatever noise took away from it.
+        texts = dict(reading.prompts(self._study).select("prompt_id", "text").iter_rows())
+        ids = [known[query.key.suite, query.key.ref] for query in queries]
+        return {key: texts[key] for key in ids}
+
+    def _loaded(self, nudge: tuple[float, int] | None) -> Callable[[Candidates, Sequence[Prompt], int], Any]:
+        encoders: dict[str, Any] = {
+            name: cached(self._study, each) for name, each in backbones_of(self._engine)
+        }
+        if nudge is not None:
+            encoders = {name: _Nudged(each, *nudge) for name, each in encoders.items()}
+        return self._engine.load(encoders or None)
+
+
+class _Asked(str):
+    """A text that is asked, told from a caption by its type: both pass through the same encoder."""
+
+
+def _asking(query: Prompt) -> Prompt:
+    return replaced_text(query, _Asked(query.text))
+
+
+class _Nudged:
+    """An encoder that nudges the vectors of what is asked, and of nothing else."""
+
+    def __init__(self, encoder: Any, share: float, seed: int) -> None:
+        self._encoder = encoder
+        self._share = share
+        self._seed = seed
+
+    def image(self, images: Any) -> np.ndarray:
+        return np.asarray(self._encoder.image(images))
+
+    def text(self, texts: Sequence[str]) -> np.ndarray:
+        rows = np.asarray(self._encoder.text([str(text) for text in texts]), dtype=np.float32)
+        for number, text in enumerate(texts):
+            if isinstance(text, _Asked):
+                # Seeded by the text: the nudge is the same whatever else is asked beside it.
+                seed = seed_of(text, self._seed)
+                rows[number] = noisy_queries(rows[number][None], share=self._share, seed=seed)[0]
+        return rows
+
+
+def seed_of(text: str, seed: int) -> int:
+    """A seed for one text, the same on every machine."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {text}".encode()).digest()[:8], "big")
+
+
+def fewer_words(text: str, share: float, seed: int) -> str:
+    """The text with each word left out by chance `share`: at least one, never all."""
+    words = text.split()
+    if len(words) < 2:
+        return text
+    chance = np.random.default_rng(seed_of(text, seed)).random(len(words))
+    kept = chance >= share
+    kept[np.argmin(chance)] = False
+    kept[np.argmax(chance)] = True
+    return " ".join(word for word, keep in zip(words, kept, strict=True) if keep)
+
+
+def replaced_text(prompt: Prompt, text: str) -> Prompt:
+    """The prompt saying something else."""
+    return prompt._replace(text=text)

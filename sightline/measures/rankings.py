@@ -1,0 +1,427 @@
+"""The rankings of a study as columns: what was ranked, what is known of it, and what nobody judged."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sightline.errors import DataError, UsageError, near
+from sightline.extension import Configured
+from sightline.measures.ranking_context import Around
+from sightline.records import NoValue, Rankings
+from sightline.statistics import runs
+from sightline.statistics.intervals import Interval, mean_interval, within
+from sightline.study import reading
+from sightline.study.groups import groups_of
+from sightline.study.pools import pools
+from sightline.study.relevance import Rules, rules
+from sightline.study.running.validate import gate
+from sightline.study.scores import Outcome
+from sightline.study.study import Study
+from sightline.systems.ranking import refuse_distances
+
+UNJUDGED = ("run", "runs")
+"""What a measure rests on that needs no relevance."""
+FORETOLD = "goes by relevance that a predictor foretells, not by judgements of the images."
+_IMAGE_ID = {"image_id": pl.Int64}
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """What of one engine's rankings of prompts with known relevance was unjudged, empty, missing or repeated.
+
+    `of` images and `prompts` with known relevance were looked at; `vain` prompts were asked and found
+    nothing, `unanswered` ones have no ranking.
+    """
+
+    name: str
+    of: int
+    unjudged: int
+    prompts: int
+    vain: int
+    unanswered: int
+    repeated: int
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Every ranking of every retriever: prompt and system of each, its images, and its gains as columns.
+
+    `repeated` has a row of system_id and prompt_id for each place left out because its image stands further
+    up; `absent` one of system_id, prompt_id and `vain` for each prompt with known relevance that a system has
+    no image for: in vain if it was asked. `judged` are the prompts with known relevance. `around` is what
+    measures may ask for beside the rankings. Read without `by_relevance`, nothing is known to be relevant,
+    and `absent` is about every prompt that any system was asked.
+    """
+
+    prompt: np.ndarray
+    system: np.ndarray
+    image: np.ndarray
+    table: Rankings
+    names: dict[int, str]
+    repeated: pl.DataFrame
+    absent: pl.DataFrame
+    judged: np.ndarray
+    rules: Rules
+    around: Around | None = None
+    by_relevance: bool = True
+
+    def __len__(self) -> int:
+        return len(self.prompt)
+
+    def hashes(self, rests_on: str = "relevance", beyond: bool = False) -> list[int]:
+        """64 bits over what a measure is told of each ranking, signed for the databases.
+
+        `beyond` adds what was searched, at which some measures look; those of everything do.
+        """
+        told = self.table
+        parts = [(self.image, told.offsets)]
+        if rests_on in ("relevance", "everything"):
+            parts += [(told.gains, told.offsets), (told.ideal, told.ideal_offsets)]
+        if rests_on != "relevance" and told.scores is not None:
+            parts += [(told.scores, told.offsets)]
+        if rests_on == "everything" and self.around is not None:
+            # Which queries are held out together decides what is foretold.
+            group = groups_of(self.around.study, self.prompt.tolist())
+            parts += [(group, np.arange(len(self) + 1))]
+        views = [(column.tobytes(), (8 * offsets).tolist()) for column, offsets in parts]
+        asked = [""] * len(self)
+        if rests_on != "relevance" and self.around is not None:
+            asked = self.around.texts()
+        further = beyond or rests_on == "everything"
+        searched = self.around.searched if further and self.around is not None else b""
+        found = []
+        for n in range(len(self)):
+            whole = hashlib.sha256(searched + asked[n].encode() + b"\0")
+            for column, starts in views:
+                whole.update((starts[n + 1] - starts[n]).to_bytes(8, "big"))
+                whole.update(column[starts[n] : starts[n + 1]])
+            found.append(whole.digest())
+        if rests_on in ("runs", "everything"):
+            found = self._together(found, rests_on)
+        return [int.from_bytes(digest[:8], "big", signed=True) for digest in found]
+
+    def _together(self, own: Sequence[bytes], rests_on: str) -> list[bytes]:
+        """Each ranking's digest with those of the others that a measure looks at beside it."""
+        beside = self.prompt.tolist() if rests_on == "runs" else [0] * len(self)
+        wholes: dict[int, Any] = {}
+        for group, system, digest in zip(beside, self.system.tolist(), own, strict=True):
+            wholes.setdefault(group, hashlib.sha256()).update(system.to_bytes(8, "big") + digest)
+        return [
+            hashlib.sha256(digest + wholes[group].digest()).digest()
+            for group, digest in zip(beside, own, strict=True)
+        ]
+
+    def gaps(self, k: int | None = None, prompts: Sequence[int] | None = None) -> list[Gaps]:
+        """What each engine's numbers do not show, over all prompts or over these."""
+        counted = runs.count_judged(self.table.gains, self.table.offsets, k=k)
+        kept = _among(self.prompt, prompts) & np.isin(self.prompt, self.judged)
+        judged = int(_among(self.judged, prompts).sum())
+        repeated, absent = (
+            each.filter(_among(each["prompt_id"].to_numpy(), prompts))
+            for each in (self.repeated, self.absent)
+        )
+        found = []
+        for system, name in self.names.items():
+            mine = kept & (self.system == system)
+            of, known = int(counted.of[mine].sum()), int(counted.judged[mine].sum())
+            missing = absent.filter(pl.col("system_id") == system)
+            vain = int(missing["vain"].sum())
+            again = repeated.filter(pl.col("system_id") == system).height
+            found.append(Gaps(name, of, of - known, judged, vain, missing.height - vain, again))
+        return found
+
+    def brief(self, k: int | None = None, prompts: Sequence[int] | None = None) -> str:
+        """The notes of all engines in a sentence a kind."""
+        gaps = self.gaps(k, prompts)
+        first = f"Among the first {k} images" if k is not None else "In the rankings"
+        unjudged = [f"{each.unjudged / each.of:.0%} of {each.name}'s" for each in gaps if each.unjudged]
+        vain = [f"{each.name} for {each.vain:,} of {each.prompts:,}" for each in gaps if each.vain]
+        missing = [
+            f"{each.name} for {each.unanswered:,} of {each.prompts:,}" for each in gaps if each.unanswered
+        ]
+        repeated = [f"{each.repeated:,} of {each.name}" for each in gaps if each.repeated]
+        sentences = []
+        if unjudged:
+            sentences.append(f"{first}, {', '.join(unjudged)} are unjudged and count as not relevant.")
+        if vain:
+            sentences.append(f"Engines found nothing: {', '.join(vain)} prompts, which count as 0.")
+        if missing:
+            told = "count as 0" if self.rules.complete else "are left out of its means"
+            sentences.append(f"Rankings are missing: {', '.join(missing)} prompts, which {told}.")
+        if repeated:
+            places = f"{', '.join(repeated)}: their image stands further up"
+            sentences.append(f"Places were left out, {places}.")
+        return " ".join(sentences)
+
+    def notes(self, k: int | None = None, prompts: Sequence[int] | None = None) -> list[str]:
+        """What a reader must know beside the numbers: what was unjudged, unanswered or repeated."""
+        first = f"among the first {k}" if k is not None else "in its rankings"
+        asked = np.unique(self.prompt[_among(self.prompt, prompts)])
+        unknown = int((~np.isin(asked, self.judged)).sum())
+        found = []
+        if unknown:
+            found.append(f"{unknown:,} of {len(asked):,} prompts have no known relevance, and so no value.")
+        for each in self.gaps(k, prompts):
+            of_prompts = f"of the {each.prompts:,} prompts with known relevance"
+            if each.unjudged:
+                share = f"{each.unjudged:,} of the {each.of:,} images {first} ({each.unjudged / each.of:.0%})"
+                found.append(f"{each.name}: {share} are unjudged and count as not relevant.")
+            if each.vain:
+                found.append(f"{each.name}: {each.vain:,} {of_prompts} found nothing and count as 0.")
+            if each.unanswered:
+                told = "count as 0" if self.rules.complete else "are left out of its means"
+                found.append(f"{each.name}: {each.unanswered:,} {of_prompts} have no ranking and {told}.")
+            if each.repeated:
+                places = f"{each.repeated:,} places were left out: their image stands further up."
+                found.append(f"{each.name}: {places}")
+        return found
+
+    def notes_for(self, measure: Configured, prompts: Sequence[int] | None = None) -> list[str]:
+        """What a reader must know beside the numbers of a measure.
+
+        What nobody judged is no gap in a measure that does not count judgements of these very images.
+        """
+        if measure.spec.details["rests_on"] == "relevance":
+            return self.notes(place(measure), prompts)
+        left_out = self.repeated.filter(_among(self.repeated["prompt_id"].to_numpy(), prompts))
+        counts = dict(left_out.group_by("system_id").len().iter_rows())
+        found = [
+            f"{name}: {counts[system]:,} places were left out: their image stands further up."
+            for system, name in self.names.items()
+            if system in counts
+        ]
+        if measure.spec.details["rests_on"] == "everything":
+            found.insert(0, f"{measure.short} {FORETOLD}")
+        return found
+
+    def brief_for(self, measure: Configured, prompts: Sequence[int] | None = None) -> str:
+        """The same in a sentence a kind."""
+        if measure.spec.details["rests_on"] == "relevance":
+            return self.brief(place(measure), prompts)
+        return " ".join(self.notes_for(measure, prompts))
+
+    def outcomes(self, measure: Configured) -> list[Outcome]:
+        """What a measure says of each ranking."""
+        function = measure.load() if self.around is None else self.around.loaded(measure)
+        told = function(self.table)
+        reason = str(measure.spec.details["nan"])
+        values = told.tolist() if isinstance(told, np.ndarray) else list(told)
+        results = [each if isinstance(each, NoValue) or each == each else NoValue(reason) for each in values]
+        return gate(measure.spec, results, len(self))
+
+    def values(self, measure: Configured) -> pl.DataFrame:
+        """prompt_id, system_id, system, value: what a measure says of each ranking that it has a value of."""
+        told = [outcome.value for outcome in self.outcomes(measure)]
+        keys = pl.DataFrame({"prompt_id": self.prompt, "system_id": self.system})
+        return (
+            keys.with_columns(value=pl.Series(told, dtype=pl.Float64))
+            .filter(pl.col("value").is_not_null())
+            .with_columns(system=pl.col("system_id").replace_strict(self.names, return_dtype=pl.String))
+            .select("prompt_id", "system_id", "system", "value")
+            .sort("prompt_id", "system_id")
+        )
+
+
+def _among(keys: np.ndarray, prompts: Sequence[int] | None) -> np.ndarray:
+    return np.ones(len(keys), dtype=bool) if prompts is None else np.isin(keys, list(prompts))
+
+
+def looks_beyond(measure: Configured) -> bool:
+    """Whether a measure, as it is set, looks at captions or at the images that were searched."""
+    told = measure.spec.details["beyond"]
+    return told if isinstance(told, bool) else measure.arguments.get(told[0]) == told[1]
+
+
+def place(measure: Configured) -> int | None:
+    """How many places a measure looks at; None for all."""
+    k = measure.arguments.get("k")
+    return k if isinstance(k, int) else None
+
+
+def rankings_for(study: Study, measure: Configured, ranked: Ranked | None = None) -> Ranked:
+    """The rankings as a measure needs them: most need to know what is relevant, some do not.
+
+    `ranked` were read before, and are read again if it was for measures of the other sort.
+    """
+    judged = measure.spec.details["rests_on"] not in UNJUDGED
+    if ranked is not None and ranked.by_relevance == judged:
+        return ranked
+    return rankings_of(study, judged=judged)
+
+
+def rankings_of(study: Study, by: Rules | None = None, *, judged: bool = True) -> Ranked:
+    """Every ranking of the study with its gains, ties broken and repeats left out.
+
+    Without `judged` no relevance need be known, and none is looked at.
+    """
+    chosen = by or rules(study)
+    truths = relevance(study, chosen) if judged else _nothing_known()
+    answers, asked = _answers(study)
+    if asked.is_empty():
+        raise DataError("no retriever has answered yet", remedy="Import a TREC run, or sightline retrieve.")
+    left_out = _left_out(study, chosen) if chosen.without else pl.DataFrame({"image_id": []}, _IMAGE_ID)
+    answers = answers.join(left_out, on="image_id", how="anti", maintain_order="left")
+    if chosen.ties == "trec":
+        refuse_distances(answers)
+    truths = truths.sort("prompt_id", "value", "image_id", descending=[False, True, False])
+    answers = answers.with_columns(query=pl.struct("system_id", "prompt_id").rle_id().cast(pl.Int64))
+    columns = [answers[name].to_numpy() for name in ("query", "position", "score", "name_order")]
+    answers = answers[runs.order(*columns, ties=chosen.ties)]  # type: ignore[arg-type]
+    first = runs.first_places(answers["query"].to_numpy(), answers["image_id"].to_numpy())
+    repeated = answers.filter(~first).select("system_id", "prompt_id")
+    answers = answers.filter(first)
+    keys = answers.group_by("query", "system_id", "prompt_id", maintain_order=True).len()
+    known = truths["prompt_id"].unique().sort()
+    absent = _absent(asked, answers, known if judged else asked["prompt_id"].unique().sort())
+    empty = absent if chosen.complete else absent.filter("vain")
+    empty = empty.with_columns(query=pl.lit(-1, pl.Int64), len=pl.lit(0, pl.UInt32))
+    keys = pl.concat([keys, empty.select(keys.columns)])
+    gains = runs.gains(
+        *(answers[name].to_numpy() for name in ("prompt_id", "image_id")),
+        *(truths[name].to_numpy() for name in ("prompt_id", "image_id", "value")),
+    )
+    prompt = keys["prompt_id"].to_numpy()
+    ideal, ideal_offsets = _ideal(prompt, truths)
+    offsets = np.concatenate([[0], np.cumsum(keys["len"].to_numpy().astype(np.int64))])
+    around = Around(study, left_out["image_id"].to_list())
+    system, image = keys["system_id"].to_numpy(), answers["image_id"].to_numpy()
+    score = answers["score"].to_numpy()
+    around.table = Rankings(
+        offsets, gains, ideal_offsets, ideal,
+        scores=score, images=image, prompts=prompt, systems=system, beyond=around,
+    )  # fmt: skip
+    return Ranked(
+        prompt,
+        system,
+        image,
+        around.table,
+        dict(asked.select("system_id", "system").unique().sort("system_id").iter_rows()),
+        repeated,
+        absent,
+        known.to_numpy(),
+        chosen,
+        around,
+        judged,
+    )
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How much two engines have in common: mean over prompts of |A and B| / |A or B| of their first k."""
+
+    first: str
+    second: str
+    k: int
+    share: Interval
+
+
+def overlap(
+    study: Study, k: int = 10, *, ranked: Ranked | None = None, prompts: Sequence[int] | None = None
+) -> list[Overlap]:
+    """Every pair of engines over the prompts both answered, or over these among them."""
+    if k < 1:
+        raise UsageError(f"k is {k}", remedy="Compare 1 place or more.")
+    known = rankings_of(study) if ranked is None else ranked
+    lengths = np.diff(known.table.offsets)
+    rank = np.arange(known.image.size) - np.repeat(known.table.offsets[:-1], lengths)
+    system, prompt = np.repeat(known.system, lengths), np.repeat(known.prompt, lengths)
+    kept = _among(prompt, prompts)
+    tops = {}
+    for each in known.names:
+        mine = kept & (system == each) & (rank < k)
+        tops[each] = (prompt[mine], known.image[mine])
+    found = []
+    names = list(known.names.items())
+    for n, (a, first) in enumerate(names):
+        for b, second in names[n + 1 :]:
+            _, shares = runs.overlap(*tops[a], *tops[b])
+            found.append(Overlap(first, second, k, within(mean_interval(shares), 0, 1)))
+    return found
+
+
+def _answers(study: Study) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The images that engines answered with, and system_id, system, prompt_id of all they were asked.
+
+    An answer without an image says that an engine was asked and found nothing. A pool is no engine: it only
+    says which images are to be judged.
+    """
+    names = reading.images(study).sort("name", "collection").with_row_index("name_order")
+    gathered = reading.systems(study).filter(pl.col("system").is_in(list(pools(study)))).select("system_id")
+    told = reading.answers(study, "retriever").join(gathered, on="system_id", how="anti")
+    ranked = (
+        told.filter(pl.col("image_id").is_not_null())
+        .join(names.select("image_id", pl.col("name_order").cast(pl.Int64)), on="image_id")
+        .sort("system_id", "prompt_id", "position")
+    )
+    return ranked, told.select("system_id", "system", "prompt_id").unique()
+
+
+def relevance(study: Study, by: Rules) -> pl.DataFrame:
+    """prompt_id, image_id, value; a rephrasing without truth of its own has that of its original.
+
+    The value is the gain: on a scale that begins above 0, such as 1 to 4, the worst grade gains nothing.
+    """
+    known = {asked.name: asked for _, asked in reading.questions(study)}
+    if by.relevance not in known:
+        raise DataError(
+            f"rankings need relevant images, and no truth of {by.relevance!r} is in the study",
+            remedy=f"{near(by.relevance, known)} Import qrels, or judge and settle a question; [score] "
+            "relevance in study.toml names it.",
+        )
+    # A truth of a pair says which image is better, not that the first one is relevant.
+    own = (
+        reading.truths(study, by.relevance)
+        .filter(
+            pl.col("value").is_not_null()
+            & (pl.col("prompt_id") > 0)
+            & (pl.col("image_id") > 0)
+            & (pl.col("image_b") == 0)
+        )
+        .select("prompt_id", "image_id", pl.col("value") - max(known[by.relevance].low or 0.0, 0.0))
+        .unique(["prompt_id", "image_id"], keep="last", maintain_order=True)
+    )
+    links = reading.links(study).filter(pl.col("kind") == "rephrases")
+    heirs = links.join(own, on="prompt_id", how="anti").select("prompt_id", "to_prompt_id")
+    inherited = (
+        heirs.join(own, left_on="to_prompt_id", right_on="prompt_id")
+        .select("prompt_id", "image_id", "value")
+        .unique(["prompt_id", "image_id"], keep="first", maintain_order=True)
+    )
+    told = pl.concat([own, inherited])
+    return told.join(_left_out(study, by), on="image_id", how="anti") if by.without else told
+
+
+def _nothing_known() -> pl.DataFrame:
+    return pl.DataFrame(schema={"prompt_id": pl.Int64, "image_id": pl.Int64, "value": pl.Float64})
+
+
+def _left_out(study: Study, by: Rules) -> pl.DataFrame:
+    reading.question(study, by.without)
+    return reading.truths(study, by.without).filter(pl.col("value") > 0).select("image_id").unique()
+
+
+def _absent(asked: pl.DataFrame, answers: pl.DataFrame, judged: pl.Series) -> pl.DataFrame:
+    """The prompts with known relevance that a system has no image for, and whether it looked in vain."""
+    systems = asked.select("system_id").unique().sort("system_id")
+    pairs = systems.join(pl.DataFrame({"prompt_id": judged}), how="cross")
+    on = ["system_id", "prompt_id"]
+    missing = pairs.join(answers.select(on), on=on, how="anti", maintain_order="left")
+    looked = asked.select(*on, vain=pl.lit(True))
+    return missing.join(looked, on=on, how="left", maintain_order="left").with_columns(
+        pl.col("vain").fill_null(False)
+    )
+
+
+def _ideal(prompt: np.ndarray, truths: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """The known gains of each ranking's prompt in falling order, and where each ranking's begin."""
+    owner, value = truths["prompt_id"].to_numpy(), truths["value"].to_numpy()
+    start = np.searchsorted(owner, prompt, side="left")
+    lengths = np.searchsorted(owner, prompt, side="right") - start
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return value[np.repeat(start - offsets[:-1], lengths) + np.arange(offsets[-1])], offsets

@@ -1,0 +1,255 @@
+"""Where predictors are tried: each learns from one part of the prompts and is asked about another."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.errors import DataError
+from sightline.extension import Configured
+from sightline.prediction.features import Described
+from sightline.prediction.image_examples import pictured_examples
+from sightline.prediction.results import Foretold, Result
+from sightline.records import Examples, Question
+from sightline.statistics import prediction_quality
+from sightline.statistics.conformal import covered_across, half_width
+from sightline.statistics.folds import k_fold
+from sightline.study import reading
+from sightline.study.groups import Split
+from sightline.study.running.embedding import backbones_of, cached
+from sightline.study.running.progress import Listener, Meter
+from sightline.study.study import Study
+from sightline.study.writing import settling
+
+Array = NDArray[np.float64]
+
+COVERAGE = 0.9
+CUT = 5
+"""Where a published split has no folds, what was tried is cut into so many to see what intervals cover."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is predicted: a question's truth of prompts, over all systems or of one (QUESTION.SYSTEM)."""
+
+    name: str
+    question: Question
+    system: str | None
+    truth: Mapping[int, float]
+
+
+class Bench:
+    """Prompts with truth, cut into parts: where predictors are tried, each on the same parts.
+
+    `others` are the prompts of the study without any truth: what is foretold of them is kept as well.
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        targets: Sequence[Target],
+        ids: Sequence[int],
+        others: Mapping[int, str],
+        truth: Array,
+        described: Described,
+        split: Split,
+        seed: int,
+        listener: Listener | None,
+    ) -> None:
+        self._study = study
+        self._targets = targets
+        self._ids = ids
+        self._others = others
+        self._truth = truth
+        self._described = described
+        self._split = split
+        self._seed = seed
+        self._listener = listener
+        self._learned: dict[str, Any] = {}
+        self._parts = [described.cut(described.x, part.learn, part.guess) for part in split.parts]
+        self.held_features = np.full((len(ids), len(described.names)), np.nan)
+        for part, (_, shown) in zip(split.parts, self._parts, strict=True):
+            self.held_features[part.guess] = shown.features
+
+    def held_out(self, chosen: Configured, meter: Meter) -> Array:
+        """What a predictor says of every prompt that is tried, learned without it; kept in the study."""
+        encoders = _encoders(self._study, chosen)
+        # Encodes every prompt once. It never learns, and lives as long as its encoders must be told apart.
+        ready = chosen.load(encoders)
+        x = _prepared(ready, self._shown(chosen))
+        held = np.full(self._truth.shape, np.nan)
+        for part, (learn, shown) in zip(self._split.parts, self._parts, strict=True):
+            model = chosen.load(encoders).fit(_carrying(learn, x, part.learn), self._truth[part.learn])
+            held[part.guess] = model.predict(_carrying(shown, x, part.guess))
+            if not np.isfinite(held[part.guess]).all():
+                raise DataError(f"{chosen.name} gave predictions that are not finite")
+            meter.add(computed=1)
+        beyond = np.zeros((0, len(self._targets)))
+        if self._others and not self.after(chosen):
+            beyond = self._whole(chosen).predict(self._described.new(list(self._others.values())))
+        for number, target in enumerate(self._targets):
+            if target.system is None:
+                self._keep(chosen, number, held[:, number], beyond[:, number])
+        return held
+
+    def _whole(self, chosen: Configured) -> Any:
+        """A predictor that learned from all prompts with truth."""
+        if chosen.short not in self._learned:
+            everything = np.arange(len(self._ids))
+            known, _ = self._described.cut(self._described.x, everything, everything[:0])
+            model = chosen.load(_encoders(self._study, chosen))
+            self._learned[chosen.short] = model.fit(known, self._truth)
+        return self._learned[chosen.short]
+
+    def _shown(self, chosen: Configured) -> Examples:
+        """All prompts, with the images that systems answered with if the predictor sees images."""
+        if sees_prompts(chosen):
+            return self._described.x
+        _, encoder = next(iter(backbones_of(chosen)))
+        return pictured_examples(self._study, self._ids, encoder, listener=self._listener)
+
+    def after(self, chosen: Configured) -> bool:
+        """Whether a predictor sees what systems answered."""
+        return bool(self._described.of_rankings) or not sees_prompts(chosen)
+
+    def result(self, chosen: Configured, number: int, held: Array) -> Result:
+        """How well a predictor did on one target."""
+        guess, truth = held[:, number], self._truth[:, number]
+        known = np.isfinite(guess) & np.isfinite(truth)
+        errors = np.abs(guess - truth)[known]
+        width = half_width(errors, coverage=COVERAGE)
+        mean = np.full(len(truth), np.nan)
+        for part in self._split.parts:
+            mean[part.guess] = np.nanmean(truth[part.learn])
+        return Result(
+            chosen.short,
+            self._targets[number].name,
+            prediction_quality.quality(guess, truth),
+            float(errors.mean()),
+            float(np.abs(mean - truth)[known].mean()),
+            width,
+            covered_across(errors, self._calibration()[known], coverage=COVERAGE),
+            _quarters(guess, truth, self._targets[number].question),
+            self.after(chosen),
+        )
+
+    def _calibration(self) -> np.ndarray:
+        """The fold of each prompt, for widths that its own fold has no part in."""
+        if len(self._split.parts) > 1:
+            return self._split.fold(len(self._ids))
+        # All were tried on one model, so that any cut of them will do.
+        return k_fold(len(self._ids), min(CUT, len(self._ids)), seed=self._seed)
+
+    def foretell(
+        self, chosen: Sequence[Configured], prompts: Sequence[str], best: Sequence[Result]
+    ) -> list[Foretold]:
+        """New prompts, each target by its best predictor as learned from all prompts there are."""
+        if not prompts:
+            return []
+        new = self._described.new(prompts)
+        told: dict[str, tuple[np.ndarray, Sequence[Mapping[str, float]]]] = {}
+        for each in chosen:
+            if each.short in {result.predictor for result in best}:
+                model = self._whole(each)
+                told[each.short] = model.predict(new), model.explain(new)
+        found = []
+        for row, text in enumerate(prompts):
+            for number, (target, result) in enumerate(zip(self._targets, best, strict=True)):
+                values, reasons = told[result.predictor]
+                value = float(_on_scale(values[row, number], target.question))
+                low, high = _ends(value, result.half_width, target.question)
+                because = _because(reasons[row], "" if len(self._targets) == 1 else f"[{number}]")
+                found.append(Foretold(text, value, low, high, because, target.name, result.predictor))
+        return found
+
+    def _keep(self, chosen: Configured, number: int, values: Array, beyond: Array) -> None:
+        """Keep what was said of each prompt: held out in a fold, or, where it has no truth, in none."""
+        target = self._targets[number]
+        settlement = reading.newest_settlement(self._study, target.question.name)
+        assert settlement is not None
+        names = [each.name for each in self._targets], self._described.names
+        train = hashlib.sha256(repr((list(self._ids), self._truth.tolist(), *names)).encode()).hexdigest()
+        errors = (values - self._truth[:, number])[np.isfinite(values) & np.isfinite(self._truth[:, number])]
+        width = half_width(errors, coverage=COVERAGE)
+        fold = self._split.fold(len(self._ids)).tolist()
+        told = [*zip(self._ids, fold, values.tolist(), strict=True)]
+        if len(beyond):
+            told += [(key, None, value) for key, value in zip(self._others, beyond.tolist(), strict=True)]
+        rows = [
+            (key, 0, part, value, *_ends(value, width, target.question), None)
+            for key, part, value in told
+            if np.isfinite(value)
+        ]
+        # What is known after retrieval must not pass for what is known before it.
+        spec = f"{chosen} with rankings" if self._described.of_rankings else str(chosen)
+        settling.keep_predictions(self._study, spec, settlement, self._split.name, train, self._seed, rows)
+
+
+def question_of(study: Study, target: str) -> Question:
+    """The question that a target is about: its own name, or the longest before a dot (QUESTION.SYSTEM)."""
+    asked = {question.name: question for _, question in reading.questions(study)}
+    if target in asked:
+        return asked[target]
+    before = max((name for name in asked if target.startswith(f"{name}.")), key=len, default=target)
+    return reading.question(study, before)[1]
+
+
+def _quarters(guess: Array, truth: Array, asked: Question) -> list[prediction_quality.Quarter]:
+    """By quarter, hardest first: where the question has less for better, those with the highest truth."""
+    if asked.direction != "lower":
+        return prediction_quality.by_quarter(guess, truth)
+    return [
+        replace(each, from_truth=-each.to_truth, to_truth=-each.from_truth, bias=-each.bias)
+        for each in prediction_quality.by_quarter(-guess, -truth)
+    ]
+
+
+def _encoders(study: Study, chosen: Configured) -> dict[str, Any]:
+    """The encoders inside a predictor, answering from the study's vectors where computing them takes long."""
+    return {
+        name: cached(study, each)
+        for name, each in backbones_of(chosen)
+        if not sees_prompts(chosen) or each.spec.weights or each.spec.extra or each.spec.packages
+    }
+
+
+def sees_prompts(chosen: Configured) -> bool:
+    """Whether a predictor needs nothing but prompts."""
+    return bool(chosen.spec.details["sees"] == "prompt")
+
+
+def _prepared(model: Any, x: Examples) -> Examples:
+    """The examples with what a model computes from each alone, if it says so: vectors of words or images."""
+    prepare = getattr(model, "prepare", None)
+    return x if prepare is None else prepare(x)
+
+
+def _carrying(part: Examples, x: Examples, rows: np.ndarray) -> Examples:
+    """A part with the features it was cut with, and the rest of what all examples carry."""
+    return replace(x.take(rows), features=part.features, feature_names=part.feature_names)
+
+
+def _on_scale(value: float, asked: Question) -> float:
+    """What can occur: a linear predictor knows no ends, the question does."""
+    above = value if asked.low is None else max(value, asked.low)
+    return above if asked.high is None else min(above, asked.high)
+
+
+def _ends(value: float, width: float, asked: Question) -> tuple[float | None, float | None]:
+    """The interval, cut to the question's scale; none where it has no end and the scale has none either."""
+    low, high = _on_scale(value - width, asked), _on_scale(value + width, asked)
+    return (float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else (None, None)
+
+
+def _because(told: Mapping[str, float], end: str) -> list[tuple[str, float]]:
+    parts = [
+        (name.removesuffix(end), part)
+        for name, part in told.items()
+        if name.endswith(end) and name.removesuffix(end) != "base"
+    ]
+    return sorted(parts, key=lambda part: -abs(part[1]))

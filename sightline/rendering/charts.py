@@ -1,0 +1,530 @@
+"""Charts as Vega-Lite dictionaries, and the one way they are drawn.
+
+Every function takes plain data and returns a plain dictionary; its `description` is the alternative text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from sightline.rendering.quantities import (
+    DIRECTION_WORDS,
+    Direction,
+    Estimate,
+    clean,
+    column_decimals,
+    direction_said,
+    format_cell,
+    format_n,
+    range_decimals,
+)
+from sightline.rendering.theme import (
+    ACCENT,
+    CARD,
+    INK,
+    LINE,
+    MUTED,
+    Colour,
+    Theme,
+    chart_config,
+    substitutions,
+    system_colours,
+)
+
+Spec = dict[str, Any]
+Domain = tuple[float, float]
+
+WIDE = 780
+NARROW = 340
+ROW = 30
+LABEL_LIMIT = 22
+MOST_POINTS = 1500
+SQUARES = 40
+_VEGA_LITE = "5.21"
+_SVG = "{http://www.w3.org/2000/svg}"
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One estimate in a chart: its row, and the series that gives it its colour (the row if unnamed)."""
+
+    label: str
+    estimate: Estimate
+    series: str = ""
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """One position of a curve with the band around it."""
+
+    x: float
+    estimate: Estimate
+    series: str = ""
+
+
+def dot_interval(
+    dots: Sequence[Dot],
+    *,
+    axis: str,
+    direction: Direction = "none",
+    domain: Domain | None = None,
+    colours: Mapping[str, Colour] | None = None,
+    width: int = WIDE,
+) -> Spec:
+    """A dot for each value and a line for its interval, one row a label, in the order given.
+
+    Several series share a row, each a little lower than the one before. Alone in its row, a dot has its
+    numbers written beside it where the chart is wide enough.
+    """
+    labels = unique(dot.label for dot in dots)
+    series = unique(dot.series or dot.label for dot in dots)
+    palette = colours or system_colours(series)
+    alone = len(dots) == len(labels)
+    numbers_beside = alone and width >= WIDE
+    places = column_decimals([dot.estimate for dot in dots])
+    row_names, series_names = short_names(labels), short_names(series)
+    values = [
+        {
+            "label": row_names[dot.label],
+            "series": series_names[dot.series or dot.label],
+            **_bounds(dot.estimate),
+            "colour": palette.get(dot.series or dot.label, ACCENT).light,
+            "text": f"{format_cell(dot.estimate, decimals=decimals)}   {format_n(dot.estimate)}".rstrip(),
+        }
+        for dot, decimals in zip(dots, places, strict=True)
+    ]
+    shared: Spec = {"y": {"field": "label", "type": "nominal", "sort": None, "axis": row_axis(width)}}
+    if not alone:
+        shared["yOffset"] = {"field": "series", "sort": [series_names[name] for name in series]}
+    quantity = quantity_axis(axis, direction, domain, ticks=6 if width >= WIDE else 4)
+    colour = {"field": "colour", "scale": None, "type": "nominal"}
+    layers: list[Spec] = [
+        {
+            "mark": {"type": "rule", "strokeWidth": 5 if alone else 3, "opacity": 0.35, "strokeCap": "round"},
+            "encoding": {
+                **shared,
+                "x": {**quantity, "field": "low"},
+                "x2": {"field": "high"},
+                "color": colour,
+            },
+        },
+        {
+            "mark": {"type": "point", "size": 120 if alone else 70, "opacity": 1},
+            "encoding": {**shared, "x": {**quantity, "field": "value"}, "color": colour},
+        },
+    ]
+    if numbers_beside:
+        layers.append(
+            {
+                "mark": {"type": "text", "align": "left", "color": INK.light, "fontSize": 13},
+                "encoding": {**shared, "x": {"value": {"expr": "width + 16"}}, "text": {"field": "text"}},
+            }
+        )
+    step = ROW if alone else max(ROW, 13 * len(series) + 12)
+    spec = chart(values, layers, width, step * len(labels))
+    spec["description"] = _describe_dots(dots, axis, direction)
+    return spec
+
+
+def heatmap(
+    dots: Sequence[Dot],
+    *,
+    axis: str,
+    direction: Direction = "none",
+    domain: Domain | None = None,
+    width: int = WIDE,
+) -> Spec:
+    """Rows are series, columns are labels; the stronger the colour, the higher the value.
+
+    A narrow drawing has the fewer of the two as its columns. Strength is opacity of one colour, so that the
+    same drawing reads on light and dark. The value is written into each cell that has room for it.
+    """
+    best = max(dots, key=lambda dot: dot.estimate.value, default=None)
+    highest = f" Highest: {best.series} on {best.label}, {format_cell(best.estimate)}." if best else ""
+    if width < WIDE and len({dot.label for dot in dots}) > len({dot.series or dot.label for dot in dots}):
+        dots = [Dot(dot.series or dot.label, dot.estimate, dot.label) for dot in dots]
+    columns = unique(dot.label for dot in dots)
+    rows = unique(dot.series or dot.label for dot in dots)
+    room = (width - (150 if width >= WIDE else 120)) / max(1, len(columns))
+    low, high = domain or _extent([dot.estimate.value for dot in dots])
+    places = range_decimals(low, high)
+    column_names, row_names = short_names(columns, 14), short_names(rows)
+    values = [
+        {
+            "column": column_names[dot.label],
+            "row": row_names[dot.series or dot.label],
+            "value": float(dot.estimate.value),
+            "text": format_cell(Estimate(dot.estimate.value), decimals=places),
+        }
+        for dot in dots
+    ]
+    place: Spec = {
+        "x": {
+            "field": "column",
+            "type": "nominal",
+            "sort": None,
+            "axis": {
+                "orient": "top",
+                "title": None,
+                "grid": False,
+                "labelAngle": 0 if room > 90 else -40 if room >= 20 else -90,
+                "labelLimit": 120,
+            },
+        },
+        "y": {"field": "row", "type": "nominal", "sort": None, "axis": {**row_axis(width), "grid": False}},
+    }
+    opacity = {
+        "field": "value",
+        "type": "quantitative",
+        "scale": {"domain": [low, high], "range": [0.06, 0.6], "clamp": True},
+        "legend": None,
+    }
+    cell = {"type": "rect", "color": ACCENT.light, "cornerRadius": 3, "stroke": CARD.light, "strokeWidth": 2}
+    layers: list[Spec] = [{"mark": cell, "encoding": {**place, "fillOpacity": opacity}}]
+    if room >= 24:
+        text = {"type": "text", "fontSize": 12 if room >= 40 else 10 if room >= 30 else 9}
+        layers.append({"mark": text, "encoding": {**place, "text": {"field": "text"}}})
+    spec = chart(values, layers, width, 28 * len(rows))
+    words = f" ({DIRECTION_WORDS[direction]})" if direction != "none" else ""
+    spec["description"] = clean(
+        f"Heat map of {axis}{words} for {len(rows)} rows and {len(columns)} columns.{highest}"
+    )
+    return spec
+
+
+def scatter(
+    points: Sequence[tuple[float, float]],
+    *,
+    x_axis: str,
+    y_axis: str,
+    identity: bool = True,
+    domain: Domain | None = None,
+    width: int = WIDE,
+) -> Spec:
+    """Points on two axes; with `identity` both axes share one range and a line shows where they agree.
+
+    More than MOST_POINTS would be one blob: they are counted in squares, the stronger the more.
+    """
+    side = min(width, 440)
+    found = _extent([float(number) for point in points for number in point])
+    # A prediction may lie beyond the scale: the axes then reach as far as it does.
+    inside = domain if not len(points) else domain and (min(domain[0], found[0]), max(domain[1], found[1]))
+    span = list(inside or found)
+    scale: Spec = {"domain": span, "nice": False} if identity else {"zero": False, "nice": True}
+    binned = len(points) > MOST_POINTS
+    values = _squares(points, span if identity else None) if binned else _places(points)
+    layers: list[Spec] = []
+    if identity and len(points):
+        layers.append(
+            {
+                "data": {"values": [{"x": span[0], "y": span[0]}, {"x": span[1], "y": span[1]}]},
+                "mark": {"type": "line", "color": MUTED.light, "strokeDash": [4, 4], "strokeWidth": 1.5},
+                "encoding": {
+                    "x": {"field": "x", "type": "quantitative", "scale": scale},
+                    "y": {"field": "y", "type": "quantitative", "scale": scale},
+                },
+            }
+        )
+    axes: Spec = {
+        name: {
+            "field": name,
+            "type": "quantitative",
+            "scale": scale,
+            "axis": {"title": title, "tickCount": 5},
+        }
+        for name, title in (("x", x_axis), ("y", y_axis))
+    }
+    if binned:
+        # The square root keeps a square of few points visible beside one of hundreds.
+        strength = {
+            "field": "count",
+            "type": "quantitative",
+            "scale": {"type": "sqrt", "range": [0.1, 1]},
+            "legend": None,
+        }
+        edges = {"x2": {"field": "x2"}, "y2": {"field": "y2"}, "fillOpacity": strength}
+        layers.insert(0, {"mark": {"type": "rect", "color": ACCENT.light}, "encoding": {**axes, **edges}})
+    else:
+        crowd = max(1.0, len(points) / 150)
+        mark = {
+            "type": "point",
+            "color": ACCENT.light,
+            "size": round(46 / crowd**0.6, 1),
+            "opacity": round(0.6 / crowd**0.2, 2),
+        }
+        layers.append({"mark": mark, "encoding": axes})
+    spec = chart(values, layers, side, side)
+    line = " The dashed line marks perfect agreement." if identity else ""
+    spec["description"] = clean(f"Scatter plot of {len(points)} points: {x_axis} against {y_axis}.{line}")
+    return spec
+
+
+def _places(points: Sequence[tuple[float, float]]) -> list[Spec]:
+    return [{"x": float(x), "y": float(y)} for x, y in points]
+
+
+def _squares(points: Sequence[tuple[float, float]], span: Sequence[float] | None) -> list[Spec]:
+    """How many points lie in each of SQUARES by SQUARES equal fields; empty fields are left out."""
+    places = np.asarray(points, dtype=float)
+    limits = [_extent(places[:, 0].tolist()), _extent(places[:, 1].tolist())]
+    if span is not None:
+        limits = [(span[0], span[1])] * 2
+    counts, across, up = np.histogram2d(places[:, 0], places[:, 1], bins=SQUARES, range=limits)
+    return [
+        {
+            "x": float(across[i]),
+            "x2": float(across[i + 1]),
+            "y": float(up[j]),
+            "y2": float(up[j + 1]),
+            "count": int(counts[i, j]),
+        }
+        for i, j in zip(*np.nonzero(counts), strict=True)
+    ]
+
+
+def histogram(
+    numbers: Sequence[float],
+    *,
+    axis: str,
+    count: str = "prompts",
+    domain: Domain | None = None,
+    width: int = WIDE,
+) -> Spec:
+    """How many values fall in each of equal bins."""
+    data = np.asarray(numbers, dtype=float)
+    low, high = domain or _extent(data.tolist())
+    bins = int(np.clip(np.ceil(np.sqrt(max(1, data.size))) * 1.5, 5, 30))
+    counts, edges = np.histogram(data, bins=bins, range=(low, high))
+    values = [
+        {"from": float(start), "to": float(end), "count": int(number)}
+        for start, end, number in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]
+    layer: Spec = {
+        "mark": {
+            "type": "rect",
+            "color": ACCENT.light,
+            "opacity": 0.8,
+            "stroke": CARD.light,
+            "strokeWidth": 2,
+        },
+        "encoding": {
+            "x": {
+                "field": "from",
+                "type": "quantitative",
+                "scale": {"domain": [low, high], "nice": False},
+                "axis": {"title": axis, "grid": False, "tickCount": 6},
+            },
+            "x2": {"field": "to"},
+            "y": {
+                "field": "count",
+                "type": "quantitative",
+                "axis": {"title": count, "tickCount": 4, "tickMinStep": 1, "format": "d"},
+            },
+            "y2": {"datum": 0},
+        },
+    }
+    spec = chart(values, [layer], width, 150)
+    peak = max(values, key=lambda bar: bar["count"])
+    spec["description"] = clean(
+        f"Histogram of {axis} over {data.size} {count}; "
+        f"most lie between {peak['from']:.3g} and {peak['to']:.3g} ({peak['count']})."
+    )
+    return spec
+
+
+def curve(
+    points: Sequence[CurvePoint],
+    *,
+    x_axis: str,
+    y_axis: str,
+    direction: Direction = "none",
+    domain: Domain | None = None,
+    colours: Mapping[str, Colour] | None = None,
+    width: int = WIDE,
+) -> Spec:
+    """A line for each series with the band of its intervals, named at the line's end."""
+    names = unique(point.series for point in points)
+    palette = colours or ({"": ACCENT} if names == [""] else system_colours(names))
+    short = short_names(names)
+    last = {name: max(point.x for point in points if point.series == name) for name in names}
+    values = [
+        {
+            "x": float(point.x),
+            **_bounds(point.estimate),
+            "series": short[point.series],
+            "colour": palette.get(point.series, ACCENT).light,
+            "end": short[point.series] if point.x == last[point.series] else "",
+        }
+        for point in points
+    ]
+    x = {"field": "x", "type": "quantitative", "axis": {"title": x_axis, "grid": False, "tickCount": 6}}
+    quantity = quantity_axis(y_axis, direction, domain)
+    colour = {"field": "colour", "scale": None, "type": "nominal"}
+    split = {"field": "series", "type": "nominal"}
+    layers: list[Spec] = [
+        {
+            "mark": {"type": "area", "opacity": 0.18},
+            "encoding": {
+                "x": x,
+                "y": {**quantity, "field": "low"},
+                "y2": {"field": "high"},
+                "color": colour,
+                "detail": split,
+            },
+        },
+        {
+            "mark": {"type": "line", "strokeWidth": 2.5},
+            "encoding": {"x": x, "y": {**quantity, "field": "value"}, "color": colour, "detail": split},
+        },
+        {
+            "mark": {"type": "text", "align": "left", "dx": 8},
+            "encoding": {
+                "x": x,
+                "y": {**quantity, "field": "value"},
+                "color": colour,
+                "text": {"field": "end"},
+            },
+        },
+    ]
+    spec = chart(values, layers, width, 240)
+    what = f" for {', '.join(names[:8])}" if names != [""] else ""
+    spec["description"] = clean(f"Curves of {y_axis} against {x_axis}{what}, with their intervals as bands.")
+    return spec
+
+
+def render(spec: Spec, theme: Theme = "adaptive") -> str:
+    """A chart as an SVG that fills the width it is given, up to its own.
+
+    An adaptive drawing names CSS variables with light fall-backs, so that it follows the page into the dark;
+    the other themes write literal colours, for files that stand alone.
+    """
+    return _drawn(json.dumps(_clean_all(spec), sort_keys=True), theme)
+
+
+@lru_cache(maxsize=256)
+def _drawn(spec: str, theme: Theme) -> str:
+    # Starting the renderer takes about 0.6 s, a chart 0.03 s: it is loaded only when a chart is drawn.
+    import vl_convert
+
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE, config=chart_config(), allowed_base_urls=[])
+    root = ElementTree.fromstring(svg)
+    prefix = "c" + hashlib.sha256(spec.encode()).hexdigest()[:8]
+    # The renderer numbers clip paths over its whole life; renumbered, the same input gives the same output.
+    renamed: dict[str, str] = {}
+    for element in root.iter():
+        if "id" in element.attrib:
+            renamed[element.attrib["id"]] = f"{prefix}-{len(renamed)}"
+    colours = substitutions(theme)
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(_SVG)
+        for name, value in list(element.attrib.items()):
+            if name == "id":
+                element.set(name, renamed[value])
+            elif name in ("fill", "stroke"):
+                element.set(name, colours.get(value.lower(), value))
+            elif value.startswith("url(#"):
+                element.set(name, f"url(#{renamed[value[5:-1]]})")
+            elif name in ("class", "role") or name.startswith("aria-"):
+                del element.attrib[name]
+    width = root.attrib.pop("width")
+    root.attrib.pop("height", None)
+    root.set("xmlns", _SVG[1:-1])
+    root.set("style", f"width:100%;max-width:{width}px;height:auto")
+    root.set("role", "img")
+    root.set("aria-label", str(json.loads(spec).get("description", "Chart")))
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def chart(values: list[Spec], layers: list[Spec], width: int, height: int) -> Spec:
+    return {
+        "data": {"values": values},
+        "layer": layers,
+        "width": width,
+        "height": max(height, ROW),
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "padding": {"left": 4, "top": 6, "bottom": 4, "right": 12},
+    }
+
+
+def quantity_axis(axis: str, direction: Direction, domain: Domain | None, ticks: int = 6) -> Spec:
+    """An axis that says what it measures and which way is better."""
+    words = f"{axis}  ({direction_said(direction)})" if direction != "none" else axis
+    scale: Spec = {"zero": False, "nice": True} if domain is None else {"domain": list(domain), "nice": False}
+    return {"type": "quantitative", "scale": scale, "axis": {"title": words, "tickCount": ticks}}
+
+
+def row_axis(width: int) -> Spec:
+    return {
+        "title": None,
+        "grid": True,
+        "gridColor": LINE.light,
+        "gridDash": [1, 3],
+        "labelLimit": 200 if width >= WIDE else 110,
+        "labelColor": INK.light,
+        "labelFontSize": 13,
+    }
+
+
+def _bounds(estimate: Estimate) -> dict[str, float]:
+    low = estimate.value if estimate.low is None else estimate.low
+    high = estimate.value if estimate.high is None else estimate.high
+    return {"value": float(estimate.value), "low": float(low), "high": float(high)}
+
+
+def _describe_dots(dots: Sequence[Dot], axis: str, direction: Direction) -> str:
+    words = f" ({DIRECTION_WORDS[direction]})" if direction != "none" else ""
+    named = [
+        f"{dot.label}{f' {dot.series}' if dot.series and dot.series != dot.label else ''} "
+        f"{format_cell(dot.estimate)}"
+        for dot in dots[:12]
+    ]
+    more = f"; and {len(dots) - 12} more" if len(dots) > 12 else ""
+    return clean(f"Dots with intervals of {axis}{words}: {'; '.join(named)}{more}.")
+
+
+def _extent(numbers: Sequence[float]) -> Domain:
+    """The range of the numbers, never empty."""
+    if not numbers:
+        return 0.0, 1.0
+    low, high = float(min(numbers)), float(max(numbers))
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def short_names(names: Sequence[str], limit: int = LABEL_LIMIT) -> dict[str, str]:
+    """A label for each name, cut in the middle where it is long; no two names share a label.
+
+    Names of systems often differ only at their ends, and a chart puts what shares a label into one row.
+    """
+    labels: dict[str, str] = {}
+    tail = limit // 3
+    for name in names:
+        shown = clean(name)
+        label = shown if len(shown) <= limit else f"{shown[: limit - tail - 1]}…{shown[-tail:]}"
+        number = 2
+        unique = label
+        while unique in labels.values():
+            unique, number = f"{label} ({number})", number + 1
+        labels[name] = unique
+    return labels
+
+
+def unique(names: Any) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _clean_all(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {key: _clean_all(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean_all(item) for item in value]
+    return value

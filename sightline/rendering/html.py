@@ -1,0 +1,66 @@
+"""The whole report as one HTML page that needs nothing from elsewhere and runs no script."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sightline.rendering import charts
+from sightline.rendering.document import Report
+from sightline.rendering.quantities import clean, direction_said
+from sightline.rendering.sections import next_steps, provenance_tables, sections
+from sightline.rendering.tables import Table
+from sightline.rendering.theme import FONT, css_variables
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+
+def render(report: Report) -> str:
+    """The report as a complete HTML document; the same report always gives the same text."""
+    page = _environment().get_template("report.html.jinja")
+    made = page.render(
+        report=report,
+        sections=sections(report),
+        steps=next_steps(report),
+        provenance=provenance_tables(report.provenance) if report.provenance else [],
+        date=f"{report.made_at.day} {report.made_at:%B %Y, %H:%M}",
+    )
+    return clean(made) + "\n"
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    templates = Path(__file__).parent / "templates"
+    environment = Environment(
+        loader=FileSystemLoader(templates),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["svg"] = _svg
+    environment.filters["table"] = _table
+    environment.globals["style"] = Markup((templates / "style.css").read_text("utf-8"))
+    environment.globals["colours"] = Markup(css_variables())
+    environment.globals["font"] = Markup(FONT)
+    environment.globals["direction_said"] = direction_said
+    return environment
+
+
+# Both make their markup from escaped parts; everything else on the page goes through the template's escaping.
+def _svg(spec: charts.Spec) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(charts.render(spec, "adaptive"))
+
+
+def _table(table: Table) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(table.to_html())

@@ -1,0 +1,65 @@
+"""What blocks of a page show: a scale, a thumbnail, a prompt with its images, a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sightline.rendering.charts import Domain
+from sightline.rendering.quantities import Direction, Quantity
+
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What a number measures: the question or truth, its range and which way is better."""
+
+    name: str
+    direction: Direction = "higher"
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def domain(self) -> Domain | None:
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """A small picture (PNG, JPEG, WebP or GIF bytes), or the reason why there is none.
+
+    `system` labels whose answer it is, `value` what it was worth.
+    """
+
+    data: bytes | None = None
+    system: str = ""
+    value: Quantity | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ShownPrompt:
+    """A prompt with its settled value and some of the pictures that answered it.
+
+    Where the value was foretold, `truth` is what came true.
+    """
+
+    text: str
+    mean: Quantity | None = None
+    tags: Sequence[tuple[str, str]] = ()
+    thumbnails: Sequence[Thumbnail] = ()
+    note: str = ""
+    truth: float | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something a check found: how often, for example where, and what to do."""
+
+    what: str
+    count: int
+    severity: Severity = "warning"
+    examples: Sequence[str] = ()
+    remedy: str = ""

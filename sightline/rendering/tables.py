@@ -1,0 +1,308 @@
+"""One small table that becomes HTML, terminal output, CSV or JSON."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sightline.rendering.quantities import (
+    ARROWS,
+    Cell,
+    Direction,
+    Estimate,
+    Missing,
+    clean,
+    common_decimals,
+    direction_said,
+    far_apart,
+    format_cell,
+    format_interval,
+    format_n,
+    format_number,
+    plain,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+# From so many columns of intervals on, each interval stands under its value: the table stays on the page.
+_DENSE = 4
+
+# A spreadsheet runs a cell that starts with one of these; the full-width forms are read as their ASCII twins.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its key in JSON and CSV, its heading for people, and what its numbers mean.
+
+    `format` is "" (sensible digits), "+" (signed), "%" (a share of one), "p" (probability), or a Python
+    format specification. `estimate` makes CSV write the interval's columns even where no row has one, so that
+    the columns of a command's output do not depend on the data.
+    """
+
+    name: str
+    title: str = ""
+    direction: Direction = "none"
+    unit: str = ""
+    format: str = ""
+    estimate: bool = False
+
+    @property
+    def heading(self) -> str:
+        words = clean(self.title or self.name.replace("_", " "))
+        return f"{words} ({self.unit})" if self.unit else words
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows; each row has one cell a column."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]] = field(default_factory=tuple)
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        if len(set(names)) != len(names):
+            raise ValueError(f"two columns share a name: {names}")
+        for index, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                raise ValueError(f"row {index} has {len(row)} cells for {len(self.columns)} columns")
+
+    def column(self, index: int) -> list[Cell]:
+        return [plain(row[index]) for row in self.rows]
+
+    def to_html(self) -> str:
+        return to_html(self)
+
+    def to_rich(self) -> RichTable:
+        return to_rich(self)
+
+    def to_csv(self) -> str:
+        return to_csv(self)
+
+    def to_json(self) -> str:
+        return to_json(self)
+
+
+def to_html(table: Table) -> str:
+    """An accessible HTML table: caption, scoped headings, the first column as the row's heading.
+
+    Every other cell carries its heading too: on a phone the style sheet sets a row as a list of them.
+    """
+    numeric, decimals = _numeric(table), _decimals(table)
+    caption = _escape(table.caption or "Table")
+    # Focusable, so that a keyboard can scroll a table that is wider than the page.
+    lines = [f'<div class="{_layout(table)}" role="group" tabindex="0" aria-label="{caption}"><table>']
+    if table.caption:
+        lines.append(f"<caption>{caption}</caption>")
+    lines.append("<thead><tr>")
+    for column, is_numeric in zip(table.columns, numeric, strict=True):
+        lines.append(
+            f'<th scope="col"{_class(is_numeric)}>{_escape(column.heading)}{_direction(column)}</th>'
+        )
+    lines.append("</tr></thead><tbody>")
+    for row, places in zip(table.rows, decimals, strict=True):
+        lines.append("<tr>")
+        for index, (column, cell) in enumerate(zip(table.columns, row, strict=True)):
+            content = _html_cell(plain(cell), column, places[index])
+            if index == 0:
+                lines.append(f'<th scope="row"{_class(numeric[index])}>{content}</th>')
+            else:
+                words = _escape(f"{column.heading}\n{direction_said(column.direction)}".strip())
+                lines.append(f'<td data-label="{words}"{_class(numeric[index])}>{content}</td>')
+        lines.append("</tr>")
+    lines.append("</tbody></table></div>")
+    return "\n".join(lines)
+
+
+def to_rich(table: Table) -> RichTable:
+    """The table for the terminal; cells are literal text: a prompt's brackets are not taken for markup."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", title_style="bold")
+    if table.caption:
+        shown.title = Text(clean(table.caption))
+    numeric, decimals = _numeric(table), _decimals(table)
+    for column, is_numeric in zip(table.columns, numeric, strict=True):
+        heading = f"{column.heading} {ARROWS[column.direction]}".rstrip()
+        shown.add_column(Text(heading), justify="right" if is_numeric else "left", overflow="fold")
+    for row, places in zip(table.rows, decimals, strict=True):
+        cells = []
+        for column, cell, digits in zip(table.columns, row, places, strict=True):
+            text = Text(format_cell(cell, column.format, digits).replace("\n", " "))
+            if count := format_n(plain(cell)):
+                text.append(f" {count}", style="dim")
+            cells.append(text)
+        shown.add_row(*cells)
+    return shown
+
+
+def reasons(table: Table) -> dict[str, int]:
+    """Why cells are missing, and how often: what a command prints beneath a table with "-" in it."""
+    counts: dict[str, int] = {}
+    for row in table.rows:
+        for cell in map(plain, row):
+            if isinstance(cell, Missing):
+                counts[clean(cell.reason)] = counts.get(clean(cell.reason), 0) + 1
+    return counts
+
+
+def to_csv(table: Table) -> str:
+    """CSV with full precision.
+
+    An estimate takes the columns name, name_low, name_high and name_n; a missing value is empty, with its
+    reason in name_reason. Text that a spreadsheet would run as a formula gets a leading apostrophe; numbers
+    stay numbers.
+    """
+    header: list[str] = []
+    blocks: list[list[list[str]]] = []
+    for index, column in enumerate(table.columns):
+        cells = table.column(index)
+        estimates = column.estimate or any(isinstance(cell, Estimate) for cell in cells)
+        missing = any(isinstance(cell, Missing) for cell in cells)
+        header += [neutralised(column.name)]
+        header += [neutralised(f"{column.name}_{end}") for end in ("low", "high", "n")] if estimates else []
+        header += [neutralised(f"{column.name}_reason")] if missing else []
+        blocks.append([_csv_cells(cell, estimates, missing) for cell in cells])
+    lines = [header, *([text for block in blocks for text in block[row]] for row in range(len(table.rows)))]
+    return "".join(_csv_line(line) for line in lines)
+
+
+def to_json(table: Table) -> str:
+    """JSON: what the columns mean, then one object a row; an estimate is an object, so is a missing value."""
+    columns = [
+        {"name": column.name, "title": column.heading, "direction": column.direction, "unit": column.unit}
+        for column in table.columns
+    ]
+    rows = [
+        {column.name: _json_cell(plain(cell)) for column, cell in zip(table.columns, row, strict=True)}
+        for row in table.rows
+    ]
+    document = {"caption": table.caption, "columns": columns, "rows": rows}
+    return _writable(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def neutralised(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
+def _numeric(table: Table) -> list[bool]:
+    """Which columns hold numbers alone."""
+    found = []
+    for index in range(len(table.columns)):
+        cells = [cell for cell in table.column(index) if not isinstance(cell, Missing)]
+        numbers = [isinstance(cell, (int, float, Estimate)) and not isinstance(cell, bool) for cell in cells]
+        found.append(bool(cells) and all(numbers))
+    return found
+
+
+def _decimals(table: Table) -> list[list[int | None]]:
+    """Decimals of each cell, row by row; None where the column holds more than numbers.
+
+    A column shares its decimals, so that its numbers line up. Where they are too far apart for that, as in a
+    table with a row for each measure, a row shares its decimals instead.
+    """
+    columns = [table.column(index) for index in range(len(table.columns))]
+    numeric = _numeric(table)
+    shared = [
+        common_decimals(cells) if holds else None for cells, holds in zip(columns, numeric, strict=True)
+    ]
+    apart = [holds and far_apart(cells) for cells, holds in zip(columns, numeric, strict=True)]
+    made = []
+    for number in range(len(table.rows)):
+        row = common_decimals(cells[number] for cells, own in zip(columns, apart, strict=True) if own)
+        made.append([row if own else places for places, own in zip(shared, apart, strict=True)])
+    return made
+
+
+def _layout(table: Table) -> str:
+    estimates = sum(
+        column.estimate or any(isinstance(cell, Estimate) for cell in table.column(index))
+        for index, column in enumerate(table.columns)
+    )
+    kinds = (("dense", estimates >= _DENSE), ("stacks", len(table.columns) > 2))
+    return " ".join(["table-scroll", *(name for name, holds in kinds if holds)])
+
+
+def _html_cell(cell: Cell, column: Column, decimals: int | None) -> str:
+    if isinstance(cell, Missing):
+        return f'<span class="missing">-</span> <span class="reason">{_escape(cell.reason)}</span>'
+    if isinstance(cell, Estimate):
+        value = format_number(float(cell.value), column.format, decimals)
+        parts = [f'<span class="value">{_escape(value)}</span>']
+        interval = format_interval(cell, column.format, decimals)
+        parts += [f'<span class="interval">{_escape(interval)}</span>'] if interval else []
+        parts += [f'<span class="n">{format_n(cell)}</span>'] if cell.n is not None else []
+        return " ".join(parts)
+    text = _escape(format_cell(cell, column.format, decimals))
+    return f"<bdi>{text}</bdi>" if isinstance(cell, str) else text
+
+
+def _direction(column: Column) -> str:
+    words = direction_said(column.direction)
+    return f' <span class="direction">{words}</span>' if words else ""
+
+
+def _class(numeric: bool) -> str:
+    return ' class="number"' if numeric else ""
+
+
+def _escape(text: str) -> str:
+    return html.escape(clean(text))
+
+
+def _csv_line(texts: Sequence[str]) -> str:
+    """One line of CSV.
+
+    The standard writer leaves a bare carriage return unquoted when lines end in a line feed, and a reader
+    then sees two rows. A row of one empty cell is quoted, or readers would skip it as a blank line.
+    """
+    quoted = [
+        '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
+        for text in texts
+    ]
+    return ('""' if quoted == [""] else ",".join(quoted)) + "\n"
+
+
+def _csv_cells(cell: Cell, estimates: bool, missing: bool) -> list[str]:
+    interval = ["", "", ""]
+    reason = ""
+    if isinstance(cell, Missing):
+        value, reason = "", neutralised(clean(cell.reason))
+    elif isinstance(cell, Estimate):
+        value = repr(float(cell.value))
+        interval = ["" if end is None else repr(float(end)) for end in (cell.low, cell.high)]
+        interval.append("" if cell.n is None else str(int(cell.n)))
+    elif isinstance(cell, str):
+        value = neutralised(_writable(cell))
+    elif isinstance(cell, bool):
+        value = "true" if cell else "false"
+    else:
+        value = repr(cell)
+    return [value, *(interval if estimates else []), *([reason] if missing else [])]
+
+
+def _json_cell(cell: Cell) -> Any:
+    if isinstance(cell, Missing):
+        return {"value": None, "reason": cell.reason}
+    if isinstance(cell, Estimate):
+        return {
+            "value": float(cell.value),
+            "low": None if cell.low is None else float(cell.low),
+            "high": None if cell.high is None else float(cell.high),
+            "n": None if cell.n is None else int(cell.n),
+        }
+    return cell
+
+
+def _writable(text: str) -> str:
+    """Text with only its lone surrogates replaced: CSV and JSON are data, and programs may want the rest."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,1 @@
+"""The page that shows it all, and the status of a study."""

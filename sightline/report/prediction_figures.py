@@ -1,0 +1,393 @@
+"""Prompts and predictions in pictures: where hard prompts lie, what was foretold of them, what came true."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sightline.encoders.choice import Loadable, encoder_of, first_loadable
+from sightline.errors import DataError, UsageError, near
+from sightline.prediction.fit import LEAST, examples
+from sightline.rendering.blocks import Block, Figure, Grid, Heading, cards
+from sightline.rendering.quantities import Cell, Estimate, format_cell, format_number
+from sightline.rendering.report_values import quantity
+from sightline.rendering.shown import Scale, ShownPrompt, Thumbnail
+from sightline.rendering.tables import Column, Table
+from sightline.rendering.theme import Colour
+from sightline.report.difficulty_scales import both_kinds, difficulty, truth_of
+from sightline.report.image_files import Drawing, Pictured, write_pictures
+from sightline.report.prediction_charts import (
+    box_figure,
+    levels,
+    map_figure,
+)
+from sightline.report.quadrant_charts import Quadrant, quadrant_figure, quadrants
+from sightline.report.sections import thumbnails
+from sightline.report.stored_predictions import Kept, best, quality_table, read_kept, scale_of
+from sightline.statistics.correlation import pearson
+from sightline.statistics.prediction_quality import by_quarter
+from sightline.study import reading, rollup
+from sightline.study.running.embedding import embed_texts
+from sightline.study.running.progress import Listener
+from sightline.study.study import Study
+
+Array = NDArray[np.float64]
+Picked = tuple[int, str]
+
+ENCODERS = ("minilm", "hashed_words")
+"""The first that is here lays out the map: one that knows meanings and is fast, else one that knows words."""
+FEATURES = "features"
+MOST_ON_A_MAP = 10_000
+LEAST_ON_A_MAP = 4
+PERPLEXITY = 30.0
+COMPONENTS = 50
+STEPS = 500
+PICTURES = 1
+"""Pictures a system and prompt."""
+ENDS = 2
+"""Prompts shown at each end: foretold well or missed, hard or easy."""
+
+
+def prediction_pictures(
+    study: Study,
+    to: str | Path | None = None,
+    *,
+    questions: Sequence[str] = (),
+    across: tuple[str, str] | None = None,
+    encoder: str | None = None,
+    most: int = MOST_ON_A_MAP,
+    colours: Mapping[str, Colour] | None = None,
+    seed: int = 0,
+    listener: Listener | None = None,
+) -> Pictured:
+    """Prompts and the predictions kept of them, in pictures; with `to`, also written into that folder.
+
+    For each question with truth about prompts, or those named: a map of the prompts by t-SNE, coloured by
+    truth; and, where predictions are kept, those of the best predictor against truth, in boxes and in the
+    prompts foretold best and worst. `across` names two questions or measures by which prompts are easy or
+    hard; otherwise generation and retrieval where the study has both, else its first two questions. Prompts
+    lie on the map by the vectors of `encoder` (FEATURES for the predictors' own inputs); of more than `most`
+    a sample is drawn by the seed.
+    """
+    making = _Making(study, colours or {}, listener)
+    names = _named(study, questions)
+    for number, name in enumerate(names):
+        kept = read_kept(study, name)
+        if number or to is not None:
+            making.quality(name, kept)
+        making.foretold(name, kept, with_prompts=to is not None or not number)
+    if names:
+        making.maps(names if to is not None else names[:1], encoder, most, seed)
+    making.quadrants(across or both_kinds(study), named=across is not None)
+    found = Pictured(making.blocks, making.drawings, making.notes)
+    if to is None:
+        return found
+    if not found.drawings:
+        raise DataError("there is nothing to draw", where=study.name, remedy=" ".join(found.notes))
+    return replace(found, files=write_pictures(study, found, Path(to)))
+
+
+class _Making:
+    """Blocks and charts as they come, and what had to be left out."""
+
+    def __init__(self, study: Study, colours: Mapping[str, Colour], listener: Listener | None) -> None:
+        self.study = study
+        self.colours = colours
+        self.listener = listener
+        self.blocks: list[Block] = []
+        self.drawings: list[Drawing] = []
+        self.notes: list[str] = []
+
+    def draw(self, name: str, title: str, below: str, figure: Figure) -> None:
+        self.drawings.append(Drawing(name, title, below, figure))
+        self.blocks.append(figure)
+
+    def quality(self, name: str, kept: Sequence[Kept]) -> None:
+        """Every predictor of a question with its five figures."""
+        if kept:
+            self.blocks += [Heading(f"Foretelling {name}"), Grid(quality_table(name, kept))]
+
+    def foretold(self, name: str, kept: Sequence[Kept], *, with_prompts: bool) -> None:
+        """The best predictor against truth: boxes, quarters, and prompts where it did well and badly."""
+        shown = best(kept)
+        if shown is None:
+            self.notes.append(
+                f"No predictions of {name} are kept: sightline predict STUDY --question {name}."
+            )
+            return
+        several = f" The best of {len(kept)} predictors by Pearson's r is shown." if len(kept) > 1 else ""
+        worthless = not shown.better_than_the_mean
+        if worthless:
+            told = f"{shown.predictor} foretells {name} no better than always saying the mean: worth nothing."
+            several = f" {told}{several}"
+            self.notes.append(told)
+        if with_prompts:
+            self.blocks.append(Heading("Foretold against true"))
+        self.draw(
+            f"boxes-{name}",
+            f"Predicted against true {name}",
+            f"{shown.predictor}, {shown.ids.size:,} prompts, each held out",
+            box_figure(
+                shown.predicted, shown.truth, scale=shown.scale, predictor=shown.predictor, note=several
+            ),
+        )
+        self.blocks.append(Grid(_quarters(shown), "By quarter of difficulty"))
+        if with_prompts and not worthless:
+            # Of a predictor that knows nothing, these would be what it hit by chance.
+            self._cards("Hard and easy prompts that were foretold", shown, _foretold_well(shown))
+        if with_prompts:
+            self._cards("Missed most", shown, _missed(shown))
+
+    def _cards(self, title: str, shown: Kept, picked: Sequence[Picked]) -> None:
+        if not picked:
+            return
+        texts = reading.prompt_records(self.study, [int(shown.ids[row]) for row, _ in picked])
+        foretold = replace(shown.scale, name=f"predicted {shown.scale.name}")
+        prompts = [
+            ShownPrompt(
+                texts[int(shown.ids[row])].text,
+                shown.estimate(row),
+                thumbnails=self._thumbnails(int(shown.ids[row])),
+                note=said,
+                truth=float(shown.truth[row]),
+            )
+            for row, said in picked
+        ]
+        self.blocks += [Heading(title), replace(cards(prompts, foretold, self.colours), paired=True)]
+
+    def _thumbnails(self, prompt_id: int) -> list[Thumbnail]:
+        answers = reading.answers(self.study).filter(
+            (pl.col("prompt_id") == prompt_id) & pl.col("sha256").is_not_null()
+        )
+        return thumbnails(self.study, answers, PICTURES)
+
+    def maps(self, names: Sequence[str], encoder: str | None, most: int, seed: int) -> None:
+        """One layout of all prompts that have a truth, drawn once for each question."""
+        truths = {name: truth_of(self.study, name) for name in names}
+        ids = sorted({key for known in truths.values() for key in known})
+        note = ""
+        if len(ids) > most:
+            chosen = np.random.default_rng(seed).choice(len(ids), most, replace=False)
+            note = f"A sample of {most:,} of {len(ids):,} prompts, drawn with seed {seed}."
+            ids = [ids[place] for place in np.sort(chosen)]
+        if len(ids) < LEAST_ON_A_MAP:
+            self.notes.append(f"A map needs {LEAST_ON_A_MAP} prompts with truth; there are {len(ids)}.")
+            return
+        vectors, what = self._vectors(ids, encoder)
+        if not np.ptp(vectors, axis=0).any():
+            self.notes.append("There is no map: to the encoder all prompts are the same.")
+            return
+        places = dict(zip(ids, laid_out(vectors, seed=seed), strict=True))
+        how = (
+            f"Prompts near each other are alike {what} (t-SNE, perplexity "
+            f"{perplexity(len(ids)):.3g}, seed {seed}); how far apart groups lie means little."
+        )
+        self.blocks.append(Heading("A map of the prompts"))
+        for name, known in truths.items():
+            mine = [key for key in ids if key in known]
+            figure = map_figure(
+                np.array([places[key] for key in mine]),
+                np.array([known[key] for key in mine]),
+                scale=scale_of(self.study, name),
+                how=how,
+                note=note,
+            )
+            below = f"{len(mine):,} prompts; near each other, they are alike {what} (t-SNE, seed {seed})"
+            self.draw(f"map-{name}", f"Prompts by true {name}", below, figure)
+        if note:
+            self.notes.append(f"The map: {note[0].lower()}{note[1:]}")
+
+    def _vectors(self, ids: Sequence[int], encoder: str | None) -> tuple[Array, str]:
+        if encoder == FEATURES:
+            raw = np.asarray(examples(self.study, ids).features, dtype=np.float64)
+            known = np.isfinite(raw)
+            count = np.maximum(known.sum(axis=0), 1)
+            mean = np.where(known, raw, 0).sum(axis=0) / count
+            away = np.where(known, raw - mean, 0.0)
+            spread = np.sqrt((away**2).sum(axis=0) / count)
+            return away / np.where(spread > 1e-12, spread, 1.0), "in their features"
+        by = Loadable(encoder_of(encoder, "text")) if encoder else first_loadable(ENCODERS, "text")
+        if by.instead:
+            self.notes.append(f"The map compares prompts by {by.encoder.name}: {by.instead}.")
+        records = reading.prompt_records(self.study, ids)
+        texts = [records[key].text for key in ids]
+        vectors = embed_texts(self.study, by.encoder, texts, self.listener)
+        return np.asarray(vectors, dtype=np.float64), f"to {by.encoder.name}"
+
+    def quadrants(self, across: tuple[str, str] | None, *, named: bool) -> None:
+        """Easy and hard on two scales, with the clearest prompts of each kind."""
+        if across is None:
+            self.notes.append("Easy and hard prompts on two scales need two questions with truth.")
+            return
+        first, second = (difficulty(self.study, name) for name in across)
+        ids = sorted(set(first.values) & set(second.values))
+        if len(ids) < LEAST:
+            if named:
+                raise DataError(f"only {len(ids)} prompts have both {across[0]} and {across[1]}")
+            self.notes.append(f"Only {len(ids)} prompts have both {across[0]} and {across[1]}.")
+            return
+        columns = [np.array([side.values[key] for key in ids]) for side in (first, second)]
+        scales = (first.scale, second.scale)
+        # Two questions about the same systems are told apart by their own names.
+        words = (first.word, second.word)
+        if first.word == second.word:
+            words = (f"by {first.scale.name}", f"by {second.scale.name}")
+        related = quantity(pearson(*columns))
+        note = f"Pearson's r between both is {format_cell(related)}." if isinstance(related, Estimate) else ""
+        figure = quadrant_figure(columns[0], columns[1], scales=scales, words=words, note=note)
+        self.blocks.append(Heading(f"Easy and hard, {' and '.join(words)}"))
+        name, title = f"quadrants-{across[0]}-{across[1]}", f"Easy and hard, {' and '.join(words)}"
+        self.draw(name, title, f"{len(ids):,} prompts, parted at the middle of each scale", figure)
+        found = quadrants(columns[0], columns[1], scales, words)
+        rows: list[list[Cell]] = [
+            [each.name, int(each.rows.size), each.rows.size / len(ids)] for each in found
+        ]
+        table = Table(
+            [Column("prompts"), Column("n", "how many"), Column("share", format="%")], rows, "The four groups"
+        )
+        self.blocks.append(Grid(table))
+        self._examples(found, ids, scales, columns)
+
+    def _examples(
+        self,
+        found: Sequence[Quadrant],
+        ids: Sequence[int],
+        scales: tuple[Scale, Scale],
+        columns: Sequence[Array],
+    ) -> None:
+        """The clearest prompts of each group, placed as the groups lie in the plane: easy right and above."""
+        picked = [
+            (each, int(each.rows[number]))
+            for easy in (True, False)
+            for number in range(ENDS)
+            for each in sorted(found, key=lambda each: each.easy_first)
+            if each.easy_second == easy and number < each.rows.size
+        ]
+        texts = reading.prompt_records(self.study, [ids[row] for _, row in picked])
+        shown = [
+            ShownPrompt(
+                texts[ids[row]].text,
+                tags=[
+                    (told.name, format_number(float(column[row]), decimals=2))
+                    for told, column in zip(scales, columns, strict=True)
+                ],
+                thumbnails=self._thumbnails(ids[row]),
+                note=each.name[0].upper() + each.name[1:],
+            )
+            for each, row in picked
+        ]
+        self.blocks += [
+            Heading("The clearest of each group"),
+            replace(cards(shown, None, self.colours), paired=True),
+        ]
+
+
+def laid_out(vectors: Array, *, seed: int = 0) -> Array:
+    """Rows in a plane, those alike near each other: t-SNE of the first COMPONENTS principal components.
+
+    It starts from the first two of them, and runs in one thread: sums over several threads are not the same
+    twice, and a layout turns small differences into large ones.
+    Source: van der Maaten and Hinton, Visualizing data using t-SNE (2008); Barnes-Hut, van der Maaten (2014).
+    """
+    from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        centred = vectors - vectors.mean(axis=0)
+        _, axes = np.linalg.eigh(centred.T @ centred)
+        axes = axes[:, ::-1][:, :COMPONENTS]
+        # An eigenvector's sign is arbitrary: its largest part counts as positive.
+        signs = np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
+        main = centred @ (axes * signs)
+        start = main[:, :2] / max(float(main[:, 0].std()), 1e-12) * 1e-4
+        if start.shape[1] < 2 or start[:, 1].std() < 1e-9:
+            start = np.random.default_rng(seed).normal(scale=1e-4, size=(len(main), 2))
+        model = TSNE(
+            perplexity=perplexity(len(main)),
+            init=start.astype(np.float32),
+            learning_rate="auto",
+            max_iter=STEPS,
+            angle=0.7,
+            random_state=seed,
+            n_jobs=1,
+        )
+        return np.asarray(model.fit_transform(main), dtype=np.float64)
+
+
+def perplexity(n: int) -> float:
+    """PERPLEXITY, or a third of the others where there are few: t-SNE's own rule of thumb."""
+    return min(PERPLEXITY, max(1.0, (n - 1) / 3))
+
+
+def _quarters(shown: Kept) -> Table:
+    """How far off predictions are where prompts are hard and where they are easy."""
+    sign = -1.0 if shown.scale.direction == "lower" else 1.0
+    columns = [
+        Column("quarter"),
+        Column("from", f"true {shown.scale.name} from"),
+        Column("to", "to"),
+        Column("n", "prompts"),
+        Column("bias", "predicted minus true", format="+"),
+        Column("rmse", "RMSE", "lower"),
+        Column("smare", "sMARE", "lower"),
+        Column("kendall", "Kendall", "higher", estimate=True),
+    ]
+    rows: list[list[Cell]] = []
+    for each in by_quarter(sign * shown.predicted, sign * shown.truth):
+        ends = sorted((sign * each.from_truth, sign * each.to_truth))
+        row: list[Cell] = [each.name, *ends, each.n, sign * each.bias, each.rmse, each.smare]
+        rows.append([*row, quantity(each.kendall)])
+    return Table(columns, rows, f"{shown.predictor} by quarter of the true {shown.scale.name}")
+
+
+def _foretold_well(shown: Kept) -> list[Picked]:
+    """Prompts of the hardest and of the easiest quarter with the least error: middling ones are no feat."""
+    error = np.abs(shown.predicted - shown.truth)
+    found = levels(shown.truth, shown.scale)
+    if len(found) < 2:
+        return []
+    sides = []
+    for level, said in ((found[0], "Was hard, as foretold."), (found[-1], "Was easy, as foretold.")):
+        order = level.rows[np.lexsort((level.rows, error[level.rows]))]
+        sides.append([(int(row), said) for row in order[:ENDS]])
+    return _side_by_side(*sides)
+
+
+def _missed(shown: Kept) -> list[Picked]:
+    """Prompts that did much worse, and much better, than foretold."""
+    sign = -1.0 if shown.scale.direction == "lower" else 1.0
+    surplus = sign * (shown.truth - shown.predicted)
+    rows = np.arange(surplus.size)
+    worse, better = np.lexsort((rows, surplus)), np.lexsort((rows, -surplus))
+    return _side_by_side(
+        [(int(row), "Did worse than foretold.") for row in worse[:ENDS] if surplus[row] < 0],
+        [(int(row), "Did better than foretold.") for row in better[:ENDS] if surplus[row] > 0],
+    )
+
+
+def _side_by_side(left: Sequence[Picked], right: Sequence[Picked]) -> list[Picked]:
+    """Two columns, row by row; what one has more comes last."""
+    rows = [pair for both in zip(left, right, strict=False) for pair in both]
+    even = min(len(left), len(right))
+    return [*rows, *left[even:], *right[even:]]
+
+
+def _named(study: Study, questions: Sequence[str]) -> list[str]:
+    """The questions asked for, or all with truth about prompts, those with predictions first."""
+    known = [asked.name for _, asked in reading.questions(study)]
+    for name in questions:
+        if name not in known:
+            raise UsageError(f"no question is called {name!r} in this study", remedy=near(name, known))
+    chosen = list(dict.fromkeys(questions)) or known
+    settled = [name for name in chosen if not rollup.by_prompt(study, name).is_empty()]
+    bare = [name for name in questions if name not in settled]
+    if bare:
+        raise DataError(f"{bare[0]} has no truth about prompts", remedy="sightline truth STUDY")
+    if questions:
+        return settled
+    return sorted(settled, key=lambda name: not read_kept(study, name))

@@ -1,1 +1,0 @@
-"""Reporting: plain data in; charts, tables and one self-contained HTML report out."""

@@ -1,0 +1,1 @@
+"""Select prompts by tag, diversity or difficulty."""

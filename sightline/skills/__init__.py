@@ -1,0 +1,1 @@
+"""Which skills a system has: tasks with a verdict."""

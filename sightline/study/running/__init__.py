@@ -1,0 +1,1 @@
+"""Running work over a study: batches of decode, call, validate and cache on local processes."""

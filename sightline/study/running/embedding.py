@@ -1,0 +1,286 @@
+"""Embedding: images and texts as vectors, computed once an encoder and content, kept shard by shard."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from sightline.errors import DataError, ExtensionError
+from sightline.extension import Configured, ImageEncoder, TextEncoder
+from sightline.pictures import Picture
+from sightline.study.running.progress import Listener, Meter
+from sightline.study.study import Study
+
+if TYPE_CHECKING:
+    import numpy as np
+
+BATCH = {"image": 32, "text": 256}
+SHARD_ROWS = 1024
+SHARD_SECONDS = 5.0
+"""Vectors are committed when so many wait or so long has passed: all that a killed process can lose."""
+THREADS = min(4, os.cpu_count() or 1)
+
+Prepared = tuple[Any, str | None]
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """One row a content asked for; rows of NaN, and the reason by content, where there is no vector."""
+
+    vectors: np.ndarray
+    without: Mapping[str, str] = field(default_factory=dict)
+
+
+def embed_images(
+    study: Study, backbone: Configured, images: Sequence[str], listener: Listener | None = None
+) -> np.ndarray:
+    """One row an image of the study, by sha256; a row of NaN where a file is missing or no image.
+
+    What the study holds is read, the rest is computed and kept. `images_embedded` also tells the reasons.
+    """
+    return images_embedded(study, backbone, images, listener).vectors
+
+
+def images_embedded(
+    study: Study, backbone: Configured, images: Sequence[str], listener: Listener | None = None
+) -> Embedded:
+    """The vectors of images of the study, with the reasons of those that have none."""
+    return _images(study, backbone, images, study.images.picture, listener)
+
+
+def embed_texts(
+    study: Study, backbone: Configured, texts: Sequence[str], listener: Listener | None = None
+) -> np.ndarray:
+    """One row a text: read where the study holds it, computed and kept where not."""
+    contents = [text_hash(text) for text in texts]
+    by_content = dict(zip(contents, texts, strict=True))
+    run = _Run(study, backbone, "text", contents, listener)
+    if run.missing:
+        encoder: TextEncoder = loaded_over(study, backbone)
+        for batch in _cut(run.missing, BATCH["text"]):
+            run.keep(batch, encoder.text([by_content[content] for content in batch]))
+    return run.finish().vectors
+
+
+def text_hash(text: str) -> str:
+    """The content hash under which a text's vector is kept."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def cached(study: Study, backbone: Configured, listener: Listener | None = None) -> Cached:
+    """The encoder as any other, but one that remembers: it answers from the study's vectors."""
+    return Cached(study, backbone, listener)
+
+
+class Cached:
+    """An encoder that reads the vectors a study holds, and computes and keeps what is missing.
+
+    The model itself is loaded only when something is missing. An image that cannot be read has a row of NaN
+    and its reason in `without`.
+    """
+
+    def __init__(self, study: Study, backbone: Configured, listener: Listener | None = None) -> None:
+        self._study = study
+        self._backbone = backbone
+        self._listener = listener
+        self.without: dict[str, str] = {}
+
+    def text(self, texts: Sequence[str]) -> np.ndarray:
+        return embed_texts(self._study, self._backbone, texts, self._listener)
+
+    def image(self, images: Sequence[Picture]) -> np.ndarray:
+        by_content = {image.sha256: image for image in images}
+        contents = [image.sha256 for image in images]
+        found = _images(self._study, self._backbone, contents, by_content.__getitem__, self._listener)
+        self.without.update(found.without)
+        return found.vectors
+
+
+def loaded_over(study: Study, extension: Configured) -> Any:
+    """An extension loaded, with the backbones inside it answering from the study's vectors."""
+    return extension.load({name: cached(study, each) for name, each in backbones_of(extension)})
+
+
+def backbones_of(extension: Configured, within: str = "") -> Iterator[tuple[str, Configured]]:
+    """The encoders that an extension needs, by parameter; one inside another comes with it."""
+    for name, value in extension.arguments.items():
+        if isinstance(value, Configured):
+            if value.spec.kind == "backbone":
+                yield within + name, value
+            else:
+                yield from backbones_of(value, f"{within}{name}.")
+
+
+def _images(
+    study: Study,
+    backbone: Configured,
+    contents: Sequence[str],
+    picture: Callable[[str], Picture],
+    listener: Listener | None,
+) -> Embedded:
+    run = _Run(study, backbone, "image", contents, listener)
+    if run.missing:
+        encoder = loaded_over(study, backbone)
+        prepare, encode, threads = _steps(backbone, encoder)
+
+        def work(content: str) -> Prepared:
+            try:
+                return prepare(picture(content)), None
+            except DataError as error:
+                return None, error.what
+
+        for batch in _ahead(run.missing, work, BATCH["image"], threads):
+            run.leave_out({content: reason for content, (_, reason) in batch if reason is not None})
+            good = [(content, ready) for content, (ready, reason) in batch if reason is None]
+            if good:
+                run.keep([content for content, _ in good], encode([ready for _, ready in good]))
+    return run.finish()
+
+
+def _steps(
+    backbone: Configured, encoder: Any
+) -> tuple[Callable[[Picture], Any], Callable[[list[Any]], np.ndarray], int]:
+    """What threads do to a picture ahead of the model, what the model does to a batch, and how many threads.
+
+    An encoder may offer `prepare(picture)`, safe in threads, and `encode(prepared)`, which together are its
+    `image`: then only the small prepared arrays wait for the model. Of any other the pictures are decoded
+    ahead. One that is made of other encoders gets pictures as they are: those inside may know them already.
+    """
+    if hasattr(encoder, "prepare") and hasattr(encoder, "encode"):
+        return encoder.prepare, encoder.encode, THREADS
+    plain: ImageEncoder = encoder
+    if any(inner.spec.kind == "backbone" for inner in backbone.nested() if inner is not backbone):
+        return lambda picture: picture, plain.image, 1
+    return _Decoded, plain.image, THREADS
+
+
+class _Decoded(Picture):
+    """A picture with the pixels a thread decoded: the picture itself may be of a kind that keeps none."""
+
+    __slots__ = ("_picture",)
+
+    def __init__(self, picture: Picture) -> None:
+        super().__init__(b"", sha256=picture.sha256, name=picture.name)
+        self._picture = picture
+        self._rgb = picture.rgb
+
+    @property
+    def data(self) -> bytes:
+        return self._picture.data
+
+
+def _ahead(
+    items: Sequence[str], work: Callable[[str], Prepared], size: int, threads: int
+) -> Iterator[list[tuple[str, Prepared]]]:
+    """Batches of finished work in order; while one is used, threads work on the next, and on no more."""
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="prepare")
+    waiting: deque[tuple[str, Future[Prepared]]] = deque()
+    source = iter(items)
+    try:
+        waiting.extend((item, pool.submit(work, item)) for item in islice(source, size))
+        while waiting:
+            batch: list[tuple[str, Prepared]] = []
+            while waiting and len(batch) < size:
+                item, future = waiting.popleft()
+                batch.append((item, future.result()))
+                waiting.extend((item, pool.submit(work, item)) for item in islice(source, 1))
+            yield batch
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class _Run:
+    """What is missing of what was asked for, committed bit by bit as it comes."""
+
+    def __init__(
+        self,
+        study: Study,
+        backbone: Configured,
+        what: str,
+        contents: Sequence[str],
+        listener: Listener | None,
+    ) -> None:
+        self._vectors = study.vectors
+        self._backbone = backbone
+        self._what = what
+        self._study = study
+        self._contents = contents
+        self._without: dict[str, str] = {}
+        self._waiting: list[tuple[Sequence[str], np.ndarray]] = []
+        self._kept = time.monotonic()
+        if what not in backbone.spec.details["encodes"]:
+            raise ExtensionError(
+                f"{backbone.name} encodes {' and '.join(backbone.spec.details['encodes'])}, not {what}s",
+                where=backbone.spec.origin,
+                remedy=f"Choose a backbone that encodes {what}s: sightline list backbone",
+            )
+        self._encoder = backbone.identity
+        distinct = list(dict.fromkeys(contents))
+        known = self._vectors.known(self._encoder, distinct)
+        self.missing = [content for content in distinct if content not in known]
+        self._meter = Meter(f"{backbone.short}: {what}s", len(distinct), listener)
+        self._meter.add(known=len(known))
+
+    def keep(self, contents: Sequence[str], rows: Any) -> None:
+        import numpy as np
+
+        rows = np.asarray(rows)
+        if rows.ndim != 2 or len(rows) != len(contents):
+            raise ExtensionError(
+                f"{self._backbone.name} gave an array of {rows.shape} for {len(contents)} {self._what}s",
+                where=self._backbone.spec.origin,
+            )
+        # An encoder made of others has no vector where they had none.
+        empty = np.isnan(rows).all(axis=1)
+        if empty.any() and self._what == "image":
+            self.leave_out(
+                {contents[n]: "no vector of the encoder inside" for n in np.flatnonzero(empty).tolist()}
+            )
+            contents, rows = [c for c, gone in zip(contents, empty, strict=True) if not gone], rows[~empty]
+        if not np.isfinite(rows).all():
+            raise ExtensionError(
+                f"{self._backbone.name} gave a vector that is not finite", where=self._backbone.spec.origin
+            )
+        self._waiting.append((contents, rows))
+        held = sum(len(waiting) for waiting, _ in self._waiting)
+        if held >= SHARD_ROWS or time.monotonic() - self._kept >= SHARD_SECONDS:
+            self._commit()
+        self._meter.add(computed=len(contents))
+
+    def leave_out(self, reasons: Mapping[str, str]) -> None:
+        self._without.update(reasons)
+        self._meter.add(computed=len(reasons))
+
+    def finish(self) -> Embedded:
+        import numpy as np
+
+        self._commit()
+        vectors, known = self._vectors.get(self._encoder, self._contents)
+        if not known.any():
+            # Not even the width is known from the store: an encoder tells it by encoding nothing.
+            encode = getattr(loaded_over(self._study, self._backbone), self._what)
+            vectors = np.zeros((len(self._contents), encode([]).shape[1]), dtype=np.float32)
+        vectors[~known] = np.nan
+        self._meter.finish()
+        return Embedded(vectors, self._without)
+
+    def _commit(self) -> None:
+        import numpy as np
+
+        if self._waiting:
+            contents = [content for part, _ in self._waiting for content in part]
+            self._vectors.put(self._encoder, contents, np.concatenate([rows for _, rows in self._waiting]))
+        self._waiting = []
+        self._kept = time.monotonic()
+
+
+def _cut(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

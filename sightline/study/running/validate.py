@@ -1,0 +1,106 @@
+"""The one gate every result passes: right length, within its range, never NaN without a reason."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+from sightline.errors import ExtensionError
+from sightline.extension import Spec
+from sightline.records import NoValue, Value
+from sightline.study.scores import Outcome
+
+SLACK = 1e-9
+"""Rounding may carry a value this far beyond its range; it is put back onto the border."""
+
+
+def gate(spec: Spec, results: Any, expected: int) -> list[Outcome]:
+    """Results of an extension as outcomes, or an ExtensionError that says which promise was broken."""
+    told = _listed(spec, results, expected)
+    if len(told) != expected:
+        raise ExtensionError(
+            f"{spec.name} gave {len(told)} results for {expected} inputs",
+            where=spec.origin,
+            remedy="A measure must give one result an input, NoValue(reason) where there is none.",
+        )
+    return [_one(spec, result, n) for n, result in enumerate(told)]
+
+
+def _listed(spec: Spec, results: Any, expected: int) -> Sequence[Any]:
+    # Value and NoValue are tuples and text is a sequence of letters: none of them is a list of results.
+    single = isinstance(results, Value | NoValue) or not hasattr(results, "__iter__") or _is_scalar(results)
+    if single and (expected == 1 or results is None):
+        return [results]
+    if single or isinstance(results, str | bytes | Mapping | Set):
+        raise ExtensionError(
+            f"{spec.name} gave {_shown(results)} for {expected} inputs",
+            where=spec.origin,
+            remedy="A measure must give a list or an array with one result an input.",
+        )
+    return list(results)
+
+
+def _is_scalar(results: Any) -> bool:
+    return getattr(results, "shape", None) == ()
+
+
+def _shown(result: Any) -> str:
+    said = repr(result)
+    return said if len(said) <= 60 else f"{said[:57]}..."
+
+
+def _one(spec: Spec, result: Any, n: int) -> Outcome:
+    if isinstance(result, NoValue):
+        if not isinstance(result.reason, str) or not result.reason.strip():
+            raise ExtensionError(f"{spec.name}: result {n} has no value and no reason", where=spec.origin)
+        return Outcome(None, result.reason)
+    evidence = None
+    if isinstance(result, Value):
+        evidence = None if result.evidence is None else _plain(spec, result.evidence, n)
+        result = result.value
+    if isinstance(result, str | bytes):
+        # float() would take "0.5", and with it whatever else a measure forgot to read.
+        raise ExtensionError(f"{spec.name}: result {n} is {_shown(result)}, not a number", where=spec.origin)
+    try:
+        value = float(result)
+    except (TypeError, ValueError):
+        raise ExtensionError(
+            f"{spec.name}: result {n} is {_shown(result)}, not a number", where=spec.origin
+        ) from None
+    if not math.isfinite(value):
+        raise ExtensionError(
+            f"{spec.name}: result {n} is {value}",
+            where=spec.origin,
+            remedy="Where there is no value, give NoValue(reason).",
+        )
+    low, high = spec.range
+    if low is not None and value < low:
+        value = _border(spec, value, low, n)
+    if high is not None and value > high:
+        value = _border(spec, value, high, n)
+    return Outcome(value, None, evidence)
+
+
+def _plain(spec: Spec, evidence: Mapping[str, Any], n: int) -> dict[str, Any]:
+    """The evidence as it will be read again: JSON, and nothing that JSON cannot hold."""
+    try:
+        told: dict[str, Any] = json.loads(json.dumps(dict(evidence), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ExtensionError(
+            f"{spec.name}: the evidence of result {n} cannot be kept ({error})",
+            where=spec.origin,
+            remedy="Evidence is plain text, finite numbers, lists and mappings.",
+        ) from None
+    return told
+
+
+def _border(spec: Spec, value: float, border: float, n: int) -> float:
+    if abs(value - border) <= SLACK * max(1.0, abs(border)):
+        return float(border)
+    raise ExtensionError(
+        f"{spec.name}: result {n} is {value}, outside its range {spec.range}",
+        where=spec.origin,
+        remedy="Correct the measure or its declared range.",
+    )

@@ -1,0 +1,359 @@
+"""Connections: SQLite and PostgreSQL through the same engine, one writer at a time, versions checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, inspect, make_url, select, text
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from sightline.errors import DataError, MissingPackage, StudyError, UsageError
+from sightline.study.schema import tables
+from sightline.study.schema.migrations import Step, steps
+
+WAIT_SECONDS = 30
+FEW = 20
+"""Rows up to which PostgreSQL takes plain inserts sooner than a COPY."""
+WRITER_LOCK = 7_361_164_112
+"""PostgreSQL advisory lock that stands for SQLite's single writer."""
+
+
+def connect_file(file: Path) -> Engine:
+    """An engine for a SQLite file, whatever characters its path holds; read-only where it must be."""
+    url = URL.create("sqlite", database=str(file))
+    if file.exists() and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
+        # Reading in WAL mode needs the files beside it, or the promise that nobody writes.
+        how = "mode=ro" if Path(f"{file}-wal").exists() else "immutable=1"
+        url = URL.create("sqlite", database=f"{file.resolve().as_uri()}?{how}", query={"uri": "true"})
+    engine = create_engine(url, connect_args={"timeout": WAIT_SECONDS})
+    event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def connect(address: str) -> Engine:
+    """An engine for `postgresql://...`, with the settings a study relies on.
+
+    A password need not be part of the address: PGPASSWORD or ~/.pgpass give it, as always with PostgreSQL.
+    """
+    if not address.startswith(("postgresql://", "postgres://", "postgresql+psycopg://")):
+        raise UsageError(
+            f"{without_password(address)!r} is not an address of a study's database",
+            remedy="Give a folder, or postgresql://user@host/database.",
+        )
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        raise MissingPackage("PostgreSQL needs psycopg", remedy="pip install 'sightline[postgres]'") from None
+    return create_engine(_url(address), pool_pre_ping=True)
+
+
+def _url(address: str) -> URL:
+    try:
+        return make_url("postgresql+psycopg://" + address.partition("://")[2])
+    except (ArgumentError, ValueError):
+        raise UsageError(
+            "this is not an address of a PostgreSQL database",
+            remedy="It looks like postgresql://user@host:5432/database.",
+        ) from None
+
+
+def without_password(address: str) -> str:
+    """The address as it may be written down."""
+    if not address.startswith(("postgresql", "postgres")) or "://" not in address:
+        return address
+    url = _url(address)
+    query = {name: value for name, value in url.query.items() if name not in ("password", "sslpassword")}
+    bare = URL.create(
+        url.drivername, url.username, host=url.host, port=url.port, database=url.database, query=query
+    )
+    return "postgresql://" + bare.render_as_string(hide_password=False).partition("://")[2]
+
+
+def place(engine: Engine) -> str:
+    """Where a study's database is, as a user would say it."""
+    if engine.dialect.name != "sqlite":
+        return without_password(engine.url.render_as_string(hide_password=True))
+    return unquote(str(engine.url.database).removeprefix("file://").partition("?")[0])
+
+
+def _set_up_sqlite(connection: Any, _: Any) -> None:
+    # The driver's own transaction control would begin late; `_begin_sqlite` begins where we say.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    # A read-only disk cannot switch modes; reading works without, writing is refused with a reason.
+    with suppress(sqlite3.OperationalError):
+        cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.execute("PRAGMA cache_size=-65536")
+    cursor.execute("PRAGMA temp_store=MEMORY")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A deferred transaction that reads and then writes is refused at once, whatever the timeout.
+    options = connection.get_execution_options()
+    if options.get("writes", False):
+        waits = "FULL" if options.get("durable", True) else "NORMAL"
+        connection.exec_driver_sql(f"PRAGMA synchronous={waits}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        connection.exec_driver_sql("BEGIN")
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A consistent view of the study."""
+    with explained(engine), engine.connect() as connection, connection.begin():
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+        yield connection
+
+
+@contextmanager
+def writing(engine: Engine, *, durable: bool = True) -> Iterator[Connection]:
+    """The one writer: all or nothing; another process waits, then is told.
+
+    What can be computed again need not be durable: it outlives this process at once, but a power cut may
+    undo the last transactions, whole ones only. It saves waiting for the disk at every batch.
+    """
+    options = {"writes": True, "durable": durable}
+    with explained(engine), engine.connect().execution_options(**options) as connection, connection.begin():
+        if connection.dialect.name == "postgresql":
+            if not durable:
+                connection.execute(text("SET LOCAL synchronous_commit = off"))
+            connection.execute(text(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'"))
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": WRITER_LOCK})
+        yield connection
+
+
+def in_transaction(connection: Connection) -> bool:
+    """Whether what was written is still going to be committed; a full disk or a lost server ends that."""
+    if connection.closed or connection.invalidated:
+        return False
+    driver: Any = connection.connection.driver_connection
+    if connection.dialect.name == "sqlite":
+        return bool(driver.in_transaction)
+    return bool(driver.info.transaction_status.name == "INTRANS")
+
+
+@contextmanager
+def explained(engine: Engine) -> Iterator[None]:
+    """Turns what a database says into what a user can do."""
+    try:
+        yield
+    except Exception as error:
+        # Bulk loads call the driver itself, so its errors come both wrapped by SQLAlchemy and bare.
+        raw = error.orig if isinstance(error, DBAPIError) else error
+        told = _explanation(raw, place(engine)) if _from_driver(raw) else None
+        if told is None:
+            raise
+        raise told from None
+
+
+def _from_driver(error: BaseException | None) -> bool:
+    return isinstance(error, sqlite3.Error) or type(error).__module__.startswith("psycopg")
+
+
+def _explanation(error: BaseException | None, where: str) -> StudyError | None:
+    said = str(error).strip()
+    low = said.lower()
+    if "readonly" in low or "read-only" in low:
+        what, remedy = "the study cannot be written to", "Check the disk and your permissions, or copy it."
+    elif "locked" in low or "lock timeout" in low:
+        what = f"another process has been writing to the study for {WAIT_SECONDS} seconds"
+        remedy = "Wait until it is done and run this again; nothing was changed."
+    elif ("disk" in low and "full" in low) or "no space left" in low:
+        what, remedy = "the disk is full", "Free some space and run this again; nothing was changed."
+    elif "not a database" in low or "malformed" in low:
+        what, remedy = f"the study's database is damaged ({said})", "Restore it from a copy."
+    elif "password" in low:
+        what = f"the database refuses the password: {said}"
+        remedy = "Give it in the environment (PGPASSWORD) or in ~/.pgpass; study.toml never holds it."
+    elif "unable to open" in low:
+        what, remedy = "the study's database cannot be opened", "Check its folder and your permissions."
+    elif any(kind.__name__ == "OperationalError" for kind in type(error).__mro__):
+        what, remedy = f"the database does not answer: {said}", "Check its address and that it is running."
+    else:
+        return None
+    return StudyError(what, where=where, remedy=remedy)
+
+
+def prepare(
+    engine: Engine, known_steps: Mapping[int, Step] | None = None, newest: int = tables.VERSION
+) -> None:
+    """Make the tables of a new study, bring an older one up to date, refuse a newer one."""
+    with reading(engine) as connection:
+        found = version(connection)
+    if found == newest:
+        return
+    if found is not None and found > newest:
+        raise StudyError(
+            f"this study was written by a newer Sightline (tables version {found}, this one knows {newest})",
+            where=place(engine),
+            remedy="Upgrade: pip install --upgrade sightline. The study was not touched.",
+        )
+    with writing(engine) as connection:
+        found = version(connection)  # another process may have been quicker
+        if found is None:
+            tables.metadata.create_all(connection)
+            connection.execute(tables.setting.insert().values(name="version", value=str(newest)))
+            return
+        todo = steps() if known_steps is None else known_steps
+        for number in range(found + 1, newest + 1):
+            todo[number](connection)
+        changed = tables.setting.update().where(tables.setting.c.name == "version")
+        connection.execute(changed.values(value=str(newest)))
+
+
+def version(connection: Connection) -> int | None:
+    """The version of the tables, or None where there are none."""
+    if not inspect(connection).has_table("setting"):
+        return None
+    found = connection.execute(
+        select(tables.setting.c.value).where(tables.setting.c.name == "version")
+    ).scalar()
+    return None if found is None else int(found)
+
+
+def insert(
+    connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> None:
+    """Many rows at once through the driver: executemany on SQLite, COPY on PostgreSQL."""
+    if not rows:
+        return
+    names = ", ".join(f'"{column}"' for column in columns)
+    postgresql = connection.dialect.name == "postgresql"
+    if postgresql and len(rows) > FEW:
+        _copy_in(connection, f'"{table.name}" ({names})', rows)
+        return
+    marks = ", ".join(["%s" if postgresql else "?"] * len(columns))
+    cursor = connection.connection.cursor()
+    cursor.executemany(f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})', rows)
+    cursor.close()
+
+
+def _copy_in(connection: Connection, into: str, rows: Sequence[Sequence[Any]]) -> None:
+    driver: Any = connection.connection.driver_connection
+    with driver.cursor() as cursor, cursor.copy(f"COPY {into} FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def upsert(
+    connection: Connection,
+    table: Table,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    replace: bool,
+) -> None:
+    """Many rows, where the primary key may be there already: replaced or left alone."""
+    if not rows:
+        return
+    names = ", ".join(f'"{column}"' for column in columns)
+    keys = ", ".join(f'"{column.name}"' for column in table.primary_key)
+    others = [column for column in columns if column not in table.primary_key.columns]
+    does = (
+        "UPDATE SET " + ", ".join(f'"{c}" = excluded."{c}"' for c in others)
+        if replace and others
+        else "NOTHING"
+    )
+    mark = "%s" if connection.dialect.name == "postgresql" else "?"
+    marks = ", ".join([mark] * len(columns))
+    cursor = connection.connection.cursor()
+    cursor.executemany(
+        f'INSERT INTO "{table.name}" ({names}) VALUES ({marks}) ON CONFLICT ({keys}) DO {does}', rows
+    )
+    cursor.close()
+
+
+def require_ids(connection: Connection, table: Table, ids: Iterable[int]) -> None:
+    """Prove that rows about to be referred to exist, where the database has no foreign key to do it."""
+    if connection.dialect.name != "postgresql":
+        return
+    wanted = list(set(ids))
+    query = f'SELECT count(*) FROM "{table.name}" WHERE id = ANY(%s)'
+    found = int(connection.exec_driver_sql(query, (wanted,)).scalar_one())
+    if found != len(wanted):
+        raise RuntimeError(f"{len(wanted) - found} keys of {table.name} do not exist; nothing was written")
+
+
+def matching(
+    connection: Connection, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]
+) -> str:
+    """Load rows into the temporary table `wanted`, so that one join finds them all.
+
+    A key list can be of any length; neither database takes it as parameters. Columns are (name, type).
+    """
+    declared = ", ".join(f'"{name}" {kind}' for name, kind in columns)
+    drop_temporary(connection, "wanted")
+    connection.exec_driver_sql(f"CREATE TEMPORARY TABLE wanted ({declared})")
+    names = ", ".join(f'"{name}"' for name, _ in columns)
+    if connection.dialect.name == "postgresql":
+        _copy_in(connection, f"wanted ({names})", rows)
+        connection.exec_driver_sql("ANALYZE wanted")
+    else:
+        cursor = connection.connection.cursor()
+        cursor.executemany(f"INSERT INTO wanted VALUES ({', '.join('?' * len(columns))})", rows)
+        cursor.close()
+    return "wanted"
+
+
+def drop_temporary(connection: Connection, name: str) -> None:
+    """Drop a temporary table; named in full, since somebody's own table may be called the same."""
+    home = "pg_temp" if connection.dialect.name == "postgresql" else "temp"
+    connection.exec_driver_sql(f"DROP TABLE IF EXISTS {home}.{name}")
+
+
+def fetch(connection: Connection, query: str) -> list[tuple[Any, ...]]:
+    """All rows of a query without parameters as plain tuples, much faster than through SQLAlchemy."""
+    cursor = connection.connection.cursor()
+    try:
+        cursor.execute(query)
+        return list(cursor.fetchall())
+    finally:
+        cursor.close()
+
+
+def as_json(value: Any, at: str = "") -> str | None:
+    """JSON as it goes into a JSON column through the driver; `at` is the place an error names."""
+    if value is None:
+        return None
+    try:
+        told = json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False, default=_plain)
+        told.encode("utf-8")
+    except (TypeError, ValueError) as error:
+        raise DataError(f"this cannot be kept as JSON: {error}", where=at) from None
+    return told
+
+
+def _plain(value: Any) -> Any:
+    # numpy's numbers and arrays, without importing numpy.
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+def fresh_ids(connection: Connection, table: Table, n: int) -> Sequence[int]:
+    """n unused keys of a table.
+
+    PostgreSQL hands them out itself, since an annotation server may be inserting meanwhile; on SQLite
+    nobody else can be.
+    """
+    if n == 0:
+        return []
+    if connection.dialect.name == "postgresql":
+        sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
+        drawn = fetch(connection, f"SELECT nextval({sequence}) FROM generate_series(1, {n})")
+        return [row[0] for row in drawn]
+    taken = int(connection.exec_driver_sql(f'SELECT coalesce(max(id), 0) FROM "{table.name}"').scalar_one())
+    return range(taken + 1, taken + 1 + n)

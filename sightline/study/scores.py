@@ -1,0 +1,292 @@
+"""Scores as a cache keyed by content: what is known, what is still to do, and keeping what was computed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select, text
+
+from sightline.records import Prompt
+from sightline.study import reading
+from sightline.study.schema import database, tables
+from sightline.study.study import Study
+
+ERROR = "error: "
+"""How the reason of a value begins that could not be computed this time; such a one is tried again."""
+
+
+class Item(NamedTuple):
+    """One thing to measure: its coordinates, what the measure is given, and a hash of that."""
+
+    prompt_id: int
+    system_id: int
+    image_id: int
+    inputs: int
+    prompt: Prompt | None
+    contents: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A value or the reason why there is none, with the evidence."""
+
+    value: float | None
+    reason: str | None = None
+    evidence: dict[str, Any] | None = None
+
+
+def register(study: Study, *, kind: str, printed: str, version: int, direction: str, identity: str) -> int:
+    """The id of a measure, entered when first used."""
+    table = tables.measure
+    known_id = select(table.c.id).where(table.c.identity == identity)
+    with database.reading(study.engine) as connection:
+        known = connection.execute(known_id).scalar()
+    if known is not None:
+        return int(known)
+    with database.writing(study.engine) as connection:
+        known = connection.execute(known_id).scalar()
+        if known is None:
+            (known,) = database.fresh_ids(connection, table, 1)
+            row = (known, kind, printed, version, direction, identity)
+            columns = ["id", "kind", "spec", "version", "direction", "identity"]
+            database.insert(connection, table, columns, [row])
+        return int(known)
+
+
+def hashed(*parts: Any) -> int:
+    """64 bits over what a measure is given, signed for the databases."""
+    told = json.dumps(parts, ensure_ascii=False, sort_keys=True, default=str)
+    return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big", signed=True)
+
+
+def count_items(study: Study, kind: str) -> int:
+    """How many things a measure of this kind applies to."""
+    queries = {
+        "of_prompt": "SELECT count(*) FROM prompt",
+        "of_image": "SELECT count(*) FROM image WHERE sha256 IS NOT NULL",
+        "of_answer": "SELECT count(*) FROM (SELECT DISTINCT a.prompt_id, a.image_id FROM answer a "
+        "JOIN image i ON i.id = a.image_id WHERE i.sha256 IS NOT NULL) AS d",
+        "of_image_set": "SELECT count(*) FROM (SELECT DISTINCT a.prompt_id, a.system_id FROM answer a "
+        "JOIN image i ON i.id = a.image_id WHERE i.sha256 IS NOT NULL) AS d",
+    }
+    with database.reading(study.engine) as connection:
+        return int(connection.exec_driver_sql(queries[kind]).scalar_one())
+
+
+def pages(study: Study, kind: str, size: int = 2_000) -> Iterator[list[Item]]:
+    """Everything a measure of this kind applies to, a page at a time."""
+    if kind == "of_prompt":
+        yield from _prompt_pages(study, size)
+    elif kind == "of_image":
+        yield from _image_pages(study, size)
+    elif kind == "of_answer":
+        yield from _answer_pages(study, size)
+    else:
+        yield from _set_pages(study, size)
+
+
+def _ask(study: Study, query: str, **values: Any) -> list[Any]:
+    with database.reading(study.engine) as connection:
+        return list(connection.execute(text(query), values).fetchall())
+
+
+def _prompt_pages(study: Study, size: int) -> Iterator[list[Item]]:
+    last = 0
+    while rows := _ask(
+        study, "SELECT id FROM prompt WHERE id > :last ORDER BY id LIMIT :size", last=last, size=size
+    ):
+        last = int(rows[-1][0])
+        found = reading.prompt_records(study, [int(row[0]) for row in rows])
+        yield [Item(key, 0, 0, _prompt_hash(prompt), prompt, ()) for key, prompt in found.items()]
+
+
+def _image_pages(study: Study, size: int) -> Iterator[list[Item]]:
+    last = 0
+    query = "SELECT id, sha256 FROM image WHERE id > :last AND sha256 IS NOT NULL ORDER BY id LIMIT :size"
+    while rows := _ask(study, query, last=last, size=size):
+        last = int(rows[-1][0])
+        yield [Item(0, 0, int(key), hashed(sha), None, (sha,)) for key, sha in rows]
+
+
+def _answer_pages(study: Study, size: int) -> Iterator[list[Item]]:
+    last = 0
+    query = "SELECT id FROM prompt WHERE id > :last ORDER BY id LIMIT :size"
+    inner = (
+        "SELECT DISTINCT a.prompt_id, a.image_id, i.sha256 FROM answer a JOIN image i ON i.id = a.image_id "
+        "WHERE i.sha256 IS NOT NULL AND a.prompt_id BETWEEN :first AND :last ORDER BY a.prompt_id, a.image_id"
+    )
+    while rows := _ask(study, query, last=last, size=max(1, size // 16)):
+        first, last = int(rows[0][0]), int(rows[-1][0])
+        page = answer_items(study, _ask(study, inner, first=first, last=last))
+        if page:
+            yield page
+
+
+def answer_items(study: Study, answers: Sequence[tuple[int, int, str]]) -> list[Item]:
+    """Pairs of a prompt and an image, told as prompt id, image id and content, as things to measure."""
+    found = reading.prompt_records(study, sorted({int(row[0]) for row in answers}))
+    return [
+        Item(int(p), 0, int(i), hashed(_prompt_hash(found[int(p)]), sha), found[int(p)], (sha,))
+        for p, i, sha in answers
+    ]
+
+
+def _set_pages(study: Study, size: int) -> Iterator[list[Item]]:
+    last = 0
+    query = "SELECT id FROM prompt WHERE id > :last ORDER BY id LIMIT :size"
+    inner = (
+        "SELECT a.prompt_id, a.system_id, i.sha256 FROM answer a JOIN image i ON i.id = a.image_id "
+        "WHERE i.sha256 IS NOT NULL AND a.prompt_id BETWEEN :first AND :last "
+        "ORDER BY a.prompt_id, a.system_id, a.position"
+    )
+    while rows := _ask(study, query, last=last, size=max(1, size // 16)):
+        first, last = int(rows[0][0]), int(rows[-1][0])
+        sets: dict[tuple[int, int], list[str]] = {}
+        for prompt, system, sha in _ask(study, inner, first=first, last=last):
+            sets.setdefault((int(prompt), int(system)), []).append(sha)
+        found = reading.prompt_records(study, sorted({prompt for prompt, _ in sets}))
+        page = [Item(p, s, 0, hashed(shas), found[p], tuple(shas)) for (p, s), shas in sets.items()]
+        if page:
+            yield page
+
+
+def _prompt_hash(prompt: Prompt) -> int:
+    return hashed(prompt.text, prompt.expects)
+
+
+def known(
+    study: Study, measure_id: int, items: Sequence[Item]
+) -> tuple[list[Item], list[tuple[Item, Outcome]]]:
+    """Of these items: those nothing is known of, and those whose score a twin of the same content has."""
+    with database.reading(study.engine) as connection:
+        database.matching(
+            connection, [("inputs", "BIGINT")], [(value,) for value in {i.inputs for i in items}]
+        )
+        rows = connection.execute(
+            text(
+                "SELECT c.inputs, c.prompt_id, c.system_id, c.image_id, c.value, c.reason FROM wanted w "
+                "JOIN score c ON c.measure_id = :measure AND c.inputs = w.inputs"
+            ),
+            {"measure": measure_id},
+        ).fetchall()
+    done: set[tuple[int, int, int, int]] = set()
+    by_inputs: dict[int, Outcome] = {}
+    for inputs, prompt, system, image, value, reason in rows:
+        if reason is not None and reason.startswith(ERROR):
+            continue
+        done.add((int(inputs), int(prompt), int(system), int(image)))
+        by_inputs[int(inputs)] = Outcome(value, reason)
+    todo: list[Item] = []
+    twins: list[Item] = []
+    for item in items:
+        if (item.inputs, item.prompt_id, item.system_id, item.image_id) in done:
+            continue
+        (twins if item.inputs in by_inputs else todo).append(item)
+    evidence = _evidence(study, measure_id, {item.inputs for item in twins})
+    copies = [(item, replace(by_inputs[item.inputs], evidence=evidence.get(item.inputs))) for item in twins]
+    return todo, copies
+
+
+def _evidence(study: Study, measure_id: int, inputs: set[int]) -> dict[int, dict[str, Any]]:
+    """What the scores of these inputs rest on, where it was kept."""
+    if not inputs:
+        return {}
+    with database.reading(study.engine) as connection:
+        database.matching(connection, [("inputs", "BIGINT")], [(value,) for value in inputs])
+        rows = connection.execute(
+            text(
+                "SELECT c.inputs, e.json FROM wanted w "
+                "JOIN score c ON c.measure_id = :measure AND c.inputs = w.inputs "
+                "JOIN evidence e ON e.measure_id = c.measure_id AND e.prompt_id = c.prompt_id "
+                "AND e.system_id = c.system_id AND e.image_id = c.image_id"
+            ),
+            {"measure": measure_id},
+        ).fetchall()
+    return {int(key): json.loads(told) if isinstance(told, str) else told for key, told in rows}
+
+
+def write(study: Study, measure_id: int, results: Sequence[tuple[Item, Outcome]]) -> None:
+    """Keep results; a score whose inputs changed is replaced."""
+    write_several(study, {measure_id: results})
+
+
+def write_several(study: Study, results: Mapping[int, Sequence[tuple[Item, Outcome]]]) -> None:
+    """Keep the results of several measures at once, all or nothing."""
+    if not any(results.values()):
+        return
+    with database.writing(study.engine, durable=False) as connection:
+        for measure_id, rows in results.items():
+            write_within(connection, measure_id, rows)
+
+
+def write_within(connection: Connection, measure_id: int, results: Sequence[tuple[Item, Outcome]]) -> None:
+    """The same inside an open transaction."""
+    columns = ["measure_id", "prompt_id", "system_id", "image_id", "inputs", "value", "reason"]
+    rows = [
+        (measure_id, i.prompt_id, i.system_id, i.image_id, i.inputs, o.value, o.reason) for i, o in results
+    ]
+    database.upsert(connection, tables.score, columns, rows, replace=True)
+    evidence = [
+        (measure_id, i.prompt_id, i.system_id, i.image_id, database.as_json(o.evidence))
+        for i, o in results
+        if o.evidence is not None
+    ]
+    columns = ["measure_id", "prompt_id", "system_id", "image_id", "json"]
+    database.upsert(connection, tables.evidence, columns, evidence, replace=True)
+    _drop_evidence(connection, measure_id, [item for item, outcome in results if outcome.evidence is None])
+
+
+def _drop_evidence(connection: Connection, measure_id: int, items: Sequence[Item]) -> None:
+    """A score that is replaced must not keep what the earlier one rested on."""
+    some = f"SELECT 1 FROM evidence WHERE measure_id = {int(measure_id)} LIMIT 1"
+    if not items or connection.exec_driver_sql(some).first() is None:
+        return
+    own = "measure_id = :m AND prompt_id = :p AND system_id = :s AND image_id = :i"
+    keys = [{"m": measure_id, "p": i.prompt_id, "s": i.system_id, "i": i.image_id} for i in items]
+    connection.execute(text(f"DELETE FROM evidence WHERE {own}"), keys)
+
+
+def unchanged(study: Study, kind: str, identity: str) -> set[tuple[int, int, int]]:
+    """Prompt, system and image of the scores that rest on what the study holds today."""
+    rows = _ask(
+        study,
+        "SELECT c.inputs, c.prompt_id, c.system_id, c.image_id FROM score c "
+        "JOIN measure m ON m.id = c.measure_id WHERE m.identity = :identity",
+        identity=identity,
+    )
+    kept = {tuple(map(int, row)) for row in rows}
+    return {
+        (item.prompt_id, item.system_id, item.image_id)
+        for page in pages(study, kind)
+        for item in page
+        if (item.inputs, item.prompt_id, item.system_id, item.image_id) in kept
+    }
+
+
+def reasons(study: Study, measure_id: int) -> Counter[str]:
+    """Why scores of a measure have no value, and how many for each reason."""
+    rows = _ask(
+        study,
+        "SELECT reason, count(*) FROM score WHERE measure_id = :measure AND reason IS NOT NULL GROUP BY 1",
+        measure=measure_id,
+    )
+    return Counter({str(reason): int(n) for reason, n in rows})
+
+
+def clear(study: Study, identity: str | None = None) -> int:
+    """Forget the scores of one measure or of all; gives how many."""
+    with database.writing(study.engine) as connection:
+        chosen = (
+            ""
+            if identity is None
+            else "WHERE measure_id IN (SELECT id FROM measure WHERE identity = :identity)"
+        )
+        told = {} if identity is None else {"identity": identity}
+        connection.execute(text(f"DELETE FROM evidence {chosen}"), told)
+        gone = connection.execute(text(f"DELETE FROM score {chosen}"), told).rowcount
+    return int(gone)

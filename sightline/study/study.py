@@ -1,0 +1,208 @@
+"""Opening and making a study: a folder, or a folder or address that stands for a PostgreSQL database."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine
+
+from sightline.errors import StudyError, UsageError, near
+from sightline.study.files import ImageFiles
+from sightline.study.schema import database, tables
+from sightline.study.vectors import Vectors
+
+DATABASE_FILE = "study.sqlite"
+SETTINGS_FILE = "study.toml"
+SECTIONS = ("study", "store", "question", "truth", "screening", "check", "score", "annotate", "report")
+
+
+class Study:
+    """An open study: its database, image files, vectors and settings."""
+
+    def __init__(
+        self, name: str, engine: Engine, files: ImageFiles, home: Path, settings: Mapping[str, Any]
+    ) -> None:
+        self.name = name
+        self.engine = engine
+        self.images = files
+        self.home = home
+        self.settings = settings
+        self.vectors = Vectors(engine, home / "vectors")
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.engine.dispose()
+
+    def __enter__(self) -> Study:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Study {self.name}>"
+
+
+def open_study(path: str | Path) -> Study:
+    """Open a study by its folder or its PostgreSQL address."""
+    address = str(path)
+    if "://" in address and not address.startswith("file://"):
+        return _open_address(address)
+    folder = Path(address.removeprefix("file://"))
+    if not folder.exists():
+        raise StudyError(
+            "there is no such study", where=str(folder), remedy=f"Make one: sightline init {folder}"
+        )
+    if not folder.is_dir():
+        raise StudyError("a study is a folder, this is a file", where=str(folder))
+    settings = read_settings(folder / SETTINGS_FILE)
+    elsewhere = settings.get("store", {}).get("database")
+    if elsewhere:
+        engine = database.connect(str(elsewhere))
+        files = ImageFiles(str(settings["store"].get("images") or folder))
+    else:
+        file = folder / DATABASE_FILE
+        if not file.exists():
+            raise StudyError(
+                "this folder is not a study",
+                where=str(folder),
+                remedy=f"Make it one: sightline init {folder}",
+            )
+        engine = database.connect_file(file)
+        files = ImageFiles(str(folder))
+    database.prepare(engine)
+    return Study(folder.resolve().name, engine, files, folder, settings)
+
+
+def create_study(
+    path: str | Path, *, database_address: str = "", images: str = "", settings: str = ""
+) -> Study:
+    """Make a new, empty study; one that exists already is left alone and reported."""
+    folder = Path(path)
+    if "://" in str(path):
+        raise UsageError(
+            "a new study starts as a folder",
+            remedy=f"sightline init my-study --database {path}  (the folder holds study.toml)",
+        )
+    if (folder / DATABASE_FILE).exists() or (folder / SETTINGS_FILE).exists():
+        raise StudyError(
+            "there is a study already", where=str(folder), remedy="Use it, or choose another folder."
+        )
+    if folder.exists() and not folder.is_dir():
+        raise StudyError("there is a file of that name", where=str(folder), remedy="Choose another folder.")
+    if database_address:
+        engine = database.connect(database_address)
+        _refuse_taken(engine)
+    else:
+        engine = database.connect_file(folder / DATABASE_FILE)
+    made = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / SETTINGS_FILE).write_text(
+            settings or _settings(folder.resolve().name, database_address, images), "utf-8"
+        )
+        database.prepare(engine)
+        if database_address:
+            with database.writing(engine) as connection:
+                rows = [("files", images or str(folder.resolve())), ("name", folder.resolve().name)]
+                database.upsert(connection, tables.setting, ["name", "value"], rows, replace=True)
+    except (StudyError, OSError) as error:
+        engine.dispose()
+        _clear_away(folder, made)
+        if isinstance(error, StudyError):
+            raise
+        raise StudyError(
+            f"cannot make a study here ({error.strerror})",
+            where=str(folder),
+            remedy="Check the disk and permissions.",
+        ) from None
+    # Not opened anew: the address given may hold a password, and study.toml never does.
+    files = ImageFiles(images if database_address and images else str(folder))
+    return Study(folder.resolve().name, engine, files, folder, read_settings(folder / SETTINGS_FILE))
+
+
+def _refuse_taken(engine: Engine) -> None:
+    with database.reading(engine) as connection:
+        if database.version(connection) is not None:
+            raise StudyError(
+                "there is a study in this database already",
+                where=database.place(engine),
+                remedy="Use it by this address, or make another database.",
+            )
+
+
+def _clear_away(folder: Path, made: bool) -> None:
+    """Leave nothing of a study that could not be made."""
+    (folder / SETTINGS_FILE).unlink(missing_ok=True)
+    for file in folder.glob(f"{DATABASE_FILE}*"):
+        file.unlink()
+    if made and folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _open_address(address: str) -> Study:
+    engine = database.connect(address)
+    with database.reading(engine) as connection:
+        if database.version(connection) is None:
+            raise StudyError(
+                "there is no study in this database",
+                where=database.place(engine),
+                remedy="Make one: sightline init my-study --database ADDRESS",
+            )
+    database.prepare(engine)
+    with database.reading(engine) as connection:
+        told = dict(database.fetch(connection, "SELECT name, value FROM setting"))
+    root = told.get("files", "")
+    local = Path(root) if root and "://" not in root else _cache() / told.get("name", "study")
+    return Study(
+        told.get("name", "study"), engine, ImageFiles(root), local, read_settings(local / SETTINGS_FILE)
+    )
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "sightline"
+
+
+def read_settings(file: Path) -> Mapping[str, Any]:
+    """The settings file as a mapping; empty where there is none."""
+    if not file.exists():
+        return {}
+    try:
+        told = tomllib.loads(file.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError(
+            f"the settings cannot be read: {error}", where=str(file), remedy="Correct that line."
+        ) from None
+    except OSError as error:
+        raise StudyError(f"the settings cannot be read ({error.strerror})", where=str(file)) from None
+    for name, section in told.items():
+        if isinstance(section, dict) and name not in SECTIONS:
+            raise StudyError(f"there is no setting [{name}]", where=str(file), remedy=near(name, SECTIONS))
+        if not isinstance(section, dict):
+            raise StudyError(
+                f"the settings hold a bare value {name!r}",
+                where=str(file),
+                remedy="Put it below a table such as [study] or [score].",
+            )
+    return told
+
+
+def _settings(name: str, address: str, images: str) -> str:
+    template = (Path(__file__).parent / "study.toml").read_text("utf-8")
+    shown = "".join(letter if letter.isprintable() else "_" for letter in name)
+    told = template.replace('"{name}"', _quoted(shown))
+    if address:
+        told += "\n[store]\n# The password is not kept here: PGPASSWORD or ~/.pgpass give it.\n"
+        told += f"database = {_quoted(database.without_password(address))}\nimages = {_quoted(images)}\n"
+    return told
+
+
+def _quoted(text: str) -> str:
+    # A basic string of TOML is written like one of JSON.
+    return json.dumps(text, ensure_ascii=False)

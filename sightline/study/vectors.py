@@ -1,0 +1,111 @@
+"""Vectors of images and texts, kept once per encoder and content, memory-mapped.
+
+A shard is a plain .npy file: written whole under a temporary name, renamed, and only then entered in the
+table. A process killed in between leaves a file nobody refers to, never a row without its numbers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Engine, func, select, text
+
+from sightline.errors import DataError, StudyError
+from sightline.study.schema import database, tables
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Vectors:
+    """The vectors of a study, below a local folder."""
+
+    def __init__(self, engine: Engine, folder: Path) -> None:
+        self.engine = engine
+        self.folder = folder
+
+    def put(self, encoder: str, contents: Sequence[str], matrix: np.ndarray) -> None:
+        """Keep one row a content; contents that are there already are left as they are."""
+        import numpy as np
+
+        if len(contents) != len(matrix):
+            raise ValueError(f"{len(contents)} contents but {len(matrix)} vectors")
+        fresh = [i for i, at in enumerate(self._where(encoder, contents)) if at is None]
+        first = {contents[i]: i for i in reversed(fresh)}
+        if not first:
+            return
+        rows = sorted(first.values())
+        kept = np.ascontiguousarray(matrix[rows], dtype=np.float32)
+        if not np.isfinite(kept).all():
+            raise DataError("an encoder gave a vector that is not finite", where=encoder[:12])
+        home = self.folder / encoder
+        home.mkdir(parents=True, exist_ok=True)
+        with database.writing(self.engine) as connection:
+            vector = tables.vector
+            newest = connection.execute(
+                select(func.max(vector.c.shard)).where(vector.c.encoder == encoder)
+            ).scalar()
+            shard = 0 if newest is None else int(newest) + 1
+            part = home / f".part-{os.getpid()}.npy"
+            np.save(part, kept)
+            os.replace(part, home / f"{shard:06d}.npy")
+            entries = [(encoder, contents[i], shard, place) for place, i in enumerate(rows)]
+            database.upsert(
+                connection, vector, ["encoder", "content", "shard", "row"], entries, replace=False
+            )
+
+    def known(self, encoder: str, contents: Sequence[str]) -> set[str]:
+        """Which of these contents have a vector of this encoder."""
+        places = self._where(encoder, contents)
+        return {content for content, place in zip(contents, places, strict=True) if place is not None}
+
+    def get(self, encoder: str, contents: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Rows for these contents, and which of them are known; unknown rows are zero.
+
+        One shard is open at a time, so that besides the rows asked for nothing stays in memory.
+        """
+        import numpy as np
+
+        places = self._where(encoder, contents)
+        known = np.array([place is not None for place in places], dtype=bool)
+        asked = np.flatnonzero(known)
+        at = np.array([place for place in places if place is not None], dtype=np.int64).reshape(-1, 2)
+        order = np.argsort(at[:, 0], kind="stable")
+        shards, starts = np.unique(at[order, 0], return_index=True)
+        out = np.zeros((len(contents), 0), dtype=np.float32)
+        for shard, rows in zip(shards.tolist(), np.split(order, starts[1:]), strict=False):
+            opened = self._shard(encoder, shard)
+            if not out.shape[1]:
+                out = np.zeros((len(contents), opened.shape[1]), dtype=np.float32)
+            out[asked[rows]] = opened[at[rows, 1]]
+        return out, known
+
+    def _shard(self, encoder: str, shard: int) -> np.ndarray:
+        import numpy as np
+
+        file = self.folder / encoder / f"{shard:06d}.npy"
+        try:
+            opened: np.ndarray = np.load(file, mmap_mode="r")
+        except (OSError, ValueError) as error:
+            raise StudyError(
+                f"vectors of the study cannot be read ({error})",
+                where=str(file),
+                remedy="Restore the study's vectors folder from a copy.",
+            ) from None
+        return opened
+
+    def _where(self, encoder: str, contents: Sequence[str]) -> list[tuple[int, int] | None]:
+        with database.reading(self.engine) as connection:
+            database.matching(connection, [("content", "TEXT")], [(c,) for c in set(contents)])
+            found = connection.execute(
+                text(
+                    "SELECT v.content, v.shard, v.row FROM wanted w "
+                    "JOIN vector v ON v.encoder = :encoder AND v.content = w.content"
+                ),
+                {"encoder": encoder},
+            )
+            at = {content: (int(shard), int(row)) for content, shard, row in found}
+        return [at.get(content) for content in contents]

@@ -1,0 +1,1 @@
+"""What goes into a study: records of an import with numbered undo, truth, references, copies."""

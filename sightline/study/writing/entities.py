@@ -1,0 +1,586 @@
+"""Prompts, images, systems, collections, questions and annotators: found by their natural keys or made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Table, select
+
+from sightline.errors import ConflictError, DataError
+from sightline.pictures import image_size
+from sightline.records import AnnotatorKey, Image, ImageKey, Prompt, PromptKey, PromptText, Question, System
+from sightline.study.schema import database, tables
+from sightline.study.schema.naming import CONTENT, find_contents
+from sightline.study.schema.storable import refuse_bad_text, refuse_long_text, sound_question
+from sightline.study.study import Study
+from sightline.study.writing.scenes import keep_scenes
+from sightline.study.writing.translations import keep_translations
+
+REMEMBERED = 200_000
+"""Keys kept between batches; beyond that the database is asked again, so that memory stays bounded."""
+
+
+class Entities:
+    """The natural keys of one import, turned into ids."""
+
+    def __init__(
+        self, study: Study, connection: Connection, source_id: int | None, keep_broken: bool = False
+    ) -> None:
+        self.study = study
+        self.connection = connection
+        self.source_id = source_id
+        self.keep_broken = keep_broken
+        self.counts: Counter[str] = Counter()
+        self.leans_on: set[int] = set()
+        self._late_links: list[tuple[PromptKey, str, PromptKey, str]] = []
+        self._prompts: dict[PromptKey, int] = {}
+        self._images: dict[ImageKey, int] = {}
+        self._annotators: dict[AnnotatorKey, int] = {}
+        self._collections = self._all(tables.collection)
+        self._systems = self._all(tables.system)
+        self._questions: dict[str, int] = self._latest_questions()
+
+    def _all(self, table: Table) -> dict[str, int]:
+        rows = database.fetch(self.connection, f'SELECT name, id FROM "{table.name}"')
+        return dict(rows)
+
+    def _latest_questions(self) -> dict[str, int]:
+        question = tables.question
+        rows = self.connection.execute(
+            select(question.c.name, question.c.id, question.c.source_id).order_by(question.c.version)
+        ).fetchall()
+        self._question_owners: dict[int, int | None] = {int(key): owner for _, key, owner in rows}
+        return {str(name): int(key) for name, key, _ in rows}
+
+    # -- systems, collections, questions: few, so all are remembered ------------------------------------
+
+    def systems(self, records: Sequence[System]) -> None:
+        """Make the systems these records tell of; a system cannot be of two kinds."""
+        for record in records:
+            if record.kind not in ("generator", "retriever"):
+                raise DataError(
+                    f"a system is a generator or a retriever, not {record.kind!r}", where=record.at
+                )
+            known = self._systems.get(record.name)
+            if known is None:
+                self.system(record.name, record.kind, record.collection, record.at)
+                continue
+            row = self.connection.execute(select(tables.system).where(tables.system.c.id == known)).one()
+            if row.kind != record.kind:
+                raise ConflictError(
+                    f"system {record.name!r} is a {row.kind} in this study, not a {record.kind}",
+                    where=record.at,
+                    remedy="Give it another name: one system cannot be both.",
+                )
+            self._mention("system", [known], {known: row.source_id})
+
+    def system(self, name: str, kind: str = "generator", collection: str | None = None, at: str = "") -> int:
+        """The id of a system, made if need be."""
+        known = self._systems.get(name)
+        if known is not None:
+            return known
+        if not name:
+            raise DataError("a system needs a name", where=at)
+        refuse_bad_text([(name, at), (collection, at)])
+        (key,) = database.fresh_ids(self.connection, tables.system, 1)
+        home = None if collection is None else self.collection(collection)
+        columns = ["id", "name", "kind", "collection_id", "source_id"]
+        database.insert(self.connection, tables.system, columns, [(key, name, kind, home, self.source_id)])
+        self._systems[name] = key
+        self.counts["systems"] += 1
+        return key
+
+    def collection(self, name: str) -> int:
+        """The id of a collection, made if need be."""
+        known = self._collections.get(name)
+        if known is None:
+            (known,) = database.fresh_ids(self.connection, tables.collection, 1)
+            row = (known, name, self.source_id)
+            database.insert(self.connection, tables.collection, ["id", "name", "source_id"], [row])
+            self._collections[name] = known
+            self.counts["collections"] += 1
+        return known
+
+    def questions(self, records: Sequence[Question]) -> None:
+        """Make questions; what study.toml says of one wins, and a second definition must agree."""
+        for record in records:
+            known = self.question(record.name, record)
+            self._mention("question", [known], {known: self._question_owners.get(known, self.source_id)})
+
+    def question(self, name: str, told: Question | None = None) -> int:
+        """The id of a question, made if need be; a bare mention of a known one claims nothing."""
+        known = self._questions.get(name)
+        if known is not None and told is None:
+            return known
+        told = self._declared(told or Question(name))
+        if known is not None:
+            self._agrees(known, told)
+            return known
+        (known,) = database.fresh_ids(self.connection, tables.question, 1)
+        row = {
+            "id": known,
+            "name": name,
+            "version": 1,
+            "scale": told.scale,
+            "low": told.low,
+            "high": told.high,
+            "step": told.step,
+            "labels": database.as_json(dict(told.labels), told.at),
+            "wording": told.wording,
+            "direction": told.direction,
+            "source_id": self.source_id,
+        }
+        database.insert(self.connection, tables.question, list(row), [tuple(row.values())])
+        self._questions[name] = known
+        self.counts["questions"] += 1
+        return known
+
+    def _declared(self, told: Question) -> Question:
+        """The question as study.toml has it, where it does."""
+        declared = self.study.settings.get("question", {}).get(told.name)
+        if isinstance(declared, Mapping):
+            fields = {k: v for k, v in declared.items() if k in Question._fields and k not in ("name", "at")}
+            told = told._replace(**fields, at=f"study.toml [question.{told.name}]")
+        return sound_question(told)
+
+    def _agrees(self, known: int, told: Question) -> None:
+        if told._replace(at="") == Question(told.name):
+            return
+        row = self.connection.execute(select(tables.question).where(tables.question.c.id == known)).one()
+        for field in ("scale", "low", "high", "step", "direction"):
+            before, after = getattr(row, field), getattr(told, field)
+            if after is not None and before is not None and before != after:
+                raise ConflictError(
+                    f"question {told.name!r} has {field} {before} in this study, but {after} here",
+                    where=told.at,
+                    remedy="Give the question another name, or declare it in study.toml.",
+                )
+
+    # -- prompts ----------------------------------------------------------------------------------------
+
+    def prompts(self, records: Sequence[Prompt]) -> None:
+        """Make prompts with their tags and links."""
+        if not records:
+            return
+        first: dict[PromptKey, Prompt] = {}
+        refuse_bad_text((text, p.at) for p in records for text in (p.text, *p.key))
+        for record in records:
+            if not record.text.strip():
+                raise DataError(
+                    "the prompt is empty", where=record.at, remedy="Give it a text, or leave the row out."
+                )
+            same = first.setdefault(record.key, record)
+            if same is not record:
+                _same_text(record, same.text)
+                _same_expects(record, database.as_json(same.expects, same.at))
+        found = self._find_prompts(first)
+        fresh = [record for key, record in first.items() if key not in found]
+        owners = {}
+        for key, (known, text, expects, owner) in found.items():
+            _same_text(first[key], text)
+            _same_expects(first[key], expects)
+            owners[known] = owner
+            self._prompts[key] = known
+        ids = database.fresh_ids(self.connection, tables.prompt, len(fresh))
+        columns = ["id", "suite", "ref", "text", "text_sha", "expects", "source_id"]
+        rows = [
+            (i, *p.key, p.text, text_sha(p.text), database.as_json(p.expects, p.at), self.source_id)
+            for i, p in zip(ids, fresh, strict=True)
+        ]
+        database.insert(self.connection, tables.prompt, columns, rows)
+        self._prompts.update({p.key: i for i, p in zip(ids, fresh, strict=True)})
+        self.counts["prompts"] += len(fresh)
+        self._mention("prompt", list(owners), owners)
+        self._tags(records)
+        self._links(records)
+        told = [(self._prompts[p.key], p.translations, p.at) for p in records if p.translations]
+        self.counts["translations"] += keep_translations(self.connection, self.source_id, told, self.lean_on)
+
+    def _find_prompts(
+        self, keys: Iterable[PromptKey]
+    ) -> dict[PromptKey, tuple[int, str, str | None, int | None]]:
+        database.matching(self.connection, [("suite", "TEXT"), ("ref", "TEXT")], list(keys))
+        rows = database.fetch(
+            self.connection,
+            "SELECT p.suite, p.ref, p.id, p.text, CAST(p.expects AS TEXT), p.source_id FROM wanted w "
+            "JOIN prompt p ON p.suite = w.suite AND p.ref = w.ref",
+        )
+        return {PromptKey(suite, ref): tuple(rest) for suite, ref, *rest in rows}
+
+    def _tags(self, records: Sequence[Prompt]) -> None:
+        wanted: dict[tuple[int, str], tuple[str, str]] = {}
+        refuse_bad_text((str(text), p.at) for p in records for pair in p.tags.items() for text in pair)
+        for record in records:
+            for name, value in record.tags.items():
+                key = (self._prompts[record.key], name)
+                earlier = wanted.setdefault(key, (str(value), record.at))
+                if earlier[0] != str(value):
+                    raise ConflictError(
+                        f"tag {name} of prompt {record.key.ref!r} is both {earlier[0]!r} and {value!r}",
+                        where=record.at,
+                        remedy="Correct one of the two rows.",
+                    )
+        if not wanted:
+            return
+        database.matching(self.connection, [("prompt_id", "BIGINT"), ("name", "TEXT")], list(wanted))
+        rows = database.fetch(
+            self.connection,
+            "SELECT t.prompt_id, t.name, t.value, t.source_id FROM wanted w "
+            "JOIN prompt_tag t ON t.prompt_id = w.prompt_id AND t.name = w.name",
+        )
+        for prompt, name, value, owner in rows:
+            told, at = wanted.pop((prompt, name))
+            if told != value:
+                raise ConflictError(
+                    f"tag {name} of this prompt is {value!r} in the study, {told!r} here",
+                    where=at,
+                    remedy="Correct the tag, or use --replace if this is a newer version of the file.",
+                )
+            self.lean_on(owner)
+        columns = ["prompt_id", "name", "value", "source_id"]
+        fresh = [(prompt, name, value, self.source_id) for (prompt, name), (value, _) in wanted.items()]
+        database.insert(self.connection, tables.prompt_tag, columns, fresh)
+
+    def _links(self, records: Sequence[Prompt]) -> None:
+        told = [(record.key, kind, to, record.at) for record in records for kind, to in record.links]
+        if not told:
+            return
+        refuse_bad_text((text, at) for _, kind, to, at in told for text in (kind, *to))
+        for _, kind, _, at in told:
+            refuse_long_text(kind, 32, "kind of link", at)
+        unknown = {to for _, _, to, _ in told if to not in self._prompts}
+        self._prompts.update({key: row[0] for key, row in self._find_prompts(unknown).items()})
+        # A file may link to a prompt that stands further down, perhaps in a later batch.
+        self._late_links += [link for link in told if link[2] not in self._prompts]
+        self._link([link for link in told if link[2] in self._prompts])
+
+    def _link(self, told: Sequence[tuple[PromptKey, str, PromptKey, str]]) -> None:
+        wanted = {(self._prompts[key], kind, self._prompts[to]) for key, kind, to, _ in told}
+        columns = [("prompt_id", "BIGINT"), ("kind", "TEXT"), ("to_prompt_id", "BIGINT")]
+        database.matching(self.connection, columns, sorted(wanted))
+        same = " AND ".join(f"l.{name} = w.{name}" for name, _ in columns)
+        for prompt, kind, to, owner in database.fetch(
+            self.connection,
+            "SELECT l.prompt_id, l.kind, l.to_prompt_id, l.source_id FROM wanted w "
+            f"JOIN prompt_link l ON {same}",
+        ):
+            wanted.discard((prompt, kind, to))
+            self.lean_on(owner)
+        names = [*(name for name, _ in columns), "source_id"]
+        fresh = [(*row, self.source_id) for row in sorted(wanted)]
+        database.insert(self.connection, tables.prompt_link, names, fresh)
+        self.counts["links"] += len(fresh)
+
+    def find_prompts(self, told: Iterable[tuple[PromptKey | PromptText, str]]) -> None:
+        """Make sure these prompts are known to `prompt_id`; one that does not exist is an error."""
+        keys: dict[PromptKey, str] = {}
+        texts: dict[PromptText, str] = {}
+        for prompt, at in told:
+            if isinstance(prompt, PromptText):
+                texts.setdefault(prompt, at)
+            elif prompt not in self._prompts:
+                keys.setdefault(prompt, at)
+        if keys:
+            refuse_bad_text((text, at) for key, at in keys.items() for text in key)
+            found = self._find_prompts(keys)
+            for key, at in keys.items():
+                if key not in found:
+                    raise DataError(
+                        f"there is no prompt {key.ref!r} in suite {key.suite!r}",
+                        where=at,
+                        remedy="Import the prompts first, or name the suite: --option suite=NAME.",
+                    )
+            self._prompts.update({key: row[0] for key, row in found.items()})
+        self._by_text = self._find_texts(texts) if texts else {}
+
+    def _find_texts(self, texts: dict[PromptText, str]) -> dict[PromptText, int]:
+        refuse_bad_text((text, at) for each, at in texts.items() for text in each)
+        shas = {text_sha(each.text) for each in texts}
+        database.matching(self.connection, [("text_sha", "BIGINT")], [(sha,) for sha in shas])
+        rows = self.connection.exec_driver_sql(
+            "SELECT p.id, p.suite, p.text FROM wanted w JOIN prompt p ON p.text_sha = w.text_sha"
+        ).fetchall()
+        by_text: dict[str, list[tuple[int, str]]] = {}
+        for key, suite, text in rows:
+            by_text.setdefault(text, []).append((int(key), suite))
+        found = {}
+        for wanted, at in texts.items():
+            fits = [key for key, suite in by_text.get(wanted.text, ()) if wanted.suite in (None, suite)]
+            if len(fits) != 1:
+                raise DataError(
+                    f"{len(fits) or 'no'} prompts read {_short(wanted.text)!r}",
+                    where=at,
+                    remedy="Import the prompts first." if not fits else "Name it by prompt_id instead.",
+                )
+            found[wanted] = fits[0]
+        return found
+
+    def prompt_id(self, prompt: PromptKey | PromptText | None) -> int:
+        """The id of a prompt that `find_prompts` has seen; 0 for none."""
+        if prompt is None:
+            return 0
+        return self._by_text[prompt] if isinstance(prompt, PromptText) else self._prompts[prompt]
+
+    # -- images -----------------------------------------------------------------------------------------
+
+    def images(self, records: Sequence[Image]) -> None:
+        """Make images, take in their bytes where there are any, and keep their captions."""
+        if not records:
+            return
+        refuse_bad_text((text, i.at) for i in records for text in (*i.key, *i.captions))
+        first: dict[ImageKey, Image] = {}
+        files: dict[tuple[ImageKey, str], Image] = {}
+        for record in records:
+            first.setdefault(record.key, record)
+            if record.path is not None:
+                files.setdefault((record.key, record.path), record)
+        facts = self._take_in(list(files.values()))
+        found = self._find_images(first)
+        fresh, changed, owners, same_bytes = [], [], {}, []
+        for key in first:
+            sha, width, height, defect = facts.get(key, (None, None, None, None))
+            if key not in found:
+                fresh.append((key, sha, width, height, defect))
+                continue
+            known, before, owner = found[key]
+            owners[known] = owner
+            if sha is not None and before is not None:
+                if sha != before:
+                    raise _another_picture(next(r for k, r in files.items() if k[0] == key))
+                same_bytes.append(known)
+            if sha is not None and before is None:
+                changed.append((sha, width, height, defect, self.source_id, known))
+        self._insert_images(fresh)
+        self._images.update({key: known for key, (known, _, _) in found.items()})
+        self._fill_in(changed)
+        self._mention("image", list(owners), owners)
+        self._mention("bytes", same_bytes, self._bytes_owners(same_bytes))
+        self._captions(records)
+        told = [(self._images[record.key], record.scene, record.at) for record in records if record.scene]
+        self.counts["scenes"] += keep_scenes(self.connection, self.source_id, told, self.lean_on)
+
+    def _fill_in(self, changed: Sequence[tuple[Any, ...]]) -> None:
+        mark = "%s" if self.connection.dialect.name == "postgresql" else "?"
+        cursor = self.connection.connection.cursor()
+        cursor.executemany(
+            f"UPDATE image SET sha256 = {mark}, width = {mark}, height = {mark}, defect = {mark}, "
+            f"bytes_source_id = {mark} WHERE id = {mark}",
+            changed,
+        )
+        cursor.close()
+
+    def _bytes_owners(self, ids: Sequence[int]) -> dict[int, int | None]:
+        database.matching(self.connection, [("id", "BIGINT")], [(key,) for key in ids])
+        query = "SELECT i.id, i.bytes_source_id FROM wanted w JOIN image i ON i.id = w.id"
+        return dict(database.fetch(self.connection, query))
+
+    def _insert_images(self, fresh: Sequence[tuple[Any, ...]]) -> None:
+        ids = database.fresh_ids(self.connection, tables.image, len(fresh))
+        columns = ["id", "collection_id", "name", "sha256", "width", "height", "defect", "source_id"]
+        columns.append("bytes_source_id")
+        source = self.source_id
+        homes = {name: self.collection(name) for name in {row[0].collection for row in fresh}}
+        rows = [
+            (i, homes[key.collection], key.name, sha, width, height, defect, source, source if sha else None)
+            for i, (key, sha, width, height, defect) in zip(ids, fresh, strict=True)
+        ]
+        database.require_ids(self.connection, tables.collection, homes.values())
+        database.insert(self.connection, tables.image, columns, rows)
+        self._images.update({row[0]: i for i, row in zip(ids, fresh, strict=True)})
+        self.counts["images"] += len(fresh)
+
+    def _take_in(
+        self, records: Sequence[Image]
+    ) -> dict[ImageKey, tuple[str, int | None, int | None, str | None]]:
+        if not records:
+            return {}
+        with ThreadPoolExecutor(4) as pool:
+            taken = list(pool.map(self._take_one, records))
+        facts: dict[ImageKey, tuple[str, int | None, int | None, str | None]] = {}
+        for record, told in zip(records, taken, strict=True):
+            if facts.setdefault(record.key, told)[0] != told[0]:
+                raise _another_picture(record)
+        return facts
+
+    def _take_one(self, record: Image) -> tuple[str, int | None, int | None, str | None]:
+        assert record.path is not None
+        where = record.at or record.path
+        try:
+            data = Path(record.path).read_bytes()
+        except OSError as error:
+            raise DataError(f"cannot read {record.path} ({error.strerror})", where=where) from None
+        width = height = defect = None
+        try:
+            width, height = image_size(data, where)
+            if data[:4] == b"\x89PNG" and b"IEND" not in data[-16:]:
+                raise DataError("the PNG file is cut short", where=where, remedy=_BROKEN)
+        except DataError as error:
+            if not self.keep_broken:
+                what = error.what if not record.at else f"{record.key.name}: {error.what}"
+                raise DataError(what, where=where, remedy=error.remedy) from None
+            defect = error.what
+        return self.study.images.put(data), width, height, defect
+
+    def _find_images(self, keys: Iterable[ImageKey]) -> dict[ImageKey, tuple[int, str | None, int | None]]:
+        homes = {
+            self._collections[key.collection]: key.collection
+            for key in keys
+            if key.collection in self._collections
+        }
+        by_name = {name: home for home, name in homes.items()}
+        wanted = [(by_name[key.collection], key.name) for key in keys if key.collection in by_name]
+        database.matching(self.connection, [("collection_id", "BIGINT"), ("name", "TEXT")], wanted)
+        rows = database.fetch(
+            self.connection,
+            "SELECT i.collection_id, i.name, i.id, i.sha256, i.source_id FROM wanted w "
+            "JOIN image i ON i.collection_id = w.collection_id AND i.name = w.name",
+        )
+        return {ImageKey(homes[home], name): (key, sha, owner) for home, name, key, sha, owner in rows}
+
+    def find_images(self, told: Iterable[tuple[ImageKey, str]]) -> None:
+        """Make sure these images are known to `image_id`; an unknown one is made, known by name only."""
+        unknown = {key: at for key, at in told if key not in self._images}
+        if not unknown:
+            return
+        refuse_bad_text((text, at) for key, at in unknown.items() for text in key)
+        by_content = {key: at for key, at in unknown.items() if key.name.startswith(CONTENT)}
+        if by_content:
+            ids = find_contents(self.connection, ((key.name, at) for key, at in by_content.items()))
+            self._images.update({key: ids[key.name] for key in by_content})
+            unknown = {key: at for key, at in unknown.items() if key not in by_content}
+        found = self._find_images(unknown)
+        self._images.update({key: row[0] for key, row in found.items()})
+        self._insert_images([(key, None, None, None, None) for key in unknown if key not in found])
+
+    def image_id(self, key: ImageKey | None) -> int:
+        """The id of an image that `find_images` has seen; 0 for none."""
+        return 0 if key is None else self._images[key]
+
+    def _captions(self, records: Sequence[Image]) -> None:
+        told: dict[int, list[str]] = {}
+        for record in records:
+            if record.captions:
+                seen = told.setdefault(self._images[record.key], [])
+                seen += [text for text in record.captions if text not in seen]
+        if not told:
+            return
+        database.matching(self.connection, [("image_id", "BIGINT")], [(key,) for key in told])
+        known: dict[int, set[str]] = {}
+        free: dict[int, int] = {}
+        rows = database.fetch(
+            self.connection,
+            "SELECT c.image_id, c.n, c.text, c.source_id FROM wanted w "
+            "JOIN caption c ON c.image_id = w.image_id",
+        )
+        for key, n, text, owner in rows:
+            known.setdefault(key, set()).add(text)
+            free[key] = max(free.get(key, 0), n + 1)
+            if text in told[key]:
+                self.lean_on(owner)
+        fresh = []
+        for key, captions in told.items():
+            new = [text for text in captions if text not in known.get(key, ())]
+            fresh += [(key, n, text, self.source_id) for n, text in enumerate(new, free.get(key, 0))]
+        database.insert(self.connection, tables.caption, ["image_id", "n", "text", "source_id"], fresh)
+        self.counts["captions"] += len(fresh)
+
+    # -- annotators -------------------------------------------------------------------------------------
+
+    def find_annotators(self, keys: Iterable[AnnotatorKey]) -> None:
+        """Make sure these annotators are known to `annotator_id`."""
+        unknown = {key for key in keys if key not in self._annotators}
+        if not unknown:
+            return
+        refuse_bad_text((text, "") for key in unknown for text in key)
+        database.matching(self.connection, [("panel", "TEXT"), ("name", "TEXT")], sorted(unknown))
+        rows = database.fetch(
+            self.connection,
+            "SELECT a.panel, a.name, a.id FROM wanted w "
+            "JOIN annotator a ON a.panel = w.panel AND a.name = w.name",
+        )
+        found = {AnnotatorKey(panel, name): int(key) for panel, name, key in rows}
+        fresh = sorted(unknown - found.keys())
+        ids = database.fresh_ids(self.connection, tables.annotator, len(fresh))
+        columns = ["id", "panel", "name", "role", "source_id"]
+        made = [
+            (i, key.panel, key.name, "annotator", self.source_id) for i, key in zip(ids, fresh, strict=True)
+        ]
+        database.insert(self.connection, tables.annotator, columns, made)
+        self._annotators.update({**found, **dict(zip(fresh, ids, strict=True))})
+        self.counts["annotators"] += len(fresh)
+
+    def annotator_id(self, key: AnnotatorKey | None) -> int | None:
+        """The id of an annotator that `find_annotators` has seen; None for anonymous votes."""
+        return None if key is None else self._annotators[key]
+
+    # -- shared -----------------------------------------------------------------------------------------
+
+    def _mention(self, kind: str, ids: Sequence[int], owners: dict[int, int | None]) -> None:
+        rows = [(kind, key, self.source_id) for key in ids if owners[key] != self.source_id]
+        database.upsert(
+            self.connection, tables.mention, ["kind", "entity_id", "source_id"], rows, replace=False
+        )
+
+    def lean_on(self, owner: int | None) -> None:
+        """Note that this import repeats a fact of another, which cannot be undone before this one."""
+        if owner is not None and owner != self.source_id:
+            self.leans_on.add(owner)
+
+    def finish(self) -> None:
+        """Set the links that waited for their prompts, and keep which imports this one leans on."""
+        self.find_prompts((end, at) for key, _, to, at in self._late_links for end in (key, to))
+        self._link(self._late_links)
+        rows = [("source", owner, self.source_id) for owner in sorted(self.leans_on)]
+        columns = ["kind", "entity_id", "source_id"]
+        database.upsert(self.connection, tables.mention, columns, rows, replace=False)
+
+    def forget_many(self) -> None:
+        """Between batches: let go of remembered keys once there are too many."""
+        for cache in (self._prompts, self._images, self._annotators):
+            if len(cache) > REMEMBERED:
+                cache.clear()
+
+
+_BROKEN = "Repair or remove the file, or import with --keep-broken to record it as broken."
+
+
+def text_sha(text: str) -> int:
+    """64 bits of a text's sha256, signed: a small index for look-ups by wording."""
+    return int.from_bytes(
+        hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big", signed=True
+    )
+
+
+def _same_text(record: Prompt, text: str) -> None:
+    if record.text != text:
+        raise ConflictError(
+            f"prompt {record.key.ref!r} reads {_short(record.text)!r} here but {_short(text)!r} elsewhere",
+            where=record.at,
+            remedy="Correct the id, or import into a suite of its own: --option suite=NAME.",
+        )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _same_expects(record: Prompt, expects: str | None) -> None:
+    if record.expects is not None and database.as_json(record.expects, record.at) != expects:
+        raise ConflictError(
+            f"prompt {record.key.ref!r} expects something else here than elsewhere",
+            where=record.at,
+            remedy="Import into a suite of its own (--option suite=NAME), or use --replace.",
+        )
+
+
+def _another_picture(record: Image) -> ConflictError:
+    return ConflictError(
+        f"image {record.key.name!r} of collection {record.key.collection!r} is another picture elsewhere",
+        where=record.at or record.path or "",
+        remedy="Import into a collection of its own: --option collection=NAME.",
+    )

@@ -1,0 +1,184 @@
+"""Records into tables: in batches, all or nothing, twice the same as once, and undoable.
+
+One transaction holds a whole import. Each batch finds the keys it needs with one join a table, so memory
+is bounded by the batch and not by the study. What is there already and equal is left alone; what
+contradicts it is an error that names the row.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from sightline.errors import DataError
+from sightline.records import Answer, Image, Judgement, Prompt, Question, Record, Reference, System, Truth
+from sightline.study.schema import database, tables
+from sightline.study.schema.storable import now
+from sightline.study.study import Study
+from sightline.study.writing.entities import Entities
+from sightline.study.writing.facts import Facts
+from sightline.study.writing.references import keep_references
+from sightline.study.writing.undoing import undo_within
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What an import did: the source it is recorded under, and how many records of each kind came in."""
+
+    source_id: int
+    already: bool
+    counts: dict[str, int]
+
+
+def load(
+    study: Study,
+    records: Iterable[Record],
+    *,
+    importer: str,
+    path: str,
+    digest: str,
+    batch: int = 20_000,
+    keep_broken: bool = False,
+    replace: bool = False,
+    extend: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Loaded:
+    """Write records to the study as one source; a source of the same content is not loaded again.
+
+    `extend` names a source that these records are to belong to as well: work that commits step by step is
+    undone as a whole.
+    """
+    with database.writing(study.engine) as connection:
+        if extend is not None:
+            return _extend(study, connection, extend, records, batch, keep_broken, progress)
+        known = connection.execute(
+            select(tables.source.c.id, tables.source.c.counts).where(
+                tables.source.c.importer == importer, tables.source.c.sha256 == digest
+            )
+        ).first()
+        if known is not None:
+            return Loaded(known.id, True, dict(known.counts or {}))
+        if replace:
+            # The newest first: it may repeat what the older ones tell.
+            source = tables.source.c
+            earlier = connection.execute(
+                select(source.id, source.importer).where(source.path == path).order_by(source.id.desc())
+            ).fetchall()
+            for source_id, by in earlier:
+                # Another layout read from the same file is another import.
+                if by.partition("(")[0] == importer.partition("(")[0]:
+                    undo_within(connection, source_id)
+        source_id = _fresh_number(connection)
+        columns = ["id", "importer", "path", "sha256", "at"]
+        database.insert(connection, tables.source, columns, [(source_id, importer, path, digest, now())])
+        with _fewer_collections(10 * batch):
+            counts = _load_all(study, connection, source_id, records, batch, keep_broken, progress)
+        connection.execute(
+            tables.source.update().where(tables.source.c.id == source_id).values(counts=counts)
+        )
+        return Loaded(source_id, False, counts)
+
+
+def _fresh_number(connection: Connection) -> int:
+    """A number no import has had, not even one that was undone: somebody may have noted it down."""
+    (key,) = database.fresh_ids(connection, tables.source, 1)
+    setting = tables.setting
+    last = connection.execute(select(setting.c.value).where(setting.c.name == "last_import")).scalar()
+    number = max(int(key), int(last or 0) + 1)
+    database.upsert(connection, setting, ["name", "value"], [("last_import", str(number))], replace=True)
+    return number
+
+
+def _extend(
+    study: Study,
+    connection: Connection,
+    source_id: int,
+    records: Iterable[Record],
+    batch: int,
+    keep_broken: bool,
+    progress: Callable[[int], None] | None,
+) -> Loaded:
+    known = connection.execute(
+        select(tables.source.c.id, tables.source.c.counts).where(tables.source.c.id == source_id)
+    ).first()
+    if known is None:
+        raise DataError(
+            f"import number {source_id} was undone while it was being added to", remedy="Start again."
+        )
+    counts = dict(known.counts or {})
+    for kind, n in _load_all(study, connection, source_id, records, batch, keep_broken, progress).items():
+        counts[kind] = counts.get(kind, 0) + n
+    connection.execute(tables.source.update().where(tables.source.c.id == source_id).values(counts=counts))
+    return Loaded(source_id, False, counts)
+
+
+@contextmanager
+def _fewer_collections(new_objects: int) -> Iterator[None]:
+    # A batch is tens of thousands of tuples without cycles, which Python's collector would walk in vain.
+    before = gc.get_threshold()
+    gc.set_threshold(max(before[0], new_objects), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _load_all(
+    study: Study,
+    connection: Connection,
+    source_id: int,
+    records: Iterable[Record],
+    batch: int,
+    keep_broken: bool,
+    progress: Callable[[int], None] | None,
+) -> dict[str, int]:
+    entities = Entities(study, connection, source_id, keep_broken)
+    facts = Facts(connection, source_id, entities)
+    done = 0
+    for chunk in _chunks(records, batch):
+        entities.forget_many()
+        by_kind: dict[type, list[Any]] = {}
+        for record in chunk:
+            by_kind.setdefault(type(record), []).append(record)
+        entities.questions(by_kind.get(Question, []))
+        entities.systems(by_kind.get(System, []))
+        entities.prompts(by_kind.get(Prompt, []))
+        entities.images(by_kind.get(Image, []))
+        facts.answers(by_kind.get(Answer, []))
+        facts.judgements(by_kind.get(Judgement, []))
+        facts.truths(by_kind.get(Truth, []))
+        found = by_kind.get(Reference, [])
+        facts.counts["references"] += keep_references(connection, source_id, found, entities.lean_on)
+        done += len(chunk)
+        if progress is not None:
+            progress(done)
+    if not done:
+        raise DataError("there is nothing in it to import", remedy="See the formats: sightline list importer")
+    entities.finish()
+    counts = {**entities.counts, **facts.counts}
+    return {kind: n for kind, n in counts.items() if n}
+
+
+def _chunks(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
+    stream = iter(records)
+    while chunk := list(islice(stream, size)):
+        yield chunk
+
+
+def undo(study: Study, source_id: int) -> dict[str, int]:
+    """Take an import back: its facts go, and so does every prompt, image and system only it told of."""
+    with database.writing(study.engine) as connection:
+        return undo_within(connection, source_id)
+
+
+def sources(study: Study) -> list[dict[str, Any]]:
+    """Every import that is in the study, oldest first."""
+    with database.reading(study.engine) as connection:
+        rows = connection.execute(select(tables.source).order_by(tables.source.c.id)).mappings()
+        return [dict(row) for row in rows]

@@ -1,0 +1,93 @@
+"""Keeping what consensus rules settle, what predictors foretell, and whom screening leaves out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import delete, func, select
+
+from sightline.study.schema import database, tables
+from sightline.study.schema.storable import now
+from sightline.study.study import Study
+
+TruthRow = tuple[int, float | None, float | None, float | None, int | None, str | None]
+PredictionRow = tuple[int, int, int | None, float | None, float | None, float | None, str | None]
+
+
+def settle(
+    study: Study,
+    question_id: int,
+    rule: str,
+    screening: str,
+    rows: Sequence[TruthRow],
+    up_to: int,
+    notes: Mapping[str, Any] | None = None,
+) -> int:
+    """Keep a settlement of (subject, value, low, high, n, reason); the same votes and rule settle once.
+
+    `up_to` is the newest judgement these truths have seen; `notes` says who was left out and how far the
+    others agree.
+    """
+    with database.writing(study.engine) as connection:
+        identity = _identity("settled", question_id, rule, screening, up_to, list(rows))
+        table = tables.settlement
+        known = connection.execute(select(table.c.id).where(table.c.identity == identity)).scalar()
+        newest = select(func.max(table.c.id)).where(table.c.question_id == question_id)
+        if known is not None and known == connection.execute(newest).scalar():
+            return int(known)
+        if known is not None:
+            # Another rule was in force since: the old settlement stays as history, this one counts from now.
+            past = table.update().where(table.c.id == known)
+            connection.execute(past.values(identity=_identity("past", identity, known)))
+        (key,) = database.fresh_ids(connection, table, 1)
+        columns = ["id", "question_id", "rule", "screening", "up_to", "identity", "at", "notes"]
+        told = database.as_json(None if notes is None else dict(notes))
+        row = (key, question_id, rule, screening, up_to, identity, now(), told)
+        database.insert(connection, table, columns, [row])
+        columns = ["settlement_id", "subject_id", "value", "low", "high", "n", "reason"]
+        database.insert(connection, tables.truth, columns, [(key, *row) for row in rows])
+        return int(key)
+
+
+def keep_predictions(
+    study: Study,
+    spec: str,
+    settlement_id: int,
+    split: str,
+    train_sha: str,
+    seed: int,
+    rows: Sequence[PredictionRow],
+) -> int:
+    """Keep predictions of (prompt, system, fold, value, low, high, reason) under the fit that made them."""
+    identity = _identity("fit", spec, settlement_id, split, train_sha, seed)
+    with database.writing(study.engine) as connection:
+        before = connection.execute(select(tables.fit.c.id).where(tables.fit.c.identity == identity)).scalar()
+        if before is not None:
+            # Made again, it is the newest: readers go by the number of a fit.
+            connection.execute(delete(tables.prediction).where(tables.prediction.c.fit_id == before))
+            connection.execute(delete(tables.fit).where(tables.fit.c.id == before))
+        (known,) = database.fresh_ids(connection, tables.fit, 1)
+        columns = ["id", "spec", "settlement_id", "split", "train_sha", "seed", "identity"]
+        row = (known, spec, settlement_id, split, train_sha, seed, identity)
+        database.insert(connection, tables.fit, columns, [row])
+        columns = ["fit_id", "prompt_id", "system_id", "fold", "value", "low", "high", "reason"]
+        database.upsert(connection, tables.prediction, columns, [(known, *row) for row in rows], replace=True)
+        return int(known)
+
+
+def note_events(study: Study, actor: str, what: str, told: Iterable[Mapping[str, Any]]) -> None:
+    """Append to the study's log; it is never changed."""
+    with database.writing(study.engine) as connection:
+        rows = list(told)
+        ids = database.fresh_ids(connection, tables.event, len(rows))
+        at = now()
+        made = [
+            (key, at, actor, what, database.as_json(dict(row))) for key, row in zip(ids, rows, strict=True)
+        ]
+        database.insert(connection, tables.event, ["id", "at", "actor", "what", "json"], made)
+
+
+def _identity(*parts: Any) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -1,0 +1,71 @@
+"""What a study's files take, and removing those that nothing refers to any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, select
+
+from sightline.study.schema import database, tables
+from sightline.study.study import Study
+
+
+@dataclass(frozen=True)
+class Held:
+    """How many files there are, and their bytes."""
+
+    files: int
+    bytes: int
+
+
+def held(study: Study) -> dict[str, Held]:
+    """What images, thumbnails and vectors take; images on another machine are not counted."""
+    with database.reading(study.engine) as connection:
+        known = _referred(connection)
+    images = list(_below(study, "images"))
+    return {
+        "images": _size(images),
+        "unused": _size(path for path in images if _content(path) not in known),
+        "thumbnails": _size(_below(study, "thumbnails")),
+        "vectors": _size(_files(study.vectors.folder)),
+    }
+
+
+def sweep(study: Study) -> Held:
+    """Remove image files and thumbnails of contents the study does not hold."""
+    # An import puts files down before it commits their rows: as the one writer we can meet none half-way.
+    with database.writing(study.engine) as connection:
+        known = _referred(connection)
+        # Thumbnails are made by readers too: one under way has a name that begins with a dot.
+        small = [path for path in _below(study, "thumbnails") if not path.name.startswith(".")]
+        files = [*_below(study, "images"), *small]
+        unused = [path for path in files if _content(path) not in known]
+        gone = _size(unused)
+        for path in unused:
+            path.unlink(missing_ok=True)
+    return gone
+
+
+def _referred(connection: Connection) -> set[str]:
+    return set(connection.execute(select(tables.image.c.sha256).distinct()).scalars())
+
+
+def _content(path: Path) -> str:
+    return path.name.removesuffix(".jpg")
+
+
+def _below(study: Study, name: str) -> Iterator[Path]:
+    if study.images.local:
+        yield from _files(Path(study.images.root.removeprefix("file://")) / name)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    if folder.is_dir():
+        yield from (path for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def _size(paths: Iterator[Path] | list[Path]) -> Held:
+    sizes = [path.stat().st_size for path in paths]
+    return Held(len(sizes), sum(sizes))

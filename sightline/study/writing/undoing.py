@@ -1,0 +1,257 @@
+"""Taking an import back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import Connection, text
+
+from sightline.errors import ConflictError, UsageError
+from sightline.study.schema import database
+
+FACTS = (
+    *("truth", "judgement", "answer", "caption", "scene", "prompt_tag", "prompt_link", "translation"),
+    "reference",
+)
+
+# What keeps a thing in the study besides the source that brought it, in the order things can go.
+USES: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "settlement": (("truth", "settlement_id"), ("fit", "settlement_id")),
+    "subject": (
+        ("truth", "subject_id"),
+        ("judgement", "subject_id"),
+        ("control", "subject_id"),
+        ("item_slot", "subject_id"),
+        ("page_slot", "subject_id"),
+    ),
+    "question": (("judgement", "question_id"), ("settlement", "question_id"), ("control", "question_id")),
+    "annotator": (("judgement", "annotator_id"), ("page", "annotator_id"), ("token", "annotator_id")),
+    "prompt": (
+        ("answer", "prompt_id"),
+        ("subject", "prompt_id"),
+        ("prompt_tag", "prompt_id"),
+        ("prompt_link", "prompt_id"),
+        ("prompt_link", "to_prompt_id"),
+        ("translation", "prompt_id"),
+    ),
+    "image": (
+        ("answer", "image_id"),
+        ("caption", "image_id"),
+        ("scene", "image_id"),
+        ("subject", "image_id"),
+        ("subject", "image_b"),
+        ("subject", "image_c"),
+    ),
+    "system": (("answer", "system_id"), ("subject", "system_id")),
+    "collection": (("image", "collection_id"), ("system", "collection_id")),
+}
+MENTIONED = ("prompt", "image", "system", "question")
+
+# Who inherits what stays: the oldest other source among those that use it.
+_JUDGED = (
+    "SELECT s.{part} AS id, f.source_id FROM subject s JOIN judgement f ON f.subject_id = s.id",
+    "SELECT s.{part} AS id, f.source_id FROM subject s JOIN truth f ON f.subject_id = s.id",
+)
+HEIRS: Mapping[str, tuple[str, ...]] = {
+    "settlement": ("SELECT settlement_id AS id, source_id FROM truth",),
+    "question": (
+        "SELECT question_id AS id, source_id FROM judgement",
+        "SELECT question_id AS id, source_id FROM settlement",
+    ),
+    "annotator": ("SELECT annotator_id AS id, source_id FROM judgement",),
+    "prompt": (
+        "SELECT prompt_id AS id, source_id FROM answer",
+        "SELECT prompt_id AS id, source_id FROM prompt_tag",
+        "SELECT prompt_id AS id, source_id FROM prompt_link",
+        "SELECT to_prompt_id AS id, source_id FROM prompt_link",
+        "SELECT prompt_id AS id, source_id FROM translation",
+        *(query.format(part="prompt_id") for query in _JUDGED),
+    ),
+    "image": (
+        "SELECT image_id AS id, source_id FROM answer",
+        "SELECT image_id AS id, source_id FROM caption",
+        "SELECT image_id AS id, source_id FROM scene",
+        *(query.format(part=part) for query in _JUDGED for part in ("image_id", "image_b", "image_c")),
+    ),
+    "system": (
+        "SELECT system_id AS id, source_id FROM answer",
+        *(query.format(part="system_id") for query in _JUDGED),
+    ),
+    "collection": (
+        "SELECT collection_id AS id, source_id FROM image",
+        "SELECT collection_id AS id, source_id FROM system",
+    ),
+}
+
+
+def undo_within(connection: Connection, source_id: int) -> dict[str, int]:
+    """Undo a source inside an open transaction; gives how many rows of each table went."""
+    told = {"source": source_id}
+    _refuse(connection, told)
+    gone: dict[str, int] = {}
+    _delete_computed(connection, told)
+    for table in FACTS:
+        gone[table] = _run(connection, f"DELETE FROM {table} WHERE source_id = :source", told)
+    _forget_bytes(connection, told)
+    _run(connection, "DELETE FROM mention WHERE source_id = :source", told)
+    for table in USES:
+        mine = "" if table == "subject" else "WHERE source_id = :source"
+        gone[table] = _delete_unused(connection, table, mine, told)
+        if mine:
+            _hand_over(connection, table, told)
+    _run(
+        connection,
+        "DELETE FROM settings WHERE id IN (SELECT id FROM settings EXCEPT SELECT settings_id FROM answer)",
+        {},
+    )
+    gone["score"] = _delete_scores(connection)
+    _run(connection, "DELETE FROM source WHERE id = :source", told)
+    return {table: n for table, n in gone.items() if n}
+
+
+def _refuse(connection: Connection, told: Mapping[str, int]) -> None:
+    if connection.execute(text("SELECT 1 FROM source WHERE id = :source"), told).scalar() is None:
+        known = connection.execute(text("SELECT id FROM source ORDER BY id")).scalars().all()
+        listed = ", ".join(map(str, known)) or "none"
+        raise UsageError(
+            f"there is no import number {told['source']}", remedy=f"Imports in this study: {listed}."
+        )
+    query = "SELECT source_id FROM mention WHERE kind = 'source' AND entity_id = :source ORDER BY source_id"
+    leaning = connection.execute(text(query), told).scalars().all()
+    if leaning:
+        # Rows that both tell of are kept once, under the first: without it the second had holes.
+        later = ", ".join(map(str, leaning))
+        raise ConflictError(
+            f"import {later} repeats rows of import {told['source']}, which would be lost to it",
+            remedy=f"Undo import {later} first, then this one, and import again what should stay.",
+        )
+
+
+def _run(connection: Connection, statement: str, told: Mapping[str, int]) -> int:
+    return int(connection.execute(text(statement), told).rowcount)
+
+
+# What was settled from votes of a source, among others.
+_SETTLED = (
+    "SELECT id FROM settlement WHERE up_to > 0 AND question_id IN "
+    "(SELECT question_id FROM judgement WHERE source_id = :source)"
+)
+
+
+def _delete_computed(connection: Connection, told: Mapping[str, int]) -> None:
+    """Drop what was computed from votes and truths that are about to go: it can be computed again."""
+    fits = (
+        f"SELECT id FROM fit WHERE settlement_id IN ({_SETTLED} UNION "
+        "SELECT settlement_id FROM truth WHERE source_id = :source)"
+    )
+    _delete_scores_of_sets(connection, told)
+    _run(connection, f"DELETE FROM prediction WHERE fit_id IN ({fits})", told)
+    _run(connection, f"DELETE FROM fit WHERE id IN ({fits})", told)
+    _run(connection, f"DELETE FROM truth WHERE settlement_id IN ({_SETTLED})", told)
+    _run(connection, f"DELETE FROM settlement WHERE id IN ({_SETTLED})", told)
+    # SQLite gives the keys of deleted judgements out again: what comes next must still count as newer.
+    left = "(SELECT coalesce(max(id), 0) FROM judgement WHERE source_id IS NULL OR source_id <> :source)"
+    _run(connection, f"UPDATE settlement SET up_to = {left} WHERE up_to > {left}", told)
+
+
+def _delete_scores_of_sets(connection: Connection, told: Mapping[str, int]) -> None:
+    """Scores of a prompt's images, of rankings and of answers that lose a part do not hold any more."""
+    answered = "SELECT 1 FROM answer a WHERE a.source_id = :source AND a.prompt_id = {table}.prompt_id"
+    judged = (
+        "SELECT s.prompt_id FROM truth t JOIN subject s ON s.id = t.subject_id "
+        f"WHERE t.source_id = :source OR t.settlement_id IN ({_SETTLED})"
+    )
+    # A rephrasing without truth of its own has that of its original.
+    heirs = (
+        "SELECT l.prompt_id FROM prompt_link l WHERE l.kind = 'rephrases' "
+        f"AND (l.source_id = :source OR l.to_prompt_id IN ({judged}))"
+    )
+    rests_on = (
+        ("of_image_set", f"EXISTS ({answered} AND a.system_id = {{table}}.system_id)"),
+        ("of_ranking", f"EXISTS ({answered} AND a.system_id = {{table}}.system_id)"),
+        ("of_ranking", f"prompt_id IN ({judged} UNION {heirs})"),
+        ("of_answer", f"EXISTS ({answered} AND a.image_id = {{table}}.image_id)"),
+        ("of_image", "image_id IN (SELECT id FROM image WHERE bytes_source_id = :source)"),
+    )
+    for table in ("evidence", "score"):
+        for kind, condition in rests_on:
+            of_kind = f"measure_id IN (SELECT id FROM measure WHERE kind = '{kind}')"
+            _run(connection, f"DELETE FROM {table} WHERE {of_kind} AND {condition.format(table=table)}", told)
+
+
+def _delete_unused(connection: Connection, table: str, mine: str, told: Mapping[str, int]) -> int:
+    # Differences of whole sets: neither database needs an index on every column that refers to something.
+    used = [f"SELECT {column} FROM {user}" for user, column in USES[table]]
+    if table in MENTIONED:
+        used.append(f"SELECT entity_id FROM mention WHERE kind = '{table}'")
+    unused = " EXCEPT ".join([f"SELECT id FROM {table} {mine}", *used])
+    return _run(connection, f"DELETE FROM {table} WHERE id IN ({unused})", told)
+
+
+def _hand_over(connection: Connection, table: str, told: Mapping[str, int]) -> None:
+    """What stays belongs from now on to a source that told of it as well, or that uses it, or to nobody."""
+    stays = f"SELECT 1 FROM {table} WHERE source_id = :source LIMIT 1"
+    if connection.execute(text(stays), told).scalar() is None:
+        return
+    named = [f"SELECT entity_id AS id, source_id FROM mention WHERE kind = '{table}'"]
+    for queries in (named if table in MENTIONED else [], HEIRS[table]):
+        if not queries:
+            continue
+        database.drop_temporary(connection, "heir")
+        _run(
+            connection,
+            "CREATE TEMPORARY TABLE heir AS SELECT id, min(source_id) AS source_id FROM "
+            f"({' UNION ALL '.join(queries)}) AS told WHERE source_id IS NOT NULL GROUP BY id",
+            {},
+        )
+        _run(connection, "CREATE INDEX heir_by_id ON heir (id)", {})
+        found = f"SELECT h.source_id FROM heir h WHERE h.id = {table}.id"
+        statement = f"UPDATE {table} SET source_id = ({found}) WHERE source_id = :source AND EXISTS ({found})"
+        _run(connection, statement, told)
+    database.drop_temporary(connection, "heir")
+    _run(connection, f"UPDATE {table} SET source_id = NULL WHERE source_id = :source", told)
+    if table in MENTIONED:
+        _run(
+            connection,
+            f"DELETE FROM mention WHERE kind = '{table}' AND EXISTS (SELECT 1 FROM {table} e "
+            "WHERE e.id = mention.entity_id AND e.source_id = mention.source_id)",
+            {},
+        )
+
+
+def _forget_bytes(connection: Connection, told: Mapping[str, int]) -> None:
+    """Bytes that another source brought as well become its own; the others go, the name stays."""
+    others = "FROM mention m WHERE m.kind = 'bytes' AND m.entity_id = image.id AND m.source_id <> :source"
+    _run(
+        connection,
+        "UPDATE image SET sha256 = NULL, width = NULL, height = NULL, defect = NULL, bytes_source_id = NULL "
+        f"WHERE bytes_source_id = :source AND NOT EXISTS (SELECT 1 {others})",
+        told,
+    )
+    _run(
+        connection,
+        f"UPDATE image SET bytes_source_id = (SELECT min(m.source_id) {others}) "
+        "WHERE bytes_source_id = :source",
+        told,
+    )
+    _run(
+        connection,
+        "DELETE FROM mention WHERE kind = 'bytes' AND EXISTS (SELECT 1 FROM image i "
+        "WHERE i.id = mention.entity_id AND i.bytes_source_id = mention.source_id)",
+        {},
+    )
+
+
+def _delete_scores(connection: Connection) -> int:
+    gone = 0
+    for table in ("evidence", "score", "prediction"):
+        parts = [("prompt_id", "prompt"), ("system_id", "system")]
+        if table != "prediction":
+            parts.append(("image_id", "image"))
+        lost = " OR ".join(
+            f"({column} <> 0 AND NOT EXISTS (SELECT 1 FROM {owner} o WHERE o.id = {table}.{column}))"
+            for column, owner in parts
+        )
+        n = int(connection.execute(text(f"DELETE FROM {table} WHERE {lost}")).rowcount)
+        gone += n if table == "score" else 0
+    return gone

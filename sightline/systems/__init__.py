@@ -1,0 +1,1 @@
+"""Generators and retrievers: generate, retrieve, rerank, fuse, pool, rephrase, and suites of prompts."""

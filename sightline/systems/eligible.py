@@ -1,0 +1,116 @@
+"""Eligible: the images of a collection that are told about well enough to build a benchmark on (ConQA)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sightline.errors import DataError, MissingPackage, UsageError, near
+from sightline.language.search_words import search_words
+from sightline.records import ImageKey
+from sightline.study import reading
+from sightline.study.study import Study
+from sightline.study.writing.scenes import scenes
+
+Tagger = Callable[[str], Sequence[tuple[str, str]]]
+"""A sentence as pairs of word and universal part of speech (VERB, NOUN, PRON, ...)."""
+
+PLACES = (
+    *("top", "front", "end", "side", "edge", "middle", "rear", "part", "bottom", "under", "next", "left"),
+    *("right", "center", "background", "back", "parallel"),
+)
+"""Relation words that say where something is: as good as a verb."""
+VERBS = ("VERB", "AUX")
+NAMES = ("NOUN", "PROPN", "PRON")
+
+
+@dataclass(frozen=True)
+class Eligible:
+    """The images that may be used, and why the others may not."""
+
+    images: Sequence[ImageKey]
+    left_out: Mapping[str, int]
+
+
+def eligible(study: Study, collection: str, tagger: Tagger | None = None) -> Eligible:
+    """The images with a caption and a scene graph of at least one relation, all of whose relations are sound.
+
+    A scene graph is what is known of an image under `relations`: [{"subject": "man", "relation": "riding",
+    "object": "horse"}]. A relation is sound if it has a word that is a verb or says where something is
+    (PLACES), and no other that is a noun or pronoun, in the sentence subject + relation + object as `tagger`
+    reads it; by default spaCy's small English model does.
+    """
+    images = reading.images(study)
+    chosen = images.filter(images["collection"] == collection)
+    if chosen.is_empty():
+        known = images["collection"].unique().to_list()
+        raise UsageError(f"there is no collection called {collection!r}", remedy=near(collection, known))
+    captioned = set(reading.captions(study)["image_id"].to_list())
+    graphs = scenes(study)
+    found: list[ImageKey] = []
+    left_out: dict[str, int] = {}
+    verdicts: dict[tuple[str, str, str], bool] = {}
+    for key, name in chosen.select("image_id", "name").iter_rows():
+        image = ImageKey(collection, name)
+        edges = _edges(graphs.get(image, {}), image)
+        reason = (
+            "no caption" if key not in captioned else "no relation in its scene graph" if not edges else ""
+        )
+        if not reason:
+            tagger = tagger or spacy_tagger()
+            for edge in edges:
+                if edge not in verdicts:
+                    verdicts[edge] = sound(*edge, tagger)
+            reason = "" if all(verdicts[edge] for edge in edges) else "a relation that is no action or place"
+        if reason:
+            left_out[reason] = left_out.get(reason, 0) + 1
+        else:
+            found.append(image)
+    return Eligible(found, left_out)
+
+
+def sound(subject: str, relation: str, target: str, tagger: Tagger) -> bool:
+    """Whether a relation is an action or a place; the sentence around it tells verbs from nouns."""
+    before, within, after = (search_words(each) for each in (subject, relation, target))
+    tagged = [(word.lower(), tag) for word, tag in tagger(" ".join([*before, *within, *after]))]
+    if [word for word, _ in tagged] != [*before, *within, *after]:
+        raise DataError(
+            f"the tagger cut {' '.join([*before, *within, *after])!r} into other words",
+            remedy="A tagger gives one pair of word and tag for each word apart by spaces.",
+        )
+    middle = tagged[len(before) : len(before) + len(within)]
+    places = [word in PLACES for word, _ in middle]
+    acts = any(place or tag in VERBS for place, (_, tag) in zip(places, middle, strict=True))
+    named = any(not place and tag in NAMES for place, (_, tag) in zip(places, middle, strict=True))
+    return acts and not named
+
+
+def spacy_tagger(model: str = "en_core_web_sm") -> Tagger:
+    """Parts of speech by spaCy, words cut at spaces only."""
+    try:
+        import spacy
+        from spacy.tokens import Doc
+
+        language = spacy.load(model, exclude=["parser", "ner", "lemmatizer"])
+    except (ImportError, OSError) as error:
+        raise MissingPackage(
+            f"relations need parts of speech, and spaCy's model {model} is not here ({error})",
+            remedy=f"pip install 'sightline[language]', then python -m spacy download {model}.",
+        ) from None
+
+    def tag(sentence: str) -> list[tuple[str, str]]:
+        return [(token.text, token.pos_) for token in language(Doc(language.vocab, words=sentence.split()))]
+
+    return tag
+
+
+def _edges(scene: Mapping[str, Any], image: ImageKey) -> list[tuple[str, str, str]]:
+    told = scene.get("relations", [])
+    try:
+        return [(str(edge["subject"]), str(edge["relation"]), str(edge["object"])) for edge in told]
+    except (KeyError, TypeError):
+        raise DataError(
+            "a scene graph's relations are objects with subject, relation and object",
+            where=f"image {image.collection}/{image.name}",
+        ) from None

@@ -1,0 +1,1 @@
+"""How much the images of one prompt vary: variability, calibrate, reuse, wording."""

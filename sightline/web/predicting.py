@@ -1,0 +1,323 @@
+"""The page that foretells prompts: what is expected of them before anything is drawn or searched.
+
+It reads nothing of a study and writes nowhere.
+"""
+
+# Annotations are not postponed here: FastAPI could not find those that name what is made inside `routes`.
+import asyncio
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from fastapi import APIRouter, Depends, Request, Response, Security
+from fastapi.templating import Jinja2Templates
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from sightline.errors import UsageError
+from sightline.prediction import predict as foretell
+from sightline.prediction.predict import ENDS, SHOWN, TIERS, Foretelling, Outlook
+from sightline.rendering.tables import Column, Table
+from sightline.web.guarding import MIB, Allowance
+from sightline.web.payloads import ROUTES, Strict
+from sightline.web.session import FAULTS, owner_cookie
+
+ADDRESS = ROUTES + "/owner/foretell"
+MOST_PROMPTS, MOST_CHARACTERS = 500, 100_000
+"""What one request may ask for; whoever has more has a file, which the command takes."""
+MOST_EXPLAINED = 20
+"""As many where words are weighed: that takes a prediction for each word."""
+MOST_LISTED = 100
+"""Prompts of a list that the page asks the words of."""
+MOST_KEPT = 1_000
+"""Prompts whose outlook is remembered."""
+ALLOWED = {ADDRESS: Allowance(2 * MIB, 60.0)}
+"""So many characters fit, however they are written down."""
+TITLES = {"hbpp": "HBPP", "p_at_10": "P@10", "rr": "RR"}
+LEAST = 0.005
+"""What adds less would show as 0.00, and is not marked."""
+MOST_WORDS = 4
+"""Words that are told with their numbers, of those that make a prompt easier and of the others."""
+LONGEST = 5
+"""Parts that a word may have: black-and-white has three."""
+PART = re.compile(r"\w+")
+
+Made = TypeVar("Made")
+Prompts = Annotated[list[str], Field(min_length=1, json_schema_extra={"maxItems": MOST_PROMPTS})]
+Candidates = Annotated[list[str], Field(min_length=1, json_schema_extra={"maxItems": MOST_EXPLAINED - 1})]
+Tier = Annotated[str, Field(pattern=f"^({'|'.join(TIERS)})$")] | None
+
+
+class Ask(Strict):
+    """Prompts to foretell, by the best tier that can run here unless one is named.
+
+    At most 500 prompts, and 100,000 characters in all. `explain` weighs their words, of at most 20 prompts.
+    """
+
+    prompts: Prompts
+    tier: Tier = None
+    explain: bool = False
+
+
+class AskWhich(Strict):
+    """A prompt and rewordings of it, to be ranked by what is expected of each."""
+
+    prompt: str
+    candidates: Candidates
+    by: Annotated[str, Field(pattern=f"^({'|'.join(SHOWN)})$")] = SHOWN[0]
+    tier: Tier = None
+
+
+class TargetShown(Strict):
+    """Something that is foretold, and the ends of its scale."""
+
+    name: str
+    title: str
+    low: float
+    high: float
+
+
+class Piece(Strict):
+    """A piece of a prompt, with what it adds where it is a word that makes the prompt easier or harder."""
+
+    text: str
+    adds: float | None
+
+
+class WordShown(Strict):
+    """A word, and what it adds."""
+
+    word: str
+    adds: float
+
+
+class ExpectedShown(Strict):
+    """What is expected of a prompt for one target, and which words make it so.
+
+    `pieces` put together are the prompt. `easier` and `harder` have the words that matter most.
+    """
+
+    target: str
+    value: float
+    low: float
+    high: float
+    pieces: list[Piece]
+    easier: list[WordShown]
+    harder: list[WordShown]
+
+
+class OutlookShown(Strict):
+    """All that is said of one prompt; nothing is expected of one that is `refused`."""
+
+    prompt: str
+    expected: list[ExpectedShown]
+    warnings: list[str]
+    refused: str
+
+
+class ForetellingShown(Strict):
+    """Which tier said it and why not a better one, for what share its intervals hold, and what it said."""
+
+    tier: str
+    why: str
+    coverage: float
+    targets: list[TargetShown]
+    outlooks: list[OutlookShown]
+
+
+def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
+    """The page and what it asks, for whom `admit` lets in; it raises NoSession for others.
+
+    `study` is the name of the one that is judged here, whose page it links to; it may be empty.
+    """
+
+    async def admitted(request: Request) -> None:
+        await run_in_threadpool(admit, request)
+
+    router = APIRouter(responses=FAULTS, dependencies=[Security(owner_cookie), Depends(admitted)])
+    templates = Jinja2Templates(Path(__file__).parent / "templates")
+    # One at a time: people judge on this machine meanwhile, and weights are not loaded twice.
+    turn = asyncio.Semaphore(1)
+    known = Known()
+
+    async def work(what: Callable[[], Made]) -> Made:
+        async with turn:
+            return await run_in_threadpool(what)
+
+    @router.get("/owner/foretell", include_in_schema=False)
+    async def page(request: Request) -> Response:
+        limits = {"prompts": MOST_PROMPTS, "characters": MOST_CHARACTERS, "listed": MOST_LISTED}
+        told = {"study": study, "tiers": TIERS, "targets": TITLES, "limits": limits}
+        return templates.TemplateResponse(request, "foretell.html.jinja", told)
+
+    @router.post(ADDRESS, tags=["foretell"])
+    async def ask(told: Ask) -> ForetellingShown:
+        _bounded(told.prompts, MOST_EXPLAINED if told.explain else MOST_PROMPTS)
+        return await work(lambda: shown(known.foretell(told.prompts, told.tier, told.explain)))
+
+    @router.post(
+        ADDRESS + "/table.csv",
+        tags=["foretell"],
+        response_class=Response,
+        responses={200: {"content": {"text/csv": {}}}},
+    )
+    async def table(told: Ask) -> Response:
+        _bounded(told.prompts, MOST_EXPLAINED if told.explain else MOST_PROMPTS)
+        made = await work(lambda: as_table(known.foretell(told.prompts, told.tier, told.explain)).to_csv())
+        headers = {"Content-Disposition": 'attachment; filename="foretold.csv"'}
+        return Response(made, media_type="text/csv; charset=utf-8", headers=headers)
+
+    @router.post(ADDRESS + "/suggest", tags=["foretell"])
+    async def suggest(told: AskWhich) -> ForetellingShown:
+        _bounded([told.prompt, *told.candidates], MOST_EXPLAINED)
+        return await work(
+            lambda: shown(foretell.suggest(told.prompt, told.candidates, by=told.by, tier=told.tier))
+        )
+
+    return router
+
+
+class Known:
+    """What was foretold last: the page asks in parts, then for words, then for all of it as a table."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[tuple[str | None, str], Outlook] = OrderedDict()
+        self._told: dict[str | None, Foretelling] = {}
+
+    def foretell(self, prompts: Sequence[str], tier: str | None, explain: bool) -> Foretelling:
+        """What the stage says; words that are known already are told without being asked for."""
+        missing = [
+            each for each in dict.fromkeys(prompts) if self._lacks(self._held.get((tier, each)), explain)
+        ]
+        if missing:
+            found = foretell.foretell(missing, tier=tier, explain=explain)
+            self._told[tier] = replace(found, outlooks=())
+            self._held.update({(tier, each.prompt): each for each in found.outlooks})
+        for each in prompts:
+            self._held.move_to_end((tier, each))
+        made = replace(self._told[tier], outlooks=[self._held[tier, each] for each in prompts])
+        while len(self._held) > MOST_KEPT:
+            self._held.popitem(last=False)
+        return made
+
+    @staticmethod
+    def _lacks(outlook: Outlook | None, explain: bool) -> bool:
+        return outlook is None or (explain and not outlook.words and not outlook.refused)
+
+
+def _bounded(prompts: Sequence[str], most: int) -> None:
+    """Refuse what would keep the machine from those who judge on it."""
+    remedy = "Send them in parts, or give the file to sightline predict."
+    if len(prompts) > most:
+        raise UsageError(f"{len(prompts):,} prompts are too many: {most} at once", remedy=remedy)
+    length = sum(map(len, prompts))
+    if length > MOST_CHARACTERS:
+        raise UsageError(f"{length:,} characters are too many: {MOST_CHARACTERS:,} at once", remedy=remedy)
+
+
+def shown(found: Foretelling) -> ForetellingShown:
+    """A foretelling as the page receives it."""
+    return ForetellingShown(
+        tier=found.tier,
+        why=found.why,
+        coverage=found.coverage,
+        targets=[
+            TargetShown(name=name, title=TITLES[name], low=ENDS[name][0], high=ENDS[name][1])
+            for name in SHOWN
+        ],
+        outlooks=[_outlook(each) for each in found.outlooks],
+    )
+
+
+def _outlook(found: Outlook) -> OutlookShown:
+    made = []
+    for target in SHOWN:
+        if (expected := found.expected.get(target)) is None:
+            continue
+        words = found.words.get(target, ())
+        made.append(
+            ExpectedShown(
+                target=target,
+                value=expected.value,
+                low=expected.low,
+                high=expected.high,
+                pieces=pieces(found.prompt, words),
+                easier=[WordShown(word=word, adds=adds) for word, adds in _telling(words, 1)],
+                harder=[WordShown(word=word, adds=adds) for word, adds in _telling(words, -1)],
+            )
+        )
+    return OutlookShown(
+        prompt=found.prompt, expected=made, warnings=list(found.warnings), refused=found.refused
+    )
+
+
+def _strongest(words: Sequence[tuple[str, float]]) -> dict[str, tuple[str, float]]:
+    """The words that add something, strongest first; of one that stands there twice, where it adds more."""
+    found: dict[str, tuple[str, float]] = {}
+    for word, adds in sorted(words, key=lambda each: -abs(each[1])):
+        if abs(adds) >= LEAST and (key := _key(word)):
+            found.setdefault(key, (word, adds))
+    return found
+
+
+def _telling(words: Sequence[tuple[str, float]], sign: int) -> list[tuple[str, float]]:
+    """The words that move a prediction most in one direction."""
+    return [each for each in _strongest(words).values() if sign * each[1] > 0][:MOST_WORDS]
+
+
+def pieces(prompt: str, words: Sequence[tuple[str, float]]) -> list[Piece]:
+    """The prompt cut where a word that matters begins or ends; put together, they are the prompt again.
+
+    A word is found in any case and between any punctuation; the longest that begins at a place is taken.
+    """
+    effects = {key: adds for key, (_, adds) in _strongest(words).items()}
+    longest = max((len(PART.findall(key)) for key in effects), default=0)
+    spots = [found.span() for found in PART.finditer(prompt)]
+    marked: list[tuple[int, int, float]] = []
+    place = 0
+    while effects and place < len(spots):
+        for parts in range(min(longest, LONGEST, len(spots) - place), 0, -1):
+            start, end = spots[place][0], spots[place + parts - 1][1]
+            if (effect := effects.get(_plain(prompt[start:end]))) is not None:
+                marked.append((start, end, effect))
+                break
+        place += parts
+    ends = [(0, 0, 0.0), *marked, (len(prompt), len(prompt), 0.0)]
+    made: list[Piece] = []
+    for (_, before, _), (start, end, adds) in pairwise(ends):
+        made.append(Piece(text=prompt[before:start], adds=None))
+        made.append(Piece(text=prompt[start:end], adds=adds))
+    return [piece for piece in made if piece.text]
+
+
+def _key(word: str) -> str:
+    """A word as it is looked for: without case, and without what stands around it."""
+    spots = [found.span() for found in PART.finditer(word)]
+    return _plain(word[spots[0][0] : spots[-1][1]]) if spots else ""
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def as_table(found: Foretelling) -> Table:
+    """A foretelling as a table, with the columns that `sightline predict --file` writes, and the words."""
+    columns = [Column("prompt")]
+    for target in SHOWN:
+        columns += [Column(target), Column(f"{target}_low"), Column(f"{target}_high")]
+    columns += [Column(name) for name in ("easier", "harder", "warnings", "reason", "tier")]
+    rows = []
+    for each in found.outlooks:
+        row: list[str | float] = [each.prompt]
+        for target in SHOWN:
+            expected = each.expected.get(target)
+            row += [expected.value, expected.low, expected.high] if expected else ["", "", ""]
+        words = each.words.get(SHOWN[0], ())
+        for sign in (1, -1):
+            row.append(", ".join(f"{word} {adds:+.2f}" for word, adds in _telling(words, sign)))
+        rows.append([*row, "; ".join(each.warnings), each.refused, found.tier])
+    return Table(columns, rows)

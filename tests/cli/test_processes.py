@@ -1,0 +1,153 @@
+"""The program as it is started: from a shell, twice at once, and stopped half-way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Run = Callable[..., Any]
+PROGRAM = (sys.executable, "-m", "sightline")
+
+
+def start(*words: object, **more: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*PROGRAM, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        **more,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def test_from_a_shell(files: Path, tmp_path: Path) -> None:
+    study = tmp_path / "my study"
+    code, out, err = finish(start("import", study, files / "answers.csv", "--json"))
+    assert (code, json.loads(out)["number"]) == (0, 1)
+    assert "Made a new study" in err
+    code, out, err = finish(start("compare", study))
+    assert (code, out) == (3, "")
+    assert err.startswith("Error: my study: there is no truth to compare by\n  ")
+
+
+def test_the_unknown_is_wrong_usage() -> None:
+    code, out, err = finish(start("frobnicate"))
+    assert (code, out) == (2, "")
+    assert "No such command 'frobnicate'" in err
+
+
+def test_two_importing_at_once(run: Run, study: Path, tmp_path: Path) -> None:
+    tables = []
+    for half in ("left", "right"):
+        table = tmp_path / f"{half}.csv"
+        lines = "".join(f"{half}-{n},the {half} prompt number {n}\n" for n in range(3000))
+        table.write_text("prompt_id,prompt\n" + lines, encoding="utf-8")
+        tables.append(table)
+    before = _counts(run, study)
+    running = [start("import", study, table) for table in tables]
+    for process in running:
+        code, _, err = finish(process)
+        assert code == 0, err
+    assert _counts(run, study)["prompts"] == before["prompts"] + 6000
+    assert len(run("import", study, "--list", "--json").json["rows"]) == 4
+
+
+def test_two_making_one_study_at_once(run: Run, tmp_path: Path) -> None:
+    """Both may succeed one after the other, or one is told to run again; never does half of one remain."""
+    study = tmp_path / "new"
+    for half in ("left", "right"):
+        lines = "".join(f"{half}-{n},the {half} prompt number {n}\n" for n in range(500))
+        (tmp_path / f"{half}.csv").write_text("prompt_id,prompt\n" + lines, encoding="utf-8")
+    ended = [
+        finish(p) for p in [start("import", study, tmp_path / f"{half}.csv") for half in ("left", "right")]
+    ]
+    done = [code for code, _, _ in ended].count(0)
+    for code, _, err in ended:
+        assert code == 0 or (code == 3 and "Run the same command again." in err)
+    assert done >= 1
+    assert _counts(run, study)["prompts"] == 500 * done
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["left.csv", "new", "right.csv"]
+
+
+def test_stopping_keeps_what_was_done(run: Run, study: Path, tmp_path: Path) -> None:
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    # 48 images in batches of 32 and 16; the second waits to be stopped.
+    (plugins / "slow.py").write_text(
+        "import pathlib, time\n"
+        "from sightline.extension import measure\n"
+        f"MARK = pathlib.Path({str(tmp_path / 'mark')!r})\n"
+        "@measure.of_image(source='test', licence='Apache-2.0')\n"
+        "def slow(images):\n"
+        "    '''Takes its time.'''\n"
+        "    if MARK.exists():\n"
+        "        MARK.with_name('waiting').touch()\n"
+        "        time.sleep(60)\n"
+        "    MARK.touch()\n"
+        "    return [1.0] * len(images)\n",
+        encoding="utf-8",
+    )
+    environment = {**os.environ, "SIGHTLINE_PLUGINS": str(plugins)}
+    process = start("score", study, "slow", "--json", "--workers", 1, env=environment)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "waiting").exists():
+        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    code, out, err = finish(process)
+    assert (code, out) == (130, "")
+    assert err == "Stopped. What was done is kept; run the same command again to go on.\n"
+    (plugins / "slow.py").write_text(
+        (plugins / "slow.py").read_text("utf-8").replace("time.sleep(60)", "pass"), encoding="utf-8"
+    )
+    code, out, _ = finish(start("score", study, "slow", "--json", env=environment))
+    (row,) = json.loads(out)["measures"]["rows"]
+    assert (code, row["total"], row["known"], row["computed"]) == (0, 48, 32, 16)
+
+
+def test_a_stopped_import_brings_in_nothing(run: Run, tmp_path: Path, monkeypatch: Any) -> None:
+    from sightline.data import import_ as stage
+
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stage, "import_", stopped)
+    ended = run("import", tmp_path / "new", __file__)
+    assert ended.code == 130
+    assert ended.err == "Stopped. Nothing was imported; run the same command again.\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demo_in_small(tmp_path: Path) -> None:
+    code, out, err = finish(
+        start("demo", "--prompts", 10, "--samples", 2, "--workers", 1, cwd=tmp_path, env=_here())
+    )
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()[:10]] == [
+        "draw", "import", "check", "judge", "truth", "score", "variability", "predict", "compare", "report",
+    ]  # fmt: skip
+    assert (tmp_path / "sightline-demo" / "report.html").is_file()
+    assert "Next: sightline status sightline-demo/study" in out
+
+
+def _here() -> dict[str, str]:
+    """The environment with this checkout on the path, for a program that starts in another folder."""
+    root = str(Path(__file__).resolve().parents[2])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
+
+
+def _counts(run: Run, study: Path) -> dict[str, int]:
+    told = run("status", study, "--json").json
+    return {row["what"]: row["n"] for row in told["counts"]["rows"]}

@@ -1,0 +1,121 @@
+"""Two sets of queries: as ConQA tables them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sightline.comparison.between import between
+from sightline.errors import UsageError
+from sightline.measures.score import score
+from sightline.records import Answer, ImageKey, Prompt, PromptKey, Question, Record, Subject, System, Truth
+from sightline.study.study import Study, create_study
+from sightline.study.writing.loading import load
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    """Two engines over 6 conceptual, 6 descriptive and 2 other queries.
+
+    The first finds the image at rank 3 + n of conceptual and at rank 1 of descriptive ones; the second always
+    finds it at rank 1.
+    """
+    records: list[Record] = [Question("relevance", "ordinal", 0, 1, 1)]
+    records += [System(name, "retriever", "c") for name in ("words", "oracle")]
+    for n in range(14):
+        kind = ("conceptual", "descriptive", "other")[n // 6]
+        key = PromptKey("q", str(n))
+        records.append(Prompt(key, f"query {n}", {"kind": kind}))
+        records.append(Truth("relevance", Subject(key, image=ImageKey("c", f"hit{n}")), 1.0))
+        rank = 3 + n if kind == "conceptual" else 1
+        for place in range(1, 10):
+            name = f"hit{n}" if place == rank else f"miss{place}"
+            records.append(Answer(key, "words", place - 1, ImageKey("c", name)))
+        records.append(Answer(key, "oracle", 0, ImageKey("c", f"hit{n}")))
+    home = tmp_path_factory.mktemp("between") / "study"
+    with create_study(home) as made:
+        load(made, records, importer="test", path="test", digest="1")
+        score(made, ["reciprocal_rank", "hit_rate@1"])
+        yield made
+
+
+def test_the_table(study: Study) -> None:
+    found = between(study, ["reciprocal_rank", "hit_rate@1"], "kind=conceptual,descriptive")
+    assert (found.first, found.second) == ("conceptual", "descriptive")
+    cells = {(row.system, row.by): row for row in found.rows}
+    # Reciprocal ranks 1/3 to 1/8 against six times 1: mean 1.21786/6 = .20298, (1 - .20298) / .20298 = 393 %.
+    words = cells["words", "reciprocal_rank"]
+    assert words.improvement.first.value == pytest.approx(sum(1 / r for r in range(3, 9)) / 6)
+    assert words.improvement.first.n == words.improvement.second.n == 6
+    assert words.improvement.shown == "**+392.7%**"
+    assert cells["words", "hit_rate(k=1)"].improvement.shown == "**inf**"
+    oracle = cells["oracle", "reciprocal_rank"]
+    assert oracle.improvement.shown == "" and oracle.p_holm is None
+    # Two of the four rows have a p: Holm doubles the smaller.
+    p = sorted(row.improvement.test.p for row in found.rows if row.improvement.test.p is not None)
+    assert min(row.p_holm for row in found.rows if row.p_holm is not None) == pytest.approx(2 * p[0])
+    assert all(row.p_bh is None or row.p_bh <= (row.p_holm or 0) for row in found.rows)
+
+
+def test_one_value_against_all_others(study: Study) -> None:
+    found = between(study, "reciprocal_rank", "kind=conceptual")
+    assert found.second == "not conceptual"
+    assert found.rows[0].improvement.second.n == 8
+
+
+@pytest.mark.parametrize(
+    "sets", ["kind", "kind=", "=a,b", "kind=a,b,c", "kind=conceptual,conceptual", "kind=a,"]
+)
+def test_unreadable_sets(study: Study, sets: str) -> None:
+    with pytest.raises(UsageError, match="cannot read"):
+        between(study, "reciprocal_rank", sets)
+
+
+def test_unknown_tags_and_values(study: Study) -> None:
+    with pytest.raises(UsageError, match="no prompt has a tag 'knd'"):
+        between(study, "reciprocal_rank", "knd=conceptual")
+    with pytest.raises(UsageError, match="no prompt has kind = 'descriptiv'") as caught:
+        between(study, "reciprocal_rank", "kind=conceptual,descriptiv")
+    assert "descriptive" in caught.value.remedy
+
+
+def test_where_less_is_better_a_fall_is_the_improvement(tmp_path: Path) -> None:
+    """Errors of 4, 5, 6, 7, 8 against 1, 2, 3, 1.5, 2.5: means 6 and 2, which is (6 - 2) / 6 better."""
+    values = {"hard": [4, 5, 6, 7, 8], "easy": [1, 2, 3, 1.5, 2.5]}
+    records: list[Record] = [Question("error", "interval", 0, 10, direction="lower")]
+    for kind, told in values.items():
+        for n, value in enumerate(told):
+            key, image = PromptKey("q", f"{kind}{n}"), ImageKey("c", f"{kind}{n}")
+            records.append(Prompt(key, f"{kind} {n}", {"kind": kind}))
+            records.append(Answer(key, "painter", 0, image))
+            records.append(Truth("error", Subject(key, image=image), float(value)))
+    with create_study(tmp_path / "study") as made:
+        load(made, records, importer="test", path="test", digest="1")
+        (row,) = between(made, "error", "kind=hard,easy").rows
+        (back,) = between(made, "error", "kind=easy,hard").rows
+    assert (row.improvement.first.value, row.improvement.second.value) == (6, 2)
+    assert row.improvement.relative == pytest.approx(4 / 6)
+    # All ten lie apart: one order in 10! / (5! 5!) = 252.
+    assert row.improvement.test.p == pytest.approx(1 / 252)
+    assert row.improvement.shown == "**+66.7%**"
+    # From easy to hard errors triple: no improvement, and no evidence of one.
+    assert back.improvement.relative == pytest.approx(-2) and back.improvement.shown == ""
+    assert back.improvement.test.p == pytest.approx(1)
+
+
+def test_prompts_without_the_tag_are_counted(study: Study, tmp_path: Path) -> None:
+    records: list[Record] = [Question("fit"), System("painter")]
+    for n, tags in enumerate([{"kind": "a"}, {"kind": "a"}, {"kind": "b"}, {}, {"other": "a"}, {}]):
+        key, image = PromptKey("q", str(n)), ImageKey("c", str(n))
+        records += [Prompt(key, f"query {n}", tags), Answer(key, "painter", 0, image)]
+        if n < 5:
+            records.append(Truth("fit", Subject(key, image=image), float(n)))
+    with create_study(tmp_path / "study") as made:
+        load(made, records, importer="test", path="test", digest="1")
+        # 3 and 4 have a value and no kind; 5 has no value.
+        found = between(made, "fit", "kind=a")
+        assert (found.untagged, found.rows[0].improvement.second.n) == (2, 1)
+        assert between(made, "fit", "kind=a,b").untagged == 0
+    assert between(study, "reciprocal_rank", "kind=conceptual").untagged == 0

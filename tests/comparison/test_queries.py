@@ -1,0 +1,191 @@
+"""What goes with hard queries: a small study by hand, and ConQA's queries and votes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sightline.comparison.queries import query_analysis
+from sightline.comparison.query_tables import query_tables
+from sightline.data.import_ import import_
+from sightline.errors import DataError, UsageError
+from sightline.judging.truth import truth
+from sightline.language import wordnet
+from sightline.language.wordnet import Synset
+from sightline.measures.score import score
+from sightline.records import (
+    Answer,
+    ImageKey,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Question,
+    Record,
+    Subject,
+    System,
+    Truth,
+)
+from sightline.rendering.html import render
+from sightline.rendering.quantities import Missing
+from sightline.report.report import build
+from sightline.study import reading
+from sightline.study.study import Study, create_study
+from sightline.study.writing.loading import load
+
+
+class Lengths:
+    """A WordNet in which every word lies as deep as it is long."""
+
+    def synsets(self, word: str) -> list[Synset]:
+        return [Synset("n", len(word))]
+
+    def depth(self, synset: Synset) -> int:
+        return synset.offset
+
+
+TEXTS = ["aa", "aa bbb", "aa bbb cccc", "aa bbb cccc ddddd"]
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Study]:
+    """Four queries of 1 to 4 words; the hit stands at rank 1 to 4: longer queries are harder.
+
+    Of each query two images were voted on: `hit` 3 : 0 : 0, `other` 1 : 1 : 1 on odd and 0 : 3 : 0 on even
+    ones, as relevant, irrelevant and unsure.
+    """
+    monkeypatch.setattr(wordnet, "find", lambda **told: Lengths())
+    records: list[Record] = [
+        Question("relevance", "ordinal", 0, 1, labels={"0": "no", "0.5": "unsure", "1": "yes"}),
+        System("engine", "retriever", "c"),
+    ]
+    for n, text in enumerate(TEXTS):
+        key = PromptKey("q", str(n))
+        records.append(Prompt(key, text, {"kind": "conceptual" if n % 2 else "descriptive"}))
+        for place in range(5):
+            name = "hit" if place == n else f"{place}"
+            records.append(Answer(key, "engine", place, ImageKey("c", name)))
+        records.append(Truth("relevance", Subject(key, image=ImageKey("c", "hit")), 1.0))
+        for name, votes in (("hit", (3, 0, 0)), ("other", (1, 1, 1) if n % 2 else (0, 3, 0))):
+            for value, count in zip((1.0, 0.0, 0.5), votes, strict=True):
+                if count:
+                    subject = Subject(key, image=ImageKey("c", name))
+                    records.append(Judgement("relevance", subject, value, n=count))
+    with create_study(tmp_path / "study") as made:
+        load(made, records, importer="test", path="test", digest="1")
+        yield made
+
+
+def test_features_by_hand(study: Study) -> None:
+    score(study, "reciprocal_rank")
+    found = query_analysis(study, "reciprocal_rank")
+    told = found.queries.select("text", "words", "depth_least", "depth_most", "depth_mean", "contested")
+    assert told.rows() == [
+        ("aa", 1, 2, 2, 2, 0),
+        ("aa bbb", 2, 2, 3, 2.5, 0.5),
+        ("aa bbb cccc", 3, 2, 4, 3, 0),
+        ("aa bbb cccc ddddd", 4, 2, 5, 3.5, 0.5),
+    ]
+    assert found.queries["value"].to_list() == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
+    related = {each.feature: each for each in found.related}
+    # Longer is harder, in this very order; the least depth never changes, so that nothing can be said.
+    assert related["words"].correlation.value == pytest.approx(-1)
+    assert related["depth_least"].correlation.value is None and related["depth_least"].p_bh is None
+    assert related["words"].p_bh is not None and related["words"].correlation.n == 4
+    assert found.notes == []
+
+
+def test_groups_and_agreement_by_hand(study: Study) -> None:
+    score(study, "reciprocal_rank")
+    found = query_analysis(study, "reciprocal_rank")
+    told = {(each.group, each.feature): each for each in found.described}
+    # Descriptive queries have 1 and 3 words: mean 2, spread of the two themselves 1.
+    assert (told["descriptive", "words"].mean.value, told["descriptive", "words"].sd) == (2, 1)
+    assert told["conceptual", "words"].mean.value == 3 and told["all", "words"].mean.value == 2.5
+    agreed = {each.group: each.counts for each in found.agreed}
+    assert agreed["conceptual"] == {
+        "fully_relevant": 2, "majority_relevant": 0, "unsure": 2, "majority_irrelevant": 0,
+        "fully_irrelevant": 0,
+    }  # fmt: skip
+    assert agreed["descriptive"]["fully_irrelevant"] == 2
+    assert {each.group: each.total for each in found.agreed} == {"all": 8, "conceptual": 4, "descriptive": 4}
+    cells = {cell.group: cell.mean.value for cell in found.breakdowns["kind"]}
+    assert cells == pytest.approx({"descriptive": (1 + 1 / 3) / 2, "conceptual": (1 / 2 + 1 / 4) / 2})
+
+
+def test_the_tables_have_the_spread_and_the_adjusted_p(study: Study) -> None:
+    score(study, "reciprocal_rank")
+    found = query_analysis(study, "reciprocal_rank")
+    tables = query_tables(found)
+    assert [column.name for column in tables["described"].columns] == ["queries", "feature", "mean", "sd"]
+    told = {(row[0], row[1]): row[2:] for row in tables["described"].rows}
+    # 1 and 3 words: mean 2, spread 1; all four: mean 2.5, spread sqrt(5) / 2.
+    mean, sd = told["kind descriptive", "words"]
+    assert (mean.value, sd) == (2, 1)  # type: ignore[union-attr]
+    assert told["all", "words"][1] == pytest.approx(5**0.5 / 2)
+    assert [column.heading for column in tables["related"].columns] == ["of a query", "engine", "p after BH"]
+    shown = {row[0]: row[2] for row in tables["related"].rows}
+    related = {each.feature: each for each in found.related}
+    assert shown["words"] == related["words"].p_bh
+    assert isinstance(shown["depth of the most abstract word"], Missing)
+
+
+def test_it_is_in_the_report_where_rankings_were_scored(study: Study) -> None:
+    assert not [extra for extra in build(study).extras if extra.title == "What makes a query hard"]
+    score(study, ["judged@5", "reciprocal_rank", "ndcg"])
+    page = build(study)
+    (extra,) = [extra for extra in page.extras if extra.title == "What makes a query hard"]
+    assert "values of ndcg over 4 queries" in extra.text
+    assert [table.rows[0][0] for table in extra.tables] == ["words", "all", "all"]
+    assert "What makes a query hard" in render(page)
+
+
+def test_what_is_not_here_is_said(study: Study, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(wordnet, "find", lambda **told: None)
+    score(study, "reciprocal_rank")
+    found = query_analysis(study, "reciprocal_rank")
+    assert found.notes == ["WordNet is not here, so that nothing is said about how abstract queries are."]
+    assert {each.feature for each in found.related} == {"words", "relevant", "contested"}
+    with pytest.raises(UsageError, match="neither a question nor a scored measure"):
+        query_analysis(study, "ndcg")
+
+
+def test_nothing_has_a_value(tmp_path: Path) -> None:
+    key = PromptKey("q", "1")
+    records: list[Record] = [
+        Prompt(key, "one"), System("e", "retriever", "c"), Question("relevance", "ordinal", 0, 1),
+        Answer(key, "e", 0, ImageKey("c", "a")),
+    ]  # fmt: skip
+    with create_study(tmp_path / "study") as made:
+        load(made, records, importer="test", path="test", digest="1")
+        score(made, "ndcg")
+        with pytest.raises((DataError, UsageError), match="ndcg"):
+            query_analysis(made, "ndcg")
+
+
+def test_conqa(data: Path, tmp_path: Path) -> None:
+    """The published counts come out of a study: 49 + 29 evaluated queries with 1,693 relevant images."""
+    settings = '[truth]\nrule = "unanimous"\n\n[score]\nwithout = "seed"\n'
+    with create_study(tmp_path / "study", settings=settings) as study:
+        import_(study, data / "conqa")
+        truth(study, "relevance")
+        judged = reading.truths(study, "relevance").select("prompt_id", "image_id")
+        keys = reading.prompt_records(study)
+        images = dict(reading.images(study).select("image_id", "name").iter_rows())
+        records: list[Record] = [System("by_name", "retriever", "conqa")]
+        for (prompt,), rows in judged.group_by(["prompt_id"]):
+            names = sorted(images[image] for image in rows["image_id"])
+            key = keys[int(str(prompt))].key
+            records += [Answer(key, "by_name", n, ImageKey("conqa", name)) for n, name in enumerate(names)]
+        load(study, records, importer="test", path="run", digest="1")
+        score(study, "ndcg")
+        found = query_analysis(study, "ndcg", tags=["kind"])
+        groups = {cell.group: cell.mean.n for cell in found.breakdowns["kind"]}
+        assert groups == {"conceptual": 49, "descriptive": 29}
+        assert found.queries["relevant"].sum() == 1693
+        # Two queries have no relevant image left; their judged pairs are not told of.
+        votes = json.loads((data / "conqa" / "mturk.json").read_text("utf-8"))
+        (whole,) = [each for each in found.agreed if each.group == "all"]
+        assert whole.total == sum(len(votes[ref]) for ref in found.queries["ref"])

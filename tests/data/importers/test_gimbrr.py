@@ -1,0 +1,353 @@
+"""GIMBRR: the counts, rates and faults of its page; image folders; what is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from sightline import registry
+from sightline.data.import_ import import_, preview, recognise, undo
+from sightline.data.sources import Source
+from sightline.errors import DataError
+from sightline.judging.truth import truth
+from sightline.records import (
+    Answer,
+    Image,
+    ImageKey,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Record,
+    Subject,
+    System,
+)
+from sightline.study import reading, rollup
+from sightline.study.study import create_study
+
+Run = Callable[..., list[Record]]
+Small = Callable[..., Path]
+
+DIRECTORY = (
+    ",ID,Prompt,Representations,Auto_assessment,Task,Task_specific_label,img2img_instructions,Linked_prompts\n"
+    "0,1,a park without dogs,park,True,Negation,dog,,4\n"
+    '1,2,three cats and six dogs,"cat, dog",True,Controlled arithmetic,"3,6",,"4,5"\n'
+    '2,3,a cat on top of a dog,"cat, dog",False,Spatial relationships,on top of,,"4,5"\n'
+    "3,4,cat,cat,True,Single object,,,\n"
+    '4,5,"a sign that says ""dog""",sign,False,Text rendering,dog,,\n'
+)
+EXTRA = (
+    ",ID,Unnamed: 0,Prompt,Object_num,Extra_characteristic,Num_features,Common,Num_objects\n"
+    "0,1,254.0,a park without dogs,1.0,False,,,\n"
+    "1,2,,three cats and six dogs,,,,True,2.0\n"
+    "2,3,,a cat on top of a dog,,,3.0,,\n"
+    "3,4,,cat,,,,,\n"
+    '4,5,,"a sign that says ""dog""",,,,,\n'
+)
+VERDICTS = (
+    "File_name,annotation,Algorithm,ID,Prompt\n"
+    "p1_1_v0.png,True,Dalle,1,a park without dogs\n"
+    "p2_1_v0.png,False,Dalle,2,two cats and four dogs\n"
+    "p2_1_v0.png,False,MJ,2,two cats and four dogs\n"
+    "p1_1_v0.png,False,MJ,1,a park without dogs\n"
+    "p1_1_v0.png,True,MJ,1,a park without dogs\n"
+)
+FILES = {
+    "Prompt_dir_1.csv": DIRECTORY,
+    "Prompt_dir_1_extraVars.csv": EXTRA,
+    "annotations_df_1.csv": VERDICTS,
+}
+
+
+@pytest.fixture(scope="module")
+def published(data: Path) -> list[Record]:
+    return list(registry.configure("importer", "gimbrr").load()(Source(data / "gimbrr")))
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    """A GIMBRR of five prompts; files a test names are put in place of others, or left out."""
+
+    def write(**changed: str | None) -> Path:
+        folder = tmp_path / "box"
+        folder.mkdir(exist_ok=True)
+        for name, text in FILES.items():
+            told = changed.get(name.removesuffix("_1.csv").removesuffix(".csv"), text)
+            if told is not None:
+                (folder / name).write_text(told)
+        return folder
+
+    return write
+
+
+def prompts(records: list[Record]) -> dict[str, Prompt]:
+    return {record.key.ref: record for record in records if isinstance(record, Prompt)}
+
+
+def verdicts(records: list[Record]) -> list[Judgement]:
+    return [record for record in records if isinstance(record, Judgement)]
+
+
+def ref(subject: Subject) -> str:
+    assert isinstance(subject.prompt, PromptKey)
+    return subject.prompt.ref
+
+
+def test_the_directory(published: list[Record]) -> None:
+    found = prompts(published)
+    tasks = Counter(prompt.tags["task"] for prompt in found.values())
+    assert len(found) == 2_302 and tasks.pop("Single object") == 502
+    # Eleven tasks, five controlled sets and two img2img tasks of 100 prompts each.
+    assert len(tasks) == 11 + 5 + 2 and set(tasks.values()) == {100}
+    checkable = Counter(
+        p.tags["auto_assessment"] for p in found.values() if p.tags["task"] == "Conditional generation"
+    )
+    assert checkable["True"] == 63
+    # 601 prompts with one link, 781 with two, 84 with three, 34 with four.
+    assert Counter(len(p.links) for p in found.values()) == {0: 802, 1: 601, 2: 781, 3: 84, 4: 34}
+    singles = {key for key, p in found.items() if p.tags["task"] == "Single object"}
+    assert all(kind == "builds_on" and to.ref in singles for p in found.values() for kind, to in p.links)
+    multiple = [p for p in found.values() if p.tags["task"] == "Multiple objects"]
+    assert Counter(p.tags["common"] for p in multiple) == {"True": 50, "False": 50}
+    assert Counter(p.tags["num_objects"] for p in multiple) == {"2": 33, "3": 33, "4": 34}
+
+
+def test_verdicts_and_their_traps(published: list[Record]) -> None:
+    given = verdicts(published)
+    # 4 systems x 2,102 prompts; the sixteen that are doubled stand in the place of sixteen that are missing.
+    assert len(given) == 8_408 and {verdict.annotator for verdict in given} == {None}
+    assert sum(isinstance(record, Answer) for record in published) == 8_408 - 16
+    again = [verdict for verdict in given if verdict.occasion]
+    first = {verdict.subject: verdict.value for verdict in given if not verdict.occasion}
+    assert len(again) == 16 and {verdict.subject.system for verdict in again} == {"SD1.5"}
+    assert sum(first[verdict.subject] != verdict.value for verdict in again) == 5
+    judged = {system: set() for system in ("Dalle", "MJ", "SD2.1", "SD1.5")}  # type: dict[str | None, set[str]]
+    for verdict in given:
+        judged[verdict.subject.system].add(ref(verdict.subject))
+    assert {system: len(refs) for system, refs in judged.items()} == {
+        "Dalle": 2_102, "MJ": 2_102, "SD2.1": 2_102, "SD1.5": 2_086,
+    }  # fmt: skip
+    never = prompts(published).keys() - judged["Dalle"]
+    assert {prompts(published)[each].tags["task"].split(":")[0] for each in never} == {"img2img"}
+    other = [prompt for prompt in prompts(published).values() if "judged_text" in prompt.tags]
+    assert len(other) == 98 and sum(int(prompt.tags["judged_text_rows"]) for prompt in other) == 392
+    assert prompts(published)["1435"].text == "four oranges and twelve apples"
+    assert prompts(published)["1435"].tags["judged_text"] == "three oranges and six apples"
+
+
+def test_match_rates(published: list[Record]) -> None:
+    tasks = {key: prompt.tags["task"] for key, prompt in prompts(published).items()}
+    counted = [v for v in verdicts(published) if not tasks[ref(v.subject)].startswith("Controlled")]
+    rates = {}
+    for system in ("Dalle", "MJ", "SD2.1", "SD1.5"):
+        values = [verdict.value for verdict in counted if verdict.subject.system == system]
+        assert len(values) == 1_602
+        rates[system] = round(100 * sum(value == 1 for value in values) / len(values), 4)
+    assert rates == {"Dalle": 54.7441, "MJ": 46.4419, "SD2.1": 34.3321, "SD1.5": 35.0811}
+    latest = {v.subject: v.value for v in counted if v.subject.system == "SD1.5"}
+    assert round(100 * sum(value == 1 for value in latest.values()) / len(latest), 2) == 34.74
+
+
+def test_a_small_one_in_full(small: Small, run: Run) -> None:
+    found = [record._replace(at="") for record in run("gimbrr", small())]
+    told = prompts(found)
+    assert told["1"].tags == {
+        "task": "Negation", "auto_assessment": "True", "representations": "park", "label": "dog",
+        "object_num": "1", "extra_characteristic": "False",
+    }  # fmt: skip
+    assert told["2"].tags["judged_text"] == "two cats and four dogs"
+    assert told["2"].tags["judged_text_rows"] == "2" and told["2"].tags["num_objects"] == "2"
+    assert told["2"].links == [("builds_on", PromptKey("gimbrr", each)) for each in "45"]
+    expects = {key: prompt.expects or {} for key, prompt in told.items()}
+    assert [(each["kind"], each["count"]) for each in expects["2"]["objects"]] == [("cat", 3), ("dog", 6)]
+    assert [(each["kind"], each["count"]) for each in expects["4"]["objects"]] == [("cat", None)]
+    assert expects["1"]["absent"] == ["dog"] and expects["5"]["text"] == "dog"
+    assert expects["3"]["relation"] == {"first": "cat", "where": "on top of", "second": "dog"}
+    assert [record for record in found if isinstance(record, System)] == [System("Dalle"), System("MJ")]
+    park = PromptKey("gimbrr", "1")
+    image = ImageKey("gimbrr", "MJ/p1_1_v0.png")
+    assert [a for a in found if isinstance(a, Answer)][-1] == Answer(park, "MJ", 0, image)
+    subject = Subject(park, "MJ", image)
+    assert verdicts(found)[-2:] == [
+        Judgement("match", subject, 0.0),
+        Judgement("match", subject, 1.0, occasion=1),
+    ]
+
+
+def test_it_comes_in_once_and_goes_without_a_trace(small: Small, tmp_path: Path) -> None:
+    with create_study(tmp_path / "study") as study:
+        first = import_(study, small())
+        assert first.importer == "gimbrr" and first.source_id is not None
+        assert import_(study, small()).already
+        undo(study, first.source_id)
+        assert import_(study, small()).counts == first.counts
+
+
+def test_the_directory_alone(small: Small) -> None:
+    folder = small(annotations_df=None, Prompt_dir_1_extraVars=None)
+    assert preview(folder / "Prompt_dir_1.csv").counts == {"prompts": 5}
+    seen = preview(folder)
+    assert seen.counts == {"prompts": 5}
+    assert [(each.reason, each.examples) for each in seen.skipped] == [
+        ("files of GIMBRR that are not here", ["annotations_df_*.csv"])
+    ]
+
+
+def test_images_in_folders_with_the_directory(small: Small, png: bytes) -> None:
+    folder = small()
+    names = ["Dalle/p1_1_v0.png", "new/p4_2.png", "new/p77_1.png", "new/cat.png", "new/p4_0.png"]
+    for name in names:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(png)
+    source = Source(folder)
+    found = list(registry.configure("importer", "gimbrr").load()(source))
+    answers = [(a.system, a.position, a.image and a.image.name) for a in found if isinstance(a, Answer)]
+    assert ("new", 1, "new/p4_2.png") in answers
+    paths = {image.key.name: image.path for image in found if isinstance(image, Image) and image.path}
+    assert paths == {name: str(folder / name) for name in names[:2]}
+    assert source.skipped == {
+        "images of prompts that the directory does not hold": ["new/p77_1.png"],
+        "images not called p<ID>_<n>, with n from 1": ["new/cat.png", "new/p4_0.png"],
+        "columns not taken (keep one as a tag with --column tags.NAME=THEIRS)": ["Unnamed: 0"],
+    }
+
+
+def test_images_that_arrive_later(small: Small, tmp_path: Path, png: bytes) -> None:
+    pictures = tmp_path / "pictures"
+    for name in ("Dalle/p1_1_v0.png", "Dalle/p3_1_v0.png", "Dalle/notes.png", "other/p5_12_x.jpg"):
+        (pictures / name).parent.mkdir(parents=True, exist_ok=True)
+        (pictures / name).write_bytes(png)
+    importer, claims = recognise(pictures)
+    assert importer.name == "gimbrr_images" and claims[0].confidence > claims[1].confidence
+    with create_study(tmp_path / "study") as study:
+        with pytest.raises(DataError, match="there is no prompt '1' in suite 'gimbrr'") as caught:
+            import_(study, pictures)
+        assert caught.value.where == "Dalle/p1_1_v0.png"
+        import_(study, small())
+        added = import_(study, pictures)
+        # Dalle's p1 is known from the verdicts and only gets its bytes.
+        assert added.counts == {"answers": 2, "images": 2, "systems": 1}
+        assert [(each.count, each.examples) for each in added.skipped] == [(1, ["Dalle/notes.png"])]
+
+
+def test_images_at_the_top(tmp_path: Path, run: Run, png: bytes) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name in ("p7_1.png", "p7_2.png"):
+        (folder / name).write_bytes(png)
+    assert [
+        (a.system, a.prompt, a.position) for a in run("gimbrr_images", folder) if isinstance(a, Answer)
+    ] == [("mine", PromptKey("gimbrr", "7"), position) for position in (0, 1)]
+    assert {a.system for a in run("gimbrr_images(system='x')", folder) if isinstance(a, Answer)} == {"x"}
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "cat.png").write_bytes(png)
+    with pytest.raises(DataError, match="no image is called p<ID>_<n>"):
+        run("gimbrr_images", other)
+
+
+BAD: dict[str, tuple[dict[str, str | None], str, str]] = {
+    "verdicts alone": (
+        {"Prompt_dir": None, "Prompt_dir_1_extraVars": None},
+        "annotations_df_1.csv",
+        "the prompt directory is missing",
+    ),
+    "half a directory": (
+        {"Prompt_dir": DIRECTORY.rpartition("4,5,")[0]},
+        "Prompt_dir_1_extraVars.csv",
+        "prompt 5 is not in Prompt_dir_1.csv",
+    ),
+    "half the extra variables": (
+        {"Prompt_dir_1_extraVars": EXTRA.partition("3,4,")[0]},
+        "Prompt_dir_1.csv:5",
+        "prompt 4 is not in Prompt_dir_1_extraVars.csv",
+    ),
+    "extra variables of another directory": (
+        {"Prompt_dir_1_extraVars": EXTRA.replace("cat on top", "cow on top")},
+        "Prompt_dir_1.csv:4",
+        "prompt 3 reads otherwise",
+    ),
+    "an id twice": (
+        {"Prompt_dir": DIRECTORY + "5,4,cat,cat,True,Single object,,,\n"},
+        "Prompt_dir_1.csv:7",
+        "prompt 4 is there twice",
+    ),
+    "a link that is none": (
+        {"Prompt_dir": DIRECTORY.replace(",,4\n", ",,four\n")},
+        "Prompt_dir_1.csv:2",
+        "Linked_prompts must be ids",
+    ),
+    "a verdict on nothing": (
+        {"annotations_df": VERDICTS + "p9_1.png,True,MJ,9,a cow\n"},
+        "annotations_df_1.csv:7",
+        "prompt 9 is not in the prompt directory",
+    ),
+    "no verdict": (
+        {"annotations_df": VERDICTS + "p3_1.png,,MJ,3,x\n"},
+        "annotations_df_1.csv:7",
+        "annotation is empty",
+    ),
+    "a verdict that is none": (
+        {"annotations_df": VERDICTS + "p3_1.png,perhaps,MJ,3,x\n"},
+        "annotations_df_1.csv:7",
+        "annotation must be yes or no",
+    ),
+    "a file of another prompt": (
+        {"annotations_df": VERDICTS + "p3_1.png,True,MJ,4,cat\n"},
+        "annotations_df_1.csv:7",
+        "File_name must be p4_<n>",
+    ),
+    "two files of one answer": (
+        {"annotations_df": VERDICTS + "p1_1_v9.png,True,MJ,1,a park without dogs\n"},
+        "annotations_df_1.csv:7",
+        "at once",
+    ),
+    "another data set": ({"Prompt_dir": "prompt,image\na,b\n"}, "Prompt_dir_1.csv:1", "no column ID"),
+    "another separator": (
+        {"Prompt_dir": DIRECTORY.replace(",", ";")},
+        "Prompt_dir_1.csv:1",
+        "a semicolon between the cells",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(small: Small, run: Run, name: str) -> None:
+    changed, where, what = BAD[name]
+    with pytest.raises(DataError, match=what) as caught:
+        run("gimbrr", small(**changed))
+    assert caught.value.where == where and caught.value.remedy
+
+
+def test_the_published_files_are_whole_or_named_a_part(data: Path, tmp_path: Path, run: Run) -> None:
+    for name in ("Prompt_dir_230228.csv", "annotations_df_230311.csv"):
+        text = (data / "gimbrr" / name).read_text()
+        (tmp_path / name).write_text(text if name.startswith("P") else "".join(text.splitlines(True)[:4000]))
+    with pytest.raises(DataError, match="3,999 rows, where the published file has 8,408") as caught:
+        run("gimbrr", tmp_path)
+    assert caught.value.where == "annotations_df_230311.csv:4000"
+    assert len(verdicts(run("gimbrr(partial=True)", tmp_path))) == 3_999
+
+
+def test_two_directories(small: Small, run: Run) -> None:
+    folder = small()
+    (folder / "Prompt_dir_2.csv").write_text(DIRECTORY)
+    with pytest.raises(DataError, match=r"Prompt_dir_1.csv and Prompt_dir_2.csv are versions of one file"):
+        run("gimbrr", folder)
+
+
+def test_a_study_settles_to_the_latest_verdict(data: Path, tmp_path: Path) -> None:
+    # One verdict a prompt, the latest: 34.74 % for SD 1.5 over the 1,602 prompts outside "Controlled"
+    # suites; the other systems were rated once.
+    with create_study(tmp_path / "s") as study:
+        import_(study, data / "gimbrr")
+        (settled,) = truth(study)
+        assert settled.superseded == 16
+        tags = reading.tags(study).filter(pl.col("name") == "task")
+        kept = tags.filter(~pl.col("value").str.contains("(?i)controlled"))["prompt_id"]
+        values = rollup.by_system(study, settled.question).filter(pl.col("prompt_id").is_in(kept.to_list()))
+        rates = dict(values.group_by("system").agg(pl.col("value").mean()).iter_rows())
+    assert sorted(round(100 * rate, 2) for rate in rates.values()) == [34.33, 34.74, 46.44, 54.74]

@@ -1,0 +1,374 @@
+"""Recognising a layout, previewing it, bringing it in whole or not at all, and taking it back."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections import namedtuple
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+
+from sightline import registry
+from sightline.data import import_ as stage
+from sightline.data.import_ import import_, preview, recognise, undo
+from sightline.errors import ConflictError, DataError, StudyError, UsageError
+from sightline.records import Answer
+from sightline.study.schema import database, tables
+from sightline.study.study import Study, create_study
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Iterator[Study]:
+    with create_study(tmp_path / "study") as made:
+        yield made
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Path:
+    folder = tmp_path / "box"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def png() -> bytes:
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.new("RGB", (2, 2), "red").save(out, "PNG")
+    return out.getvalue()
+
+
+def fill(root: Path, files: Mapping[str, bytes | str]) -> Path:
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return root
+
+
+def rows(study: Study) -> dict[str, int]:
+    with database.reading(study.engine) as connection:
+        return {
+            name: int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+            for name, table in tables.metadata.tables.items()
+            if name in ("prompt", "image", "system", "answer", "judgement", "truth", "source", "prompt_tag")
+        }
+
+
+ANSWERS = "prompt,image,system\na dog,a.png,s\na dog,b.png,s\na cat,c.png,t\n"
+
+LAYOUTS: dict[str, tuple[dict[str, str], str]] = {
+    "prompts": ({"p.csv": "prompt_id,prompt\n1,a dog\n"}, "p.csv"),
+    "answers": ({"a.csv": ANSWERS}, "a.csv"),
+    "judgements": ({"j.csv": "annotator,prompt,question,value\nann,a dog,fit,1\n"}, "j.csv"),
+    "truths": ({"t.jsonl": '{"question": "fit", "prompt": "a dog", "value": 1}\n'}, "t.jsonl"),
+    "captions": ({"c.tsv": "image\tcaption\na.png\tA dog.\n"}, "c.tsv"),
+    "folder": ({"s/a dog.png": "x"}, "."),
+    "geneval": ({"s/00000/metadata.jsonl": '{"prompt": "a dog"}', "s/00000/samples/0000.png": "x"}, "."),
+    "w1kp": ({"s/0/1/prompt.txt": "a dog", "s/0/1/image.png": "x"}, "."),
+    "imagenhub": ({"dataset_lookup.json": '{"a.jpg": {"prompt": "a dog"}}', "s/a.jpg": "x"}, "."),
+    "visor": (
+        {
+            "images.csv": "path,model,prompt_id,sample,prompt\ni/1.png,s,1,0,a dog\n",
+            "prompts.csv": "prompt_id,prompt,obj1,relation,obj2\n1,x,dog,above,cat\n",
+            "i/1.png": "x",
+        },
+        ".",
+    ),
+    "pqpp": (
+        {
+            "dataset/dataset.csv": "id,image_id,best_caption,avg_generative_score,"
+            "retrieval_avg_pk,retrieval_avg_rr\n1,2,a dog,1,0.5,1\n"
+        },
+        ".",
+    ),
+    "trec_run": ({"x.run": "q Q0 a 1 0.5 clip\n"}, "x.run"),
+    "trec_qrels": ({"x.txt": "q 0 a 1\n"}, "x.txt"),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_each_layout_is_recognised(box: Path, name: str) -> None:
+    files, path = LAYOUTS[name]
+    fill(box, files)
+    importer, claims = recognise(box / path)
+    assert importer.name == name
+    assert claims[0].importer == name and claims[0].confidence > claims[1].confidence
+    assert not [claim for claim in claims if claim.trouble]
+
+
+def test_the_table_of_layouts_names_importers() -> None:
+    # Those of published data are tried on the data itself, in tests/importers/test_conformance.py.
+    assert set(LAYOUTS) <= set(registry.names("importer"))
+
+
+def test_what_nobody_claims_is_told_with_what_was_looked_for(box: Path) -> None:
+    fill(box, {"x.csv": "promt,pic\nx,y\n", "sub/readme.md": "x"})
+    with pytest.raises(DataError) as caught:
+        recognise(box / "x.csv")
+    assert "promt, pic" in caught.value.what and "--column prompt=promt" in caught.value.remedy
+    assert all(name in caught.value.remedy for name in LAYOUTS)
+    with pytest.raises(DataError, match=r"Import a file of it, for example .*x\.csv"):
+        recognise(box)
+    (box / "x.csv").unlink()
+    with pytest.raises(DataError, match="layout is not known"):
+        recognise(box)
+
+
+def test_a_fault_in_the_file_is_told_rather_than_an_unknown_layout(box: Path) -> None:
+    fill(box, {"x.csv": b"prompt,image\ncaf\xe9,1\n", "y.csv": b"caf\xe9,image\nx,1\n", "z.csv": b""})
+    with pytest.raises(DataError, match=r"y\.csv:1: not UTF-8"):
+        recognise(box / "y.csv")
+    with pytest.raises(DataError, match=r"z\.csv: the file is empty"):
+        recognise(box / "z.csv")
+    with pytest.raises(DataError, match="no such file or folder"):
+        recognise(box / "nothing.csv")
+
+
+PLUGIN = '''
+from sightline.extension import importer
+from sightline.records import Prompt, PromptKey
+
+@importer(claims={claims}, source="test", licence="MIT")
+def {name}(source, *, suite: str = "x"):
+    """A format of somebody else."""
+    yield Prompt(PromptKey(suite, "1"), "a dog")
+'''
+
+
+def test_a_tie_asks_for_the_format(box: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plugins = fill(
+        tmp_path / "plugins",
+        {
+            "mine.py": PLUGIN.format(name="mine", claims='("*.odd",)'),
+            "yours.py": PLUGIN.format(name="yours", claims="lambda source: 0.9 * source.has('*.odd')"),
+            "failing.py": PLUGIN.format(name="failing", claims="lambda source: 1 / 0"),
+        },
+    )
+    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(plugins))
+    fill(box, {"a.odd": "x", "p.csv": "prompt\nx\n"})
+    with pytest.raises(UsageError, match="mine or yours") as caught:
+        recognise(box)
+    assert "--format mine" in caught.value.remedy
+    assert recognise(box, "yours(suite='y')")[0].arguments == {"suite": "y"}
+    (plugins / "yours.py").unlink()
+    assert recognise(box)[0].name == "mine"
+    importer, claims = recognise(box / "p.csv")
+    assert importer.name == "prompts"
+    assert [(claim.importer, claim.trouble) for claim in claims if claim.trouble] == [
+        ("failing", "ZeroDivisionError: division by zero")
+    ]
+
+
+def test_options_as_the_command_line_gives_them(box: Path) -> None:
+    fill(box, {"a.csv": ANSWERS})
+    options = {"names_only": "true", "suite": "7"}
+    importer, _ = recognise(box / "a.csv", options=options)
+    assert importer.short == "answers(suite='7', names_only=True)"
+    for wrong, said in (
+        ({"names_only": "perhaps"}, "true or false"),
+        ({"sweet": "x"}, "no parameter 'sweet'"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            recognise(box / "a.csv", options=wrong)
+    with pytest.raises(UsageError, match="answers"):
+        recognise(box / "a.csv", "answer")
+
+
+def test_preview_reads_all_and_writes_nothing(study: Study, box: Path, png: bytes) -> None:
+    fill(box, {"s/a dog.png": png, "s/a cat.png": png, "t/a dog.png": png})
+    before = rows(study)
+    done = import_(study, box, dry_run=True)
+    assert done.source_id is None and done.preview is not None
+    assert done.counts == {"prompts": 2, "images": 3, "answers": 3, "systems": 2}
+    assert done.preview.image_bytes == 3 * len(png) and done.preview.systems == ["s", "t"]
+    assert "is read as folder: 2 prompts, 3 images, 3 answers, 2 systems" in done.preview.sentence
+    assert [e.system for e in done.preview.examples if isinstance(e, Answer)] == ["s", "s", "t"]
+    assert rows(study) == before
+
+
+def test_import_twice_is_once_and_undo_leaves_nothing(study: Study, box: Path, png: bytes) -> None:
+    before = rows(study)
+    fill(box, {"a.csv": ANSWERS, "a.png": png, "b.png": png, "c.png": png})
+    first = import_(study, box / "a.csv")
+    assert not first.already and first.counts["answers"] == 3
+    assert rows(study) == {**before, "source": 1, "prompt": 2, "system": 2, "image": 3, "answer": 3}
+    again = import_(study, box / "a.csv")
+    assert again.already and again.source_id == first.source_id and rows(study)["answer"] == 3
+    assert first.source_id is not None
+    assert undo(study, first.source_id)["answer"] == 3
+    assert rows(study) == before
+
+
+def test_images_that_arrive_later_come_in(study: Study, box: Path, png: bytes) -> None:
+    fill(box, {"a.csv": ANSWERS})
+    import_(study, box / "a.csv")
+    fill(box, {"a.png": png, "b.png": png, "c.png": png})
+    assert not import_(study, box / "a.csv").already
+    with database.reading(study.engine) as connection:
+        known = connection.execute(select(tables.image.c.sha256)).scalars().all()
+    assert len(known) == 3 and None not in known and rows(study)["answer"] == 3
+
+
+def test_columns_are_mapped_and_a_mapping_that_fits_nothing_is_told(study: Study, box: Path) -> None:
+    fill(box, {"a.csv": "caption,file,model,kind\na dog,a.png,s,animal\n"})
+    columns = {"prompt": "caption", "image": "file", "system": "model", "tags.kind": "kind"}
+    assert import_(study, box / "a.csv", columns={**columns}).importer == "answers"
+    assert rows(study)["prompt_tag"] == 1
+    with pytest.raises(UsageError, match=r"tags\.x=nothing was not used"):
+        import_(study, box / "a.csv", columns={**columns, "tags.x": "nothing"})
+    assert rows(study)["source"] == 1
+
+
+def test_columns_that_were_not_taken_are_told(box: Path) -> None:
+    fill(box, {"p.csv": "prompt,mood\na dog,glad\n"})
+    (skipped,) = preview(box / "p.csv").skipped
+    assert (
+        skipped.count == 1 and skipped.examples == ["mood"] and "--column tags.NAME=THEIRS" in skipped.reason
+    )
+
+
+BAD: dict[str, tuple[dict[str, str | bytes], str, str]] = {
+    "half a row": ({"a.csv": ANSWERS + "a cow,d.png\n"}, "a.csv:5", "2 cells"),
+    "a path that leaves": ({"a.csv": ANSWERS + "a cow,../d.png,s\n"}, "a.csv:5", "leaves the folder"),
+    "non-UTF-8": ({"a.csv": ANSWERS.encode() + b"caf\xe9,d.png,s\n"}, "a.csv:5", "not UTF-8"),
+    "no image": (
+        {"a.csv": ANSWERS, "a.png": b"no", "b.png": b"no", "c.png": b"no"},
+        "a.csv:2",
+        "not a readable",
+    ),
+    "the same place twice": (
+        {"a.csv": "prompt,image,system,position\na dog,a.png,s,0\na dog,b.png,s,0\n"},
+        "a.csv:3",
+        "another answer",
+    ),
+    "one id, two texts": (
+        {"a.csv": "prompt_id,prompt,image,system\n1,a dog,a.png,s\n1,a cat,b.png,s\n"},
+        "a.csv:3",
+        "",
+    ),
+    "unknown prompt": ({"a.csv": "prompt_id,image,system\n9,a.png,s\n"}, "a.csv:2", "no prompt '9'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_names_its_line_and_leaves_nothing_behind(study: Study, box: Path, name: str) -> None:
+    files, where, what = BAD[name]
+    before = rows(study)
+    with pytest.raises(DataError) as caught:
+        import_(study, fill(box, files) / "a.csv")
+    assert caught.value.where.endswith(where) and what in caught.value.what
+    assert caught.value.exit_code == 3
+    assert rows(study) == before
+
+
+def test_a_bomb_is_refused_and_a_broken_image_kept_on_request(study: Study, box: Path, png: bytes) -> None:
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.new("1", (100_000, 1_000)).save(out, "PNG")
+    fill(box, {"s/a dog.png": out.getvalue(), "s/a cat.png": png})
+    with pytest.raises(DataError, match="100,000 x 1,000 pixels") as caught:
+        import_(study, box)
+    assert "s/a dog.png" in caught.value.where
+    assert import_(study, box, keep_broken=True).counts["answers"] == 2
+    with database.reading(study.engine) as connection:
+        defects = (
+            connection.execute(select(tables.image.c.defect).order_by(tables.image.c.name)).scalars().all()
+        )
+    assert defects[0] is None and "100,000 x 1,000" in str(defects[1])
+
+
+def test_what_contradicts_the_study_is_refused_unless_it_replaces(study: Study, box: Path) -> None:
+    fill(box, {"a.csv": ANSWERS})
+    import_(study, box / "a.csv")
+    fill(box, {"a.csv": ANSWERS.replace("c.png", "d.png")})
+    with pytest.raises(ConflictError, match="another answer") as caught:
+        import_(study, box / "a.csv")
+    assert caught.value.where == "a.csv:4"
+    import_(study, box / "a.csv", replace=True)
+    assert rows(study)["answer"] == 3 and rows(study)["source"] == 1
+
+
+def test_too_little_space_is_told_before_the_work(
+    study: Study, box: Path, png: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage(1, 1, stage.SPARE + len(png) - 1))
+    fill(box, {"s/a dog.png": png})
+    with pytest.raises(StudyError, match="MB are free"):
+        import_(study, box)
+    fill(box, {"a.csv": "prompt,image,system\na dog,b.png,s\n"})
+    assert import_(study, box / "a.csv").counts["answers"] == 1, "without images there is room enough"
+    assert not (study.home / "images").exists()
+
+
+def test_a_study_that_cannot_be_written_to(study: Study, box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(box, {"a.csv": ANSWERS})
+
+    def refuse(**_: object) -> None:
+        raise OSError(30, os.strerror(30))
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    with pytest.raises(StudyError, match="cannot be written to") as caught:
+        import_(study, box / "a.csv")
+    assert caught.value.remedy and rows(study)["source"] == 0
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="not needed here: root may write anywhere"
+)
+def test_a_folder_without_permission(study: Study, box: Path) -> None:
+    fill(box, {"a.csv": ANSWERS})
+    study.home.chmod(0o500)
+    try:
+        with pytest.raises(StudyError, match="cannot be written to"):
+            import_(study, box / "a.csv")
+    finally:
+        study.home.chmod(0o700)
+
+
+def test_two_processes_at_once_both_get_in(study: Study, box: Path) -> None:
+    import subprocess
+
+    program = (
+        "import sys; from sightline.study.study import open_study\n"
+        "from sightline.data.import_ import import_\n"
+        "print(import_(open_study(sys.argv[1]), sys.argv[2]).counts['answers'])"
+    )
+    answers = "prompt,image,system\na dog,a.png,{0}\na dog,b.png,{0}\na cat,c.png,{0}\n"
+    fill(box, {f"{name}.csv": answers.format(name) for name in "uv"})
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(study.home), str(box / f"{name}.csv")],
+            stdout=subprocess.PIPE,
+            env=environment,
+            text=True,
+        )
+        for name in "uv"
+    ]
+    assert [process.communicate()[0].strip() for process in running] == ["3", "3"]
+    assert rows(study)["answer"] == 6 and rows(study)["source"] == 2
+
+
+def test_progress_is_told(study: Study, box: Path) -> None:
+    fill(box, {"a.csv": ANSWERS})
+    told: list[int] = []
+    import_(study, box / "a.csv", progress=told.append)
+    # 2 systems, 2 prompts, 3 answers; images known by name need no record of their own.
+    assert told[-1] == 7
+
+
+def test_published_data_in_one_study(study: Study, data: Path) -> None:
+    imagenhub = import_(study, data / "imagenhub")
+    visor = import_(study, data / "visor")
+    assert (imagenhub.counts["prompts"], imagenhub.counts["systems"]) == (97, 7)
+    assert (imagenhub.counts["answers"], imagenhub.counts["judgements"]) == (679, 4074)
+    assert (visor.counts["prompts"], visor.counts["systems"], visor.counts["answers"]) == (100, 2, 800)
+    assert import_(study, data / "visor").already

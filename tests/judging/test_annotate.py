@@ -1,0 +1,226 @@
+"""Rounds from study.toml to truth: the flow of PQPP with people of known character, without a server."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import sightline
+from sightline.errors import DataError, UsageError
+from sightline.judging import assignment, oversee
+from sightline.judging.annotate import annotate, declare
+from sightline.judging.store import answering, tokens
+from sightline.judging.store import tasks as pages
+from sightline.judging.store.answering import Told
+from sightline.judging.store.rounds import Round
+from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
+from sightline.study import reading
+from sightline.study.schema import database
+from sightline.study.study import Study, create_study
+from sightline.study.writing.loading import load
+
+PQPP = """
+[annotate.relevance]
+mode = "relevance4"
+reference = "photos"
+per_item = 3
+ahead = 1
+session_pages = 1000
+[annotate.relevance.controls]
+pages = 1
+of = 5
+tag = "control"
+[truth]
+rule = "hbpp"
+[screening]
+rules = ["control_kappa", "reference_photos"]
+"""
+PROMPTS, CONTROLS = 12, 6
+Character = Callable[[int, bool], float]
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Iterator[Study]:
+    """Twelve prompts and six control prompts, four images each by two systems, and a photo each."""
+    from PIL import Image as Pillow
+
+    files = tmp_path / "files"
+    files.mkdir()
+
+    def picture(name: str, colour: int) -> str:
+        out = io.BytesIO()
+        Pillow.new("RGB", (8, 8), (colour % 256, colour // 256, 7)).save(out, "PNG")
+        (files / name).write_bytes(out.getvalue())
+        return str(files / name)
+
+    records: list[Record] = []
+    serial = 0
+    for number in range(PROMPTS + CONTROLS):
+        key = PromptKey("s", str(number))
+        records.append(Prompt(key, f"prompt {number}", {"control": "yes"} if number >= PROMPTS else {}))
+        photo = picture(f"photo{number}.png", 5000 + number)
+        records.append(Image(ImageKey("photos", f"{number}"), photo, (f"prompt {number}",)))
+        for system in ("good", "bad"):
+            for position in range(2):
+                image = ImageKey("made", f"{system}-{number}-{position}")
+                records.append(Image(image, picture(f"{serial}.png", serial)))
+                records.append(Answer(key, system, position, image))
+                serial += 1
+    with create_study(tmp_path / "study", settings=PQPP) as made:
+        load(made, records, importer="test", path="t", digest="t")
+        yield made
+
+
+def good_images(study: Study) -> set[int]:
+    names = reading.images(study)
+    return {key for key, name in names.select("image_id", "name").iter_rows() if name.startswith("good")}
+
+
+def photos(study: Study) -> set[int]:
+    names = reading.images(study)
+    return {key for key, home in names.select("image_id", "collection").iter_rows() if home == "photos"}
+
+
+def judge(
+    study: Study, round_: Round, name: str, value: Callable[[int], float], role: str = "annotator"
+) -> int:
+    """Work through everything that one person is given; how many pages that were."""
+    with database.writing(study.engine) as connection:
+        who = tokens.annotator(connection, name, role)
+    done = 0
+    while True:
+        at = datetime.now(UTC)
+        with database.writing(study.engine) as connection:
+            handed = assignment.hand_out(connection, round_, who, role, at)
+            if not handed.pages:
+                return done
+            page: pages.Page = handed.pages[0]
+            told = [
+                Told(
+                    f"{name}-{done}-{slot.slot}",
+                    page.key,
+                    slot.slot,
+                    "relevance",
+                    value(slot.parts[0]),
+                    None,
+                    9,
+                )
+                for slot in page.slots
+            ]
+            kept = answering.record(connection, round_, who, told, assignment.stamp(at))
+            assert {each.status for each in kept} == {"stored"}
+        done += 1
+
+
+@pytest.fixture
+def judged(study: Study) -> Study:
+    """Three control annotators, three honest people, one who looks at nothing."""
+    (opened,) = annotate(study)
+    assert (opened.items, opened.controls) == (PROMPTS, CONTROLS)
+    good, photo = good_images(study), photos(study)
+
+    def honest(image: int) -> float:
+        return 2.0 if image in good or image in photo else float(image % 2) - 1
+
+    for name in ("expert1", "expert2", "expert3"):
+        assert judge(study, opened.round, name, honest, "control") == CONTROLS
+    people = [judge(study, opened.round, name, honest) for name in ("ann", "bob")]
+    people.append(judge(study, opened.round, "lazy", lambda image: float((image * 7919) % 4 - 1)))
+    assert people == [PROMPTS + 3] * 3, "fifteen pages each, one of every five a control"
+    return study
+
+
+def test_control_votes_and_photos_are_no_truth(judged: Study) -> None:
+    (settled,) = sightline.truth(judged, "relevance", screening=[])
+    truths = reading.truths(judged, "relevance")
+    assert settled.settled == PROMPTS * 4 == truths.height
+    assert not set(truths["image_id"].to_list()) & photos(judged)
+    assert set(truths["n"].to_list()) == {3}
+    assert settled.controls > 0
+
+
+def test_the_rules_of_pqpp_leave_out_who_looks_at_nothing(judged: Study) -> None:
+    (settled,) = sightline.truth(judged, screening=["control_kappa(least=5)", "reference_photos"])
+    assert [out.annotator for out in settled.left_out] == ["lazy"]
+    assert settled.left_out[0].rule.startswith("control_kappa") and "kappa with" in settled.left_out[0].reason
+    truths = reading.truths(judged, "relevance")
+    good = good_images(judged)
+    for image, value, n in truths.select("image_id", "value", "n").iter_rows():
+        assert n == 2 and value == (2.0 if image in good else float(image % 2) - 1)
+
+
+def test_only_the_best_votes_where_study_toml_says_so(judged: Study) -> None:
+    judged.settings = {**judged.settings, "truth": {"rule": "hbpp", "most_votes": 2}}
+    sightline.truth(judged, "relevance", screening=[])
+    truths = reading.truths(judged, "relevance")
+    assert set(truths["n"].to_list()) == {2}
+    good = good_images(judged)
+    exact = [value == (2.0 if image in good else float(image % 2) - 1)
+             for image, value in truths.select("image_id", "value").iter_rows()]  # fmt: skip
+    assert all(exact), "the two who agree with the experts are those who count"
+    judged.settings = {**judged.settings, "truth": {"rule": "hbpp", "most_votes": 0}}
+    with pytest.raises(UsageError, match="most_votes = 0"):
+        sightline.truth(judged, "relevance", screening=[])
+
+
+def test_the_owner_excludes_restores_and_decides(judged: Study) -> None:
+    oversee.exclude(judged, "lazy", "told me so")
+    (settled,) = sightline.truth(judged, "relevance", screening=[])
+    assert [(out.annotator, out.rule, out.reason) for out in settled.left_out] == [
+        ("lazy", "owner", "told me so")
+    ]
+    oversee.restore(judged, "lazy")
+    (settled,) = sightline.truth(judged, "relevance", screening=[])
+    assert settled.left_out == []
+    subject, before = reading.truths(judged, "relevance").select("subject_id", "value").row(0)
+    decided = -1.0 if before != -1.0 else 0.0
+    oversee.adjudicate(judged, "relevance", subject, decided)
+    (settled,) = sightline.truth(judged, "relevance", screening=[])
+    after = dict(reading.truths(judged, "relevance").select("subject_id", "value").iter_rows())
+    assert settled.adjudicated == 1 and after[subject] == decided
+    votes, _, _ = reading.votes(judged, "relevance")
+    assert len(votes.value) == 5 * (3 * CONTROLS + 3 * (PROMPTS + 3)) + 1, "nothing was ever deleted"
+
+
+def test_opening_again_changes_nothing(judged: Study) -> None:
+    before = reading.counts(judged)
+    (opened,) = annotate(judged)
+    assert (opened.items, opened.controls, opened.adopted) == (PROMPTS, CONTROLS, 0)
+    assert reading.counts(judged) == before
+
+
+def test_status_tells_how_far_a_round_is(judged: Study) -> None:
+    assert "The round relevance has 36 of 36 pages judged." in sightline.status(judged).notes
+
+
+def test_a_rule_on_controls_needs_controls(study: Study) -> None:
+    from sightline.records import AnnotatorKey, Judgement, Question, Subject
+
+    vote = Judgement("q", Subject(PromptKey("s", "0")), 1.0, AnnotatorKey("people", "ann"))
+    load(study, [Question("q", "interval", 0, 5), vote], importer="test", path="v", digest="v")
+    with pytest.raises(UsageError, match="control_kappa needs control items"):
+        sightline.truth(study, "q", rule="mean", screening=["control_kappa"])
+
+
+def test_a_mode_adds_a_round(study: Study) -> None:
+    assert declare(study, "two_sliders") == "two_sliders" == declare(study, "two_sliders")
+    told = (study.home / "study.toml").read_text("utf-8")
+    assert told.count("[annotate.two_sliders]") == 1
+    found = annotate(study, ["two_sliders"])
+    assert found[0].items == (PROMPTS + CONTROLS) * 4
+    # A mode that hides a photo does without one until it is named: the round it adds is served as it is.
+    declare(study, "relevance4(images=4)")
+    assert annotate(study, ["relevance4"])[0].items == PROMPTS + CONTROLS
+
+
+def test_a_study_without_images_or_rounds_says_so(tmp_path: Path) -> None:
+    with create_study(tmp_path / "empty") as empty:
+        with pytest.raises(DataError, match="empty"):
+            annotate(empty)
+        load(empty, [Prompt(PromptKey("s", "1"), "p")], importer="t", path="t", digest="t")
+        with pytest.raises(UsageError, match="no round of judging is declared"):
+            annotate(empty)

@@ -1,0 +1,132 @@
+"""Charts of judging: what is drawn is what was counted, in light and dark, wide and narrow."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from sightline.judging import charts
+from sightline.judging.charts import Judged, Labelled, Query, Validated
+from sightline.rendering.charts import Spec, render
+from sightline.rendering.quantities import Estimate, Missing
+from sightline.rendering.theme import ACCENT, ALARM, CARD, SERIES
+
+LABELS = [Labelled(s, label, n) for s, label, n in (
+    ("sdxl", "no", 3), ("sdxl", "low", 5), ("sdxl", "high", 12), ("glide", "no", 9), ("glide", "low", 0),
+    ("glide", "high", 1),
+)]  # fmt: skip
+PEOPLE = [Judged("ann", 40, Estimate(0.6, 0.4, 0.8, 30)), Judged("bob", 7, Estimate(-0.1, -0.33, 0.2, 7)),
+          Judged("new", 1, Missing("no item was judged by both"))]  # fmt: skip
+TRIED = [Validated("ann", 9, 1), Validated("bob", 2, 6)]
+FIVE = ("fully relevant", "majority relevant", "unsure", "majority irrelevant", "fully irrelevant")
+QUERIES = [Query("a dog", [1, 1, 2, 0, 0]), Query("a cat", [4, 0, 0, 0, 0])]
+ALL = {
+    "labels": lambda wide: charts.labels_chart(LABELS, wide=wide),
+    "annotators": lambda wide: charts.annotators_chart(PEOPLE, wide=wide),
+    "validation": lambda wide: charts.validation_chart(TRIED, wide=wide),
+    "categories": lambda wide: charts.categories_chart(QUERIES, FIVE, wide=wide),
+}
+
+
+def texts(spec: Spec) -> list[str]:
+    return [each.text for each in ElementTree.fromstring(render(spec, "light")).iter() if each.text]
+
+
+@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize("name", ALL)
+def test_every_chart_is_drawn_in_the_colours_of_its_page(name: str, wide: bool) -> None:
+    light, dark = (render(ALL[name](wide), theme) for theme in ("light", "dark"))
+    assert ElementTree.fromstring(light).tag.endswith("svg")
+    # A file of its own knows no CSS variables, and nothing of the other page's colours may be left.
+    assert "var(" not in light + dark
+    assert light != dark
+    drawn = set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]{6})"', dark))
+    left = {colour.light for colour in (ACCENT, ALARM, CARD, *SERIES)} & drawn
+    assert left == set()
+    assert "script" not in light and "http" not in light.replace("http://www.w3.org", "")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_narrow_chart_fits_a_phone(name: str) -> None:
+    box = ElementTree.fromstring(render(ALL[name](False), "light")).attrib["viewBox"].split()
+    assert float(box[2]) <= 345
+
+
+def test_labels_stand_in_their_order_with_their_numbers() -> None:
+    spec = charts.labels_chart(LABELS)
+    shown = texts(spec)
+    places = [shown.index(label) for label in ("no", "low", "high")]
+    assert places == sorted(places)
+    assert {"3", "5", "12", "9", "0", "1"} <= set(shown)
+    assert spec["description"].endswith("Most often: high for sdxl, 12 times.")
+    table = charts.labels_table(LABELS)
+    assert [list(row) for row in table.rows] == [["sdxl", 3, 5, 12, 20], ["glide", 9, 0, 1, 10]]
+    assert [column.heading for column in table.columns] == ["system", "no", "low", "high", "all"]
+
+
+def test_annotators_have_judgements_and_kappa() -> None:
+    spec = charts.annotators_chart(PEOPLE)
+    shown = texts(spec)
+    assert "ann (40)" in shown and "bob (7)" in shown
+    assert not any("new" in each for each in shown)
+    assert any("0.60 [0.40, 0.80]" in each and "n 30" in each for each in shown)
+    # The axis reaches down to the lowest limit.
+    scale = spec["layer"][0]["encoding"]["x"]["scale"]
+    assert scale["domain"] == pytest.approx([-0.4, 1.0])
+    told = charts.annotators_table(PEOPLE).to_csv()
+    assert told.splitlines()[1] == "ann,40,0.6,0.4,0.8,30,"
+    assert told.splitlines()[3].endswith("no item was judged by both")
+
+
+def test_control_items_are_laid_end_to_end() -> None:
+    values = charts.validation_chart(TRIED)["data"]["values"]
+    assert [(v["row"], v["part"], v["from"], v["to"]) for v in values] == [
+        ("ann", "passed", 0, 9), ("ann", "failed", 9, 10), ("bob", "passed", 0, 2), ("bob", "failed", 2, 8),
+    ]  # fmt: skip
+    table = charts.validation_table([*TRIED, Validated("new", 0, 0)])
+    assert [row[3] for row in table.rows][:2] == [0.9, 0.25]
+    assert isinstance(table.rows[2][3], Missing)
+
+
+def test_categories_are_shares_of_a_query() -> None:
+    spec = charts.categories_chart(QUERIES, FIVE)
+    values = [(v["row"], v["part"], v["from"], v["to"]) for v in spec["data"]["values"]]
+    assert values == [
+        ("a dog", "fully relevant", 0, 0.25), ("a dog", "majority relevant", 0.25, 0.5),
+        ("a dog", "unsure", 0.5, 1.0), ("a cat", "fully relevant", 0, 1.0),
+    ]  # fmt: skip
+    assert "5 fully relevant, 1 majority relevant, 2 unsure" in spec["description"]
+    table = charts.categories_table(QUERIES, FIVE)
+    assert list(table.rows[-1]) == ["all queries", 5, 1, 2, 0, 0, 8]
+
+
+def test_two_queries_of_one_wording_are_two_rows_and_many_are_cut_with_a_word() -> None:
+    twice = [Query("a dog", [1, 0, 0, 0, 0]), Query("a dog", [0, 0, 0, 0, 1])]
+    assert len({v["row"] for v in charts.categories_chart(twice, FIVE)["data"]["values"]}) == 2
+    many = [Query(f"query {n}", [1, 0, 0, 0, 0]) for n in range(100)]
+    spec = charts.categories_chart(many, FIVE)
+    assert len(spec["data"]["values"]) == charts.MOST_QUERIES
+    assert "The 40 most doubtful of 100." in spec["description"]
+    assert len(charts.categories_table(many, FIVE).rows) == 101
+
+
+def test_hostile_text_is_drawn_as_text() -> None:
+    evil = '<script>alert(1)</script>&"\x00'
+    for spec in (
+        charts.labels_chart([Labelled(evil, evil, 1)]),
+        charts.validation_chart([Validated(evil, 1, 0)]),
+        charts.categories_chart([Query(evil, [1, 0, 0, 0, 0])], FIVE),
+    ):
+        assert "<script" not in render(spec, "light")
+
+
+def test_nothing_to_draw_is_drawn_without_a_fault() -> None:
+    for spec in (
+        charts.labels_chart([]),
+        charts.annotators_chart([]),
+        charts.validation_chart([]),
+        charts.categories_chart([], FIVE),
+    ):
+        assert render(spec, "light").startswith("<svg")

@@ -1,0 +1,181 @@
+"""Fitted predictors as files: what was learned comes back, and nothing that could run."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sightline import registry
+from sightline.errors import DataError, UsageError
+from sightline.prediction.fitted import FORMAT, RECIPES, described, fit, load, recipe_of, save
+
+THINGS = ("cat", "dog", "train", "bridge", "violin", "crowd", "clock", "zebra")
+
+
+def prompts(n: int, seed: int = 0) -> tuple[list[str], np.ndarray]:
+    rng = np.random.default_rng(seed)
+    pairs = rng.integers(0, len(THINGS), size=(n, 2))
+    texts = [f"a {THINGS[one]} beside a {THINGS[two]}" for one, two in pairs]
+    ease = (pairs < 3).sum(axis=1) + 0.3 * rng.normal(size=n)
+    return texts, np.stack([ease, -ease + rng.normal(size=n)], axis=1)
+
+
+def test_what_was_learned_comes_back(tmp_path: Path) -> None:
+    texts, truth = prompts(200)
+    made = fit("light", texts, truth, targets=["easy", "hard"], about={"by": "us"})
+    save(tmp_path / "own.npz", made)
+    again = load(tmp_path / "own.npz")
+    new, _ = prompts(40, seed=1)
+    # Large arrays are kept in half precision: 11 bits, so that a sum of terms is off by some 1e-3 at most.
+    np.testing.assert_allclose(again.values(new), made.values(new), atol=2e-3)
+    assert again.targets == ["easy", "hard"] and again.about == {"by": "us"}
+    np.testing.assert_array_equal(again.widths, made.widths)
+
+
+def test_it_learns_and_its_intervals_hold() -> None:
+    """Calibrated on 400: coverage of 1,000 new ones has deviation sqrt(.09 / 400 + .09 / 1000) = .018."""
+    texts, truth = prompts(400)
+    made = fit("light", texts, truth)
+    new, wanted = prompts(1000, seed=1)
+    off = np.abs(made.values(new) - wanted)
+    assert np.corrcoef(made.values(new)[:, 0], wanted[:, 0])[0, 1] > 0.8
+    for target in (0, 1):
+        assert 0.9 - 4 * 0.018 < (off[:, target] <= made.widths[target]).mean() < 0.9 + 4 * 0.018
+
+
+def test_any_predictor_can_be_fitted() -> None:
+    texts, truth = prompts(60)
+    made = fit("tfidf_ridge", texts, truth[:, :1])
+    assert made.recipe.startswith("stack(first=tfidf_ridge")
+    assert made.values(["a cat beside a dog"])[0, 0] > made.values(["a zebra beside a clock"])[0, 0]
+    assert made.values([]).shape == (0, 1)
+
+
+def test_too_few_to_calibrate_on_gives_no_finite_interval(tmp_path: Path) -> None:
+    texts, truth = prompts(6)
+    made = fit("tfidf_ridge", texts, truth)
+    assert np.isinf(made.widths).all()
+    save(tmp_path / "few.npz", made)
+    assert np.isinf(load(tmp_path / "few.npz").widths).all()
+
+
+def test_a_prompt_learned_from_does_not_know_itself() -> None:
+    texts = ["a cat", "a red cat", "a unicorn"]
+    made = fit("linear", texts, np.array([[0.0], [1.0], [2.0]]))
+    x = described(texts, made.measures, made.terms, learned_from=True)
+    unseen = x.features[:, list(x.feature_names).index("unseen")]
+    # Nobody else says unicorn; of red cat, nobody else says red.
+    np.testing.assert_allclose(unseen, [0, 0.5, 1])
+
+
+def test_nothing_in_the_file_can_run_and_no_prompt_is_in_it(tmp_path: Path) -> None:
+    texts, truth = prompts(100)
+    file = tmp_path / "own.npz"
+    save(file, fit("light", texts, truth))
+    with np.load(file, allow_pickle=False) as opened:
+        assert all(opened[name].dtype != object for name in opened.files)
+    with zipfile.ZipFile(file) as archive:
+        whole = b"".join(archive.read(name) for name in archive.namelist())
+    assert not any(text.encode() in whole for text in texts)
+
+
+@pytest.mark.parametrize("content", [b"", b"not an archive", b"PK\x03\x04broken"])
+def test_a_file_of_another_kind(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "own.npz"
+    file.write_bytes(content)
+    with pytest.raises(DataError, match="not a fitted predictor") as error:
+        load(file)
+    assert str(file) in str(error.value)
+
+
+def test_arrays_of_something_else(tmp_path: Path) -> None:
+    np.savez(tmp_path / "own.npz", a=np.zeros(3))
+    with pytest.raises(DataError, match="not a fitted predictor"):
+        load(tmp_path / "own.npz")
+    with pytest.raises(DataError, match="there is no such file"):
+        load(tmp_path / "none.npz")
+
+
+def test_a_format_of_another_time(tmp_path: Path) -> None:
+    told = np.frombuffer(b'{"format": 99}', dtype=np.uint8)
+    np.savez(tmp_path / "own.npz", told=told)
+    with pytest.raises(DataError, match=f"has format 99, and this version of Sightline reads {FORMAT}"):
+        load(tmp_path / "own.npz")
+
+
+def test_asked_wrongly(tmp_path: Path) -> None:
+    texts, truth = prompts(30)
+    with pytest.raises(UsageError, match=r"does not end in \.npz"):
+        save(tmp_path / "own.bin", fit("linear", texts, truth))
+    with pytest.raises(UsageError, match="30 texts, but truth of shape"):
+        fit("linear", texts, truth[:5])
+    with pytest.raises(UsageError, match="no tier 'ligth'") as error:
+        recipe_of("ligth")
+    assert "light" in str(error.value)
+    assert recipe_of("light") == RECIPES["light"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in registry.names("predictor")
+        if (spec := registry.get("predictor", name).spec).origin == "sightline"
+        and spec.details["sees"] == "prompt"
+        and not spec.missing()
+    ],
+)
+def test_every_predictor_survives_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("SIGHTLINE_CACHE", str(tmp_path / "cache"))
+    quick = {"fine_tuned": "fine_tuned(frozen=5, rank=2, epochs=1)", "stack": "stack(second=trees(count=5))"}
+    texts, truth = prompts(24)
+    made = fit(quick.get(name, name), texts, truth[:, :1])
+    save(tmp_path / "own.npz", made)
+    np.testing.assert_allclose(load(tmp_path / "own.npz").values(texts), made.values(texts), atol=5e-3)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"targets": None},
+        {"targets": ["one", "two"]},
+        {"widths": [1.0, 2.0, 3.0]},
+        {"about": 5},
+        {"recipe": 5},
+        {"measures": None},
+        {"recipe": "ridge"},
+    ],
+)
+def test_a_damaged_description_is_an_error_that_names_the_file(
+    tmp_path: Path, change: dict[str, object]
+) -> None:
+    texts, truth = prompts(30)
+    file = tmp_path / "own.npz"
+    save(file, fit("linear", texts, truth[:, :1], targets=["one"]))
+    with np.load(file) as opened:
+        arrays = {name: opened[name] for name in opened.files}
+    told = {**json.loads(arrays["told"].tobytes()), **change}
+    arrays["told"] = np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
+    np.savez(file, **arrays)
+    with pytest.raises(DataError, match="not a fitted predictor"):
+        load(file)
+
+
+def test_intervals_of_few_prompts_hold_what_they_promise() -> None:
+    """Nothing to learn: 40 prompts, 2 targets, 90 % promised; 60 fits of 200 new truths each."""
+    rng = np.random.default_rng(5)
+    texts, _ = prompts(40)
+    new, _ = prompts(200, seed=9)
+    held = []
+    for _ in range(60):
+        made = fit("linear", texts, rng.normal(size=(40, 2)))
+        off = np.abs(made.values(new) - rng.normal(size=(200, 2)))
+        held.append((off <= np.array(made.widths)).mean())
+    # One fit's coverage spreads by about sqrt(.09 / 40) = .047: the mean of 60 by .006.
+    assert np.mean(held) > 0.9 - 3 * 0.006

@@ -1,0 +1,84 @@
+"""A predictor that is kept: it knows which end of a scale is good, and how good it is itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sightline.prediction.bench import question_of
+from sightline.prediction.fit import predict
+from sightline.prediction.predict import suggest
+from sightline.prediction.saving import save_best
+from sightline.records import Prompt, PromptKey, Question, Record, Subject, System, Truth
+from sightline.study.study import Study, create_study
+from sightline.study.writing.loading import load
+
+TEXTS = [
+    f"{much} {colour} {thing}"
+    for much in ("a", "many")
+    for colour in ("red", "blue", "green", "black")
+    for thing in ("ball", "cup", "house", "car", "tree", "fish")
+]
+
+
+def study_of(path: Path) -> Study:
+    """Prompts "many ..." have 4 faults, "a ..." 1, by and by a little more; "rel.v2" is 5 less the faults."""
+    study = create_study(path)
+    records: list[Record] = [
+        Question("faults", low=0, high=6, direction="lower"),
+        Question("rel.v2", low=-1, high=5),
+        System("painter"),
+    ]
+    for n, text in enumerate(TEXTS):
+        key, faults = PromptKey("s", str(n)), (1.0 if n < 24 else 4.0) + n / 48
+        records += [Prompt(key, text), Truth("faults", Subject(key, "painter"), faults)]
+        records += [Truth("rel.v2", Subject(key), 5 - faults)]
+    load(study, records, importer="test", path="here", digest="1")
+    return study
+
+
+def test_the_hardest_quarter_is_the_one_with_most_faults(tmp_path: Path) -> None:
+    with study_of(tmp_path / "s") as study:
+        found = predict(study, questions=["faults", "rel.v2"], predictor="ridge")
+    faults, good = (each.quarters for each in found.results)
+    assert [part.name for part in faults] == ["hardest", "hard", "easy", "easiest"]
+    # The last 12 prompts have 4 + 36/48 to 4 + 47/48 faults, the first 12 have 1 to 1 + 11/48.
+    assert (faults[0].from_truth, faults[0].to_truth) == pytest.approx((4.75, 4 + 47 / 48))
+    assert (faults[-1].from_truth, faults[-1].to_truth) == pytest.approx((1, 1 + 11 / 48))
+    guess, truth = found.predictions["ridge"]["faults"], found.truths["faults"]
+    assert faults[0].bias == pytest.approx(float((guess - truth)[36:].mean()))
+    # One is the mirror of the other.
+    for one, other in zip(faults, good, strict=True):
+        assert (one.name, one.n) == (other.name, other.n)
+        assert one.bias == pytest.approx(-other.bias) and one.rmse == pytest.approx(other.rmse)
+
+
+def test_a_kept_predictor_ranks_what_is_better_first(tmp_path: Path) -> None:
+    own = tmp_path / "own.npz"
+    with study_of(tmp_path / "s") as study:
+        found = predict(study, questions=["faults", "rel.v2"], predictor="ridge")
+        asked = {name: question_of(study, name) for name in found.questions}
+    kept = save_best(found, own, asked)
+    assert kept.about["directions"] == {"faults": "lower", "rel.v2": "higher"}
+    for by in found.questions:
+        ranked = suggest("many red cups", ["", "a red cup"], by=by, model=own).outlooks
+        assert [outlook.prompt for outlook in ranked] == ["a red cup", "many red cups", ""]
+
+
+def test_the_pearson_that_is_kept_is_that_of_what_is_kept(tmp_path: Path) -> None:
+    with study_of(tmp_path / "s") as study:
+        found = predict(study, "faults", predictors=["ridge", "mean"], features=["synset_count"])
+        asked = {"faults": question_of(study, "faults")}
+    kept = save_best(found, tmp_path / "own.npz", asked)
+    assert "synset_count" not in kept.measures
+    said = np.corrcoef(kept.model.held_out[:, 0], found.truths["faults"])[0, 1]
+    assert kept.about["pearson"] == {"faults": pytest.approx(float(said))}
+
+
+def test_a_target_is_of_the_question_with_the_longest_name(tmp_path: Path) -> None:
+    with study_of(tmp_path / "s") as study:
+        assert question_of(study, "rel.v2").name == "rel.v2"
+        assert question_of(study, "faults.painter").name == "faults"
+        assert question_of(study, "rel.v2.painter").name == "rel.v2"

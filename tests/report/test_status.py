@@ -1,0 +1,58 @@
+"""Status tells what is there and leads from an empty study to the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sightline.judging.truth import truth
+from sightline.records import (
+    AnnotatorKey,
+    Answer,
+    ImageKey,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Record,
+    Subject,
+    Truth,
+)
+from sightline.report.status import status
+from sightline.study.study import create_study
+from sightline.study.writing.loading import load
+
+KEY = PromptKey("s", "1")
+IMAGE = ImageKey("images", "1.png")
+
+
+def vote(name: str, value: float) -> Judgement:
+    return Judgement("fit", Subject(prompt=KEY, image=IMAGE), value, AnnotatorKey("p", name))
+
+
+def test_status_leads_through_the_study(tmp_path: Path) -> None:
+    with create_study(tmp_path / "s") as study:
+        assert status(study).next_command.startswith("sightline import")
+        load(study, [Prompt(KEY, "a ball")], importer="t", path="p", digest="1")
+        assert status(study).next_command.startswith("sightline generate")
+        load(study, [Answer(KEY, "a", 0, IMAGE)], importer="t", path="p", digest="2")
+        found = status(study)
+        assert found.next_command.startswith("sightline annotate")
+        assert found.systems == [("a", "generator", 1)]
+        assert "1 of 1 images are known by name only" in found.notes[0]
+        load(study, [vote("x", 1), vote("y", 2)], importer="t", path="p", digest="3")
+        assert status(study).next_command.startswith("sightline truth")
+        truth(study)
+        assert status(study).next_command.startswith("sightline report"), "one prompt is too few to predict"
+        load(study, [vote("z", 3)], importer="t", path="p", digest="4")
+        stale = status(study)
+        assert stale.next_command.startswith("sightline truth")
+        assert any("1 votes on fit came in after" in note for note in stale.notes)
+
+
+def test_published_truth_needs_no_settling(tmp_path: Path) -> None:
+    with create_study(tmp_path / "s") as study:
+        keys = [PromptKey("s", str(n)) for n in range(10)]
+        told: list[Record] = [Prompt(key, f"{key.ref} balls") for key in keys]
+        told += [Truth("fit", Subject(prompt=key), 1.0) for key in keys]
+        load(study, told, importer="t", path="p", digest="1")
+        assert status(study).next_command.startswith("sightline predict")
+        assert str(study.home) in status(study).next_command

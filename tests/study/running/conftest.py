@@ -1,0 +1,72 @@
+"""What the tests of execution share: small studies, and measures dropped into a plugins folder."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as Pillow
+
+from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
+from sightline.study.study import Study, create_study
+from sightline.study.writing.loading import load
+
+HEAD = """
+import os
+import sys
+import time
+
+from sightline.extension import NoValue, Value, measure
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Makes a one-file extension; names must differ between tests, since loaded ones are kept by identity."""
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(folder))
+
+    def make(name: str, source: str) -> None:
+        (folder / f"{name}.py").write_text(HEAD + textwrap.dedent(source))
+
+    return make
+
+
+def grey(level: int, seed: int = 0, side: int = 8) -> bytes:
+    """A PNG of about this brightness, distinct for each level and seed."""
+    rng = np.random.default_rng((level, seed))
+    pixels = np.clip(level + rng.integers(-3, 4, (side, side, 3)), 0, 255).astype(np.uint8)
+    out = io.BytesIO()
+    Pillow.fromarray(pixels).save(out, "PNG")
+    return out.getvalue()
+
+
+@pytest.fixture(scope="session")
+def grey_png() -> Callable[..., bytes]:
+    return grey
+
+
+def fill(folder: Path, files: Mapping[str, bytes], *records: Record, database: str = "") -> Study:
+    """A study with these images, each the answer of `one` to the prompt of the same number."""
+    source = folder.parent / f"{folder.name}-files"
+    source.mkdir(parents=True, exist_ok=True)
+    told: list[Record] = []
+    for n, (name, data) in enumerate(files.items()):
+        (source / name).write_bytes(data)
+        key = ImageKey("pictures", name)
+        told.append(Prompt(PromptKey("p", str(n)), f"prompt number {n}"))
+        told.append(Image(key, str(source / name)))
+        told.append(Answer(PromptKey("p", str(n)), "one", 0, key))
+    study = create_study(folder, database_address=database)
+    load(study, [*told, *records], importer="test", path=str(source), digest="1", keep_broken=True)
+    return study
+
+
+@pytest.fixture(scope="session")
+def filled() -> Callable[..., Study]:
+    return fill

@@ -1,0 +1,263 @@
+"""Killed at any moment and run again: the same scores, nothing kept is computed twice, nobody left behind."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from sqlalchemy import text
+
+from sightline.study.schema import database
+from sightline.study.study import Study, open_study
+
+IMAGES, BATCH = 150, 4
+TALLY = """
+import os
+import time
+
+from sightline.extension import NoValue, Value, measure
+
+
+@measure.of_image(direction="higher", range=(0, 255), source="test", licence="Apache-2.0")
+def {name}(images, *, pause: float = 0.004):
+    '''Mean brightness; every picture it is given is written down at once.'''
+    found = []
+    for image in images:
+        handle = os.open(os.environ["TALLY"], os.O_APPEND | os.O_CREAT | os.O_WRONLY)
+        os.write(handle, (image.sha256 + "\\n").encode())
+        os.close(handle)
+        time.sleep(pause)
+        level = float(image.rgb.mean())
+        found.append(NoValue("too dark") if level < 20 else Value(level, {{"level": round(level)}}))
+    return found
+"""
+# The moment is `start`, or where in the n-th batch this process ends itself: `inside` the open transaction,
+# `before` it begins, or `after` it has ended.
+SCORE = """
+import os, signal, sys
+from sightline.study.running.run import run
+from sightline.registry import find_measure
+from sightline.study import scores
+from sightline.study.study import open_study
+
+home, measure, workers, batch, moment, nth = sys.argv[1:]
+left = int(nth)
+
+def ending(original, late):
+    def wrapped(*told):
+        global left
+        results = told[-1]
+        left -= bool(any(results.values()) if isinstance(results, dict) else results)
+        if not left and not late:
+            os.kill(os.getpid(), signal.SIGKILL)
+        original(*told)
+        if not left and late:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return wrapped
+
+if moment == "inside":
+    scores.write_within = ending(scores.write_within, True)
+elif moment in ("before", "after"):
+    scores.write_several = ending(scores.write_several, moment == "after")
+with open_study(home) as study:
+    run(study, find_measure(measure), workers=int(workers), batch=int(batch), worth=0)
+"""
+
+
+@dataclass
+class Bench:
+    """A fresh copy of the study, the log of what was computed, and how to score it in another process."""
+
+    home: Path
+    log: Path
+    environment: dict[str, str]
+
+    def start(
+        self, workers: int, *, measure: str = "tally", moment: str = "start", nth: int = 0
+    ) -> subprocess.Popen[str]:
+        told = [str(self.home), measure, str(workers), str(BATCH), moment, str(nth)]
+        return subprocess.Popen(
+            [sys.executable, "-c", SCORE, *told],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def finish(self, workers: int, measure: str = "tally") -> None:
+        process = self.start(workers, measure=measure)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 0, said
+
+    def computed(self) -> Counter[str]:
+        return Counter(self.log.read_text().split()) if self.log.exists() else Counter()
+
+    def table(self, name: str) -> list[tuple[Any, ...]]:
+        with open_study(self.home) as study, database.reading(study.engine) as connection:
+            return [
+                tuple(row) for row in connection.execute(text(f"SELECT * FROM {name} ORDER BY 1, 2, 3, 4"))
+            ]
+
+    def kept(self) -> set[str]:
+        """The contents that have a score."""
+        with open_study(self.home) as study, database.reading(study.engine) as connection:
+            query = "SELECT i.sha256 FROM score c JOIN image i ON i.id = c.image_id"
+            return {row[0] for row in connection.execute(text(query))}
+
+
+@pytest.fixture(scope="module")
+def origin(
+    tmp_path_factory: pytest.TempPathFactory, filled: Callable[..., Study], grey_png: Callable[..., bytes]
+) -> Path:
+    folder = tmp_path_factory.mktemp("killed")
+    filled(folder / "study", {f"{n:03}.png": grey_png(n + 10, n) for n in range(IMAGES)}).close()
+    (folder / "plugins").mkdir()
+    for name in ("tally", "tally_too"):
+        (folder / "plugins" / f"{name}.py").write_text(TALLY.format(name=name))
+    return folder
+
+
+@pytest.fixture
+def bench(origin: Path, tmp_path: Path) -> Bench:
+    home = tmp_path / "study"
+    shutil.copytree(origin / "study", home)
+    log = tmp_path / "log"
+    told = {"SIGHTLINE_PLUGINS": str(origin / "plugins"), "TALLY": str(log)}
+    paths = os.pathsep.join(path for path in sys.path if path)
+    return Bench(home, log, {**os.environ, **told, "PYTHONPATH": paths})
+
+
+@pytest.fixture(scope="module")
+def undisturbed(origin: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[Any, ...]]]:
+    """The scores of a run that nobody disturbed."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    shutil.copytree(origin / "study", folder / "study")
+    told = {"SIGHTLINE_PLUGINS": str(origin / "plugins"), "TALLY": str(folder / "log")}
+    paths = os.pathsep.join(path for path in sys.path if path)
+    bench = Bench(folder / "study", folder / "log", {**os.environ, **told, "PYTHONPATH": paths})
+    bench.finish(1)
+    assert Counter(bench.computed().values()) == {1: IMAGES}
+    found = {name: bench.table(name) for name in ("measure", "score", "evidence")}
+    assert len(found["score"]) == IMAGES
+    assert {row[6] for row in found["score"]} == {None, "too dark"}
+    return found
+
+
+def family(pid: int) -> list[psutil.Process]:
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).children(recursive=True)
+    return []
+
+
+def still_there(processes: list[psutil.Process], seconds: float) -> list[psutil.Process]:
+    """Which of these have not ended within this time."""
+    deadline = time.monotonic() + seconds
+    while alive := [p for p in processes if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]:
+        if time.monotonic() > deadline:
+            return alive
+        time.sleep(0.02)
+    return []
+
+
+def wait_for_lines(bench: Bench, lines: int, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 30
+    while bench.computed().total() < lines and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_at_any_moment_and_run_again(
+    bench: Bench, undisturbed: dict[str, list[tuple[Any, ...]]], workers: int
+) -> None:
+    moments = random.Random(workers)
+    kept: set[str] = set()
+    # Soon after its birth, when nothing is computed yet; then after so many more pictures were begun.
+    for begun in (None, 1, moments.randrange(10, 30), moments.randrange(2 * BATCH + 1, 50)):
+        before = bench.computed()
+        process = bench.start(workers)
+        if begun is None:
+            time.sleep(moments.uniform(0, 0.2))
+        else:
+            wait_for_lines(bench, before.total() + begun, process)
+        children = family(process.pid)
+        process.kill()
+        process.communicate()
+        assert begun is None or process.returncode == -signal.SIGKILL
+        # The first batch is computed, and timed, before workers are started.
+        if workers > 1 and begun is not None and begun > 2 * BATCH:
+            assert len(children) >= workers
+        assert not still_there(children, 2.0)
+        now = bench.kept()
+        assert kept <= now
+        # What was kept is never computed again, and of the rest no more than was under way is lost:
+        # a batch with every worker, and with several one more that waited for the disk.
+        again = bench.computed() - before
+        assert not kept & set(again)
+        assert len(set(bench.computed()) - now) <= BATCH * (workers + (workers > 1))
+        kept = now
+    assert 0 < len(kept) < IMAGES
+    at_kill = bench.computed()
+    bench.finish(workers)
+    assert {name: bench.table(name) for name in undisturbed} == undisturbed
+    after = bench.computed()
+    assert all(after[sha] == at_kill[sha] for sha in kept)
+
+    # Another measure later, and the same one once more: the first is not computed again.
+    if workers == 1:
+        bench.finish(workers, "tally_too")
+        assert bench.computed().total() == after.total() + IMAGES
+        bench.finish(workers)
+        assert bench.computed().total() == after.total() + IMAGES
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_around_a_commit(
+    bench: Bench, undisturbed: dict[str, list[tuple[Any, ...]]], workers: int
+) -> None:
+    kept = 0
+    for moment, nth, gained in (("inside", 3, 2), ("before", 2, 1), ("after", 2, 2)):
+        process = bench.start(workers, moment=moment, nth=nth)
+        process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL
+        # All or nothing: whole batches, those committed before the kill.
+        kept += gained * BATCH
+        assert len(bench.kept()) == kept
+        assert len(bench.table("evidence")) == sum(row[5] is not None for row in bench.table("score"))
+    before, held = bench.computed(), bench.kept()
+    bench.finish(workers)
+    assert {name: bench.table(name) for name in undisturbed} == undisturbed
+    assert not held & set(bench.computed() - before)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_ends_cleanly_and_keeps_what_was_done(bench: Bench, workers: int) -> None:
+    process = bench.start(workers)
+    wait_for_lines(bench, 30, process)
+    children = family(process.pid)
+    # A terminal sends it to the whole group, workers included.
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=10)
+    assert process.returncode not in (0, None)
+    assert said.count("Traceback") == 1 and said.rstrip().endswith("KeyboardInterrupt")
+    assert not still_there(children, 1.0)
+    kept = bench.kept()
+    assert 30 - BATCH * (workers + 1) <= len(kept) < IMAGES
+    before = bench.computed()
+    bench.finish(workers)
+    assert not kept & set(bench.computed() - before)
+    assert len(bench.kept()) == IMAGES

@@ -1,0 +1,145 @@
+"""Studies of earlier versions are led to this one without losing a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, inspect
+
+from sightline.errors import ConflictError
+from sightline.records import (
+    Answer,
+    Image,
+    ImageKey,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Record,
+    Reference,
+    Subject,
+    Truth,
+)
+from sightline.study.schema import database, tables
+from sightline.study.study import Study, open_study
+from sightline.study.writing.loading import Loaded, undo
+from sightline.study.writing.references import references
+from sightline.study.writing.scenes import scenes
+
+HERE = Path(__file__).resolve().parent
+Put = Callable[..., Loaded]
+Dump = Callable[[Study], dict[str, list[tuple[Any, ...]]]]
+P1, A = PromptKey("s", "1"), ImageKey("c", "a.png")
+DOG = {"objects": [{"kind": "dog", "box": [0.0, 0.25, 0.5, 1.0]}]}
+OLD: list[Record] = [
+    Prompt(P1, "a dog", {"split": "train"}),
+    Image(A, captions=["a hound"]),
+    Answer(P1, "sd", 0, A, 0.5, 7, {"steps": 3}),
+    Judgement("q", Subject(P1, image=A), 1.0, n=3),
+    Truth("q", Subject(P1, "sd"), 0.25),
+]
+NEW: list[Record] = [Image(A, scene=DOG), Reference("r", "ssim", [0.5, 0.25])]
+
+
+def shape(connection: Connection) -> dict[str, Any]:
+    """What the database says its tables are."""
+    found = inspect(connection)
+    return {
+        table: {
+            "columns": [(c["name"], str(c["type"]), c["nullable"]) for c in found.get_columns(table)],
+            "key": found.get_pk_constraint(table)["constrained_columns"],
+            "foreign": sorted(
+                (k["constrained_columns"], k["referred_table"]) for k in found.get_foreign_keys(table)
+            ),
+            "unique": sorted(u["column_names"] for u in found.get_unique_constraints(table)),
+            "indexes": sorted(str(i["name"]) for i in found.get_indexes(table)),
+        }
+        for table in sorted(found.get_table_names())
+    }
+
+
+def turn_back(study: Study, to: int) -> None:
+    """Replace the tables by those of an earlier version, as its snapshot has them, with the same rows."""
+    dialect = study.engine.dialect.name
+    snapshot = (HERE / f"schema_{to}.{dialect}.sql").read_text("utf-8")
+    with database.writing(study.engine) as connection:
+        kept = {
+            table: connection.execute(table.select()).mappings().all()
+            for table in tables.metadata.sorted_tables
+        }
+        tables.metadata.drop_all(connection)
+        for statement in snapshot.split("\n;\n"):
+            if statement.strip():
+                connection.exec_driver_sql(statement)
+        there = inspect(connection).get_table_names()
+        for table, rows in kept.items():
+            if table.name not in there:
+                assert not rows, f"version {to} had no table {table.name}"
+            elif rows:
+                connection.execute(table.insert(), [dict(row) for row in rows])
+            if dialect == "postgresql" and rows and "id" in table.c:
+                sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
+                connection.exec_driver_sql(f"SELECT setval({sequence}, (SELECT max(id) FROM {table.name}))")
+        changed = tables.setting.update().where(tables.setting.c.name == "version")
+        connection.execute(changed.values(value=str(to)))
+
+
+def test_a_study_of_version_1_is_brought_up_to_date(study: Study, put: Put, dump: Dump) -> None:
+    put(study, OLD)
+    before = dump(study)
+    with database.reading(study.engine) as connection:
+        fresh = shape(connection)
+    turn_back(study, 1)
+    with database.reading(study.engine) as connection:
+        assert database.version(connection) == 1
+        assert "scene" not in shape(connection)
+    with open_study(study.home) as opened:
+        assert dump(opened) == before
+        with database.reading(opened.engine) as connection:
+            assert shape(connection) == fresh
+        loaded = put(opened, NEW, "new")
+        assert scenes(opened) == {A: DOG}
+        assert references(opened) == [Reference("r", "ssim", [0.25, 0.5])]
+        undo(opened, loaded.source_id)
+        assert dump(opened) == before
+
+
+def test_scenes_and_references_are_told_once(study: Study, put: Put, dump: Dump) -> None:
+    first = put(study, NEW, "one")
+    assert first.counts == {"images": 1, "collections": 1, "scenes": 1, "references": 1}
+    kept = dump(study)
+    second = put(study, NEW, "two")
+    assert second.counts == {}
+    again = dump(study)
+    assert again["scene"] == kept["scene"] and again["reference"] == kept["reference"]
+    with pytest.raises(ConflictError, match="import 2 repeats rows of import 1"):
+        undo(study, first.source_id)
+    undo(study, second.source_id)
+    assert dump(study) == kept
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Image(A, scene={"objects": []}, at="x:1"),
+        Reference("r", "ssim", [0.5, 0.3], at="x:1"),
+        Reference("r", "dreamsim", [0.25, 0.5], at="x:1"),
+        Reference("r", "ssim", [0.25, 0.5], squared=True, at="x:1"),
+    ],
+)
+def test_another_scene_or_reference_is_a_conflict(study: Study, put: Put, dump: Dump, record: Record) -> None:
+    put(study, NEW, "one")
+    before = dump(study)
+    with pytest.raises(ConflictError) as caught:
+        put(study, [record], "two")
+    assert caught.value.where == "x:1"
+    assert dump(study) == before
+
+
+def test_an_image_kept_for_its_scene_outlives_who_told_of_it_first(study: Study, put: Put) -> None:
+    first = put(study, [Image(A)], "one")
+    put(study, [Image(A, scene=DOG)], "two")
+    undo(study, first.source_id)
+    assert scenes(study) == {A: DOG}

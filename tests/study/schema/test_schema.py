@@ -1,0 +1,88 @@
+"""The tables as they were published: changing them takes a new version and a step that leads there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Table, inspect
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from sightline.study.schema import database, tables
+from sightline.study.study import Study
+
+HERE = Path(__file__).resolve().parent
+DIALECTS: dict[str, Any] = {"sqlite": sqlite.dialect(), "postgresql": postgresql.dialect()}
+WHAT_TO_DO = """
+sightline/store/tables.py no longer makes the tables of version {version}. Studies of that version exist, so:
+  1. raise VERSION in sightline/store/tables.py to {next},
+  2. write sightline/store/migrations/m{next:04d}_what_changes.py: upgrade(connection), in SQL both take,
+  3. print the new tables: python tests/store/test_schema.py {next}
+     (it writes tests/store/schema_{next}.sqlite.sql and .postgresql.sql; keep the old files),
+  4. test the step on a study of version {version} in tests/store/test_database.py.
+"""
+
+
+def written(dialect: str) -> str:
+    """Every table and index as one dialect makes them."""
+    made = []
+    for table in tables.metadata.sorted_tables:
+        made.append(str(CreateTable(table).compile(dialect=DIALECTS[dialect])))
+        ordered = sorted(table.indexes, key=lambda index: str(index.name))
+        made += [str(CreateIndex(index).compile(dialect=DIALECTS[dialect])) for index in ordered]
+    lines = "\n;\n".join(part.strip() for part in made).splitlines()
+    return "\n".join(line.replace("\t", "    ").rstrip() for line in lines) + "\n;\n"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_tables_are_those_of_their_version(dialect: str) -> None:
+    golden = HERE / f"schema_{tables.VERSION}.{dialect}.sql"
+    assert golden.exists(), WHAT_TO_DO.format(version=tables.VERSION - 1, next=tables.VERSION)
+    if written(dialect) != golden.read_text("utf-8"):
+        pytest.fail(WHAT_TO_DO.format(version=tables.VERSION, next=tables.VERSION + 1), pytrace=False)
+
+
+def test_a_change_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sqlalchemy import Column, Integer
+
+    before = {dialect: written(dialect) for dialect in DIALECTS}
+    metadata = tables.metadata
+    Table("newcomer", metadata, Column("id", Integer, primary_key=True))
+    try:
+        assert all(written(dialect) != before[dialect] for dialect in DIALECTS)
+    finally:
+        metadata.remove(metadata.tables["newcomer"])
+
+
+def test_a_new_study_has_exactly_these_tables(study: Study) -> None:
+    with database.reading(study.engine) as connection:
+        found = inspect(connection)
+        assert sorted(found.get_table_names()) == sorted(tables.metadata.tables)
+        for table in tables.metadata.sorted_tables:
+            columns = {column["name"] for column in found.get_columns(table.name)}
+            assert columns == {column.name for column in table.columns}
+
+
+def test_deleting_never_scans_a_large_table() -> None:
+    """Each foreign key from a table that grows is led by an index, or points to a table of few rows."""
+    few = {"source", "collection", "question", "measure", "settlement", "fit", "page", "control", "round"}
+    led = set()
+    for table in tables.metadata.sorted_tables:
+        keys = [[c.name for c in index.columns] for index in table.indexes]
+        keys += [[c.name for c in each.columns] for each in table.constraints if hasattr(each, "columns")]
+        for column in table.columns:
+            for key in column.foreign_keys:
+                target = key.column.table.name
+                if target not in few and not any(names and names[0] == column.name for names in keys):
+                    led.add(f"{table.name}.{column.name}")
+    # Annotators have few tokens and pages.
+    assert led <= {"token.annotator_id"}
+
+
+if __name__ == "__main__":
+    import sys
+
+    for name in DIALECTS:
+        (HERE / f"schema_{int(sys.argv[1])}.{name}.sql").write_text(written(name), "utf-8")

@@ -1,0 +1,115 @@
+"""What is kept, and letting go of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PIL import Image as Pillow
+
+import sightline
+from sightline.errors import UsageError
+from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey
+from sightline.study import reading
+from sightline.study.cache import cache, clear
+from sightline.study.study import Study, create_study
+from sightline.study.writing.loading import load
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Iterator[Study]:
+    with create_study(tmp_path / "study") as made:
+        for n in range(2):
+            path = tmp_path / f"{n}.png"
+            Pillow.new("RGB", (20, 20), (n * 200, 0, 0)).save(path)
+            prompt, image = PromptKey("suite", str(n)), ImageKey("one", str(n))
+            records = [
+                Prompt(prompt, f"prompt {n}"),
+                Image(image, str(path)),
+                Answer(prompt, "one", 0, image),
+            ]
+            load(made, records, importer="test", path=str(n), digest=str(n))
+        yield made
+
+
+def test_what_is_kept(study: Study) -> None:
+    sightline.score(study, ["blank", "blank(tolerance=2)", "words"])
+    sha = reading.images(study)["sha256"][0]
+    small = len(study.images.thumbnail(sha))
+    told = cache(study)
+    assert [(kept.measure, kept.kind, kept.values, kept.without, kept.current) for kept in told.measures] == [
+        ("blank(tolerance=8)", "of_image", 2, 0, True),
+        ("blank(tolerance=2)", "of_image", 2, 0, True),
+        ("words", "of_prompt", 2, 0, True),
+    ]
+    size = sum(len(study.images.read(each)) for each in reading.images(study)["sha256"])
+    assert (told.files["images"].files, told.files["images"].bytes) == (2, size)
+    assert (told.files["thumbnails"].files, told.files["thumbnails"].bytes) == (1, small)
+    assert told.files["unused"].files == told.files["vectors"].files == 0
+
+
+def test_a_measure_is_forgotten_and_can_be_computed_again(study: Study) -> None:
+    sightline.score(study, ["blank", "blank(tolerance=2)", "words"])
+    assert clear(study, "blank(tolerance=2)").scores == 2
+    assert clear(study, "blank( tolerance=8 )").scores == 2
+    assert sightline.score(study, "blank")[0].computed == 2
+    assert sightline.score(study, "words")[0].computed == 0
+
+
+def test_a_bare_name_stands_for_any_parameters(study: Study) -> None:
+    sightline.score(study, ["blank", "blank(tolerance=2)", "words"])
+    assert clear(study, "blank").scores == 4
+    assert {kept.measure: kept.values for kept in cache(study).measures}["words"] == 2
+
+
+def test_files_nothing_refers_to_are_removed(study: Study) -> None:
+    shas = reading.images(study)["sha256"].to_list()
+    for sha in shas:
+        study.images.thumbnail(sha)
+    left = study.images.put(b"an import that was killed left this")
+    part = Path(study.images.root) / "images" / shas[0][:2] / ".part-abc"
+    part.write_bytes(b"12345")
+    sightline.undo(study, 1)
+    assert cache(study).files["unused"].files == 3
+    small = os.path.getsize(Path(study.images.root) / "thumbnails" / "192" / shas[0][:2] / f"{shas[0]}.jpg")
+    size = len(study.images.read(shas[0])) + len(study.images.read(left)) + 5 + small
+    gone = clear(study, files=True)
+    assert (gone.scores, gone.files.files, gone.files.bytes) == (0, 4, size)
+    assert study.images.read(shas[1])
+    assert cache(study).files["unused"].files == 0
+    assert cache(study).files["thumbnails"].files == 1
+
+
+@pytest.mark.parametrize("measure", ["blnk", "sharpness", "precision@7", "blank(tolerance=3)"])
+def test_what_is_not_kept_cannot_be_cleared(study: Study, measure: str) -> None:
+    sightline.score(study, "blank")
+    with pytest.raises(UsageError, match="no scores of"):
+        clear(study, measure)
+    assert cache(study).measures[0].values == 2
+
+
+def test_clearing_nothing_is_told(study: Study) -> None:
+    with pytest.raises(UsageError, match="not said what to clear"):
+        clear(study)
+
+
+def test_a_measure_that_is_gone_is_not_current(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    (folder / "fleeting.py").write_text(
+        "from sightline.extension import measure\n"
+        "@measure.of_prompt(source='me', licence='MIT')\n"
+        "def fleeting(prompts):\n"
+        "    'Nothing.'\n"
+        "    return [0.0 for _ in prompts]\n"
+    )
+    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(folder))
+    sightline.score(study, "fleeting")
+    assert cache(study).measures[0].current
+    (folder / "fleeting.py").unlink()
+    assert not cache(study).measures[0].current
+    assert clear(study, "fleeting").scores == 2

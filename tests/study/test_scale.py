@@ -1,0 +1,71 @@
+"""Loading costs what it should: memory by the batch, time by the row; benchmarks/load.py measures more."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sightline.records import Answer, ImageKey, Judgement, Prompt, PromptKey, Record, Subject
+from sightline.study import reading
+from sightline.study.study import Study, create_study
+from sightline.study.writing import entities
+from sightline.study.writing.loading import load, undo
+
+
+def records(n: int, mark: str) -> Iterator[Record]:
+    for i in range(n):
+        key = PromptKey(mark, str(i // 20))
+        if i % 20 == 0:
+            yield Prompt(key, f"prompt {i // 20}")
+        yield Answer(key, f"sys{i % 4}", i % 20 // 4, ImageKey(mark, f"img{i}.png"), 0.5, i, at=f"f.csv:{i}")
+
+
+def test_memory_is_bounded_by_the_batch(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entities, "REMEMBERED", 1_000)
+    load(study, records(1_000, "warm"), importer="t", path="p", digest="w", batch=500)
+    peaks = []
+    for n in (2_000, 8_000):
+        tracemalloc.start()
+        load(study, records(n, f"s{n}"), importer="t", path="p", digest=str(n), batch=500)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # Four times the rows: kept in memory they would be four times the peak.
+    assert peaks[1] < 1.3 * peaks[0]
+    assert reading.counts(study)["answer"] == 11_000
+
+
+@pytest.mark.serial
+def test_a_million_answers_would_load_in_a_minute(tmp_path: Path) -> None:
+    n = 40_000
+    with create_study(tmp_path / "s") as study:
+        start = time.process_time()
+        load(study, records(n, "s"), importer="t", path="p", digest="d")
+        took = time.process_time() - start
+        assert took * 1_000_000 / n < 60
+
+
+def test_undo_does_not_go_through_a_table_for_each_row(study: Study) -> None:
+    """Pairs with votes of two sources: were each deletion to scan the votes, this would take minutes."""
+    n = 8_000
+
+    def votes(mark: str) -> Iterator[Record]:
+        for i in range(n):
+            key = PromptKey("s", str(i // 100))
+            if i % 100 == 0:
+                yield Prompt(key, f"prompt {i // 100}")
+            pair = Subject(key, None, ImageKey(mark, f"{i}a"), ImageKey(mark, f"{i}b"))
+            yield Judgement("better", pair, i % 2, n=3)
+
+    for mark in ("a", "b"):
+        load(study, votes(mark), importer="t", path=mark, digest=mark)
+    start = time.perf_counter()
+    gone = undo(study, 1)
+    took = time.perf_counter() - start
+    assert (gone["judgement"], gone["subject"], gone["image"]) == (n, n, 2 * n)
+    assert took < 10
+    counts = reading.counts(study)
+    assert (counts["judgement"], counts["image"], counts["prompt"]) == (n, 2 * n, n // 100)

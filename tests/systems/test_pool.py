@@ -1,0 +1,324 @@
+"""Pools: depth across engines, PQPP's captions, ConQA's neighbours; judged by a round and settled."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sightline
+from sightline.data.import_ import undo
+from sightline.errors import ConflictError, DataError, UsageError
+from sightline.extension import Spec
+from sightline.judging.items import build
+from sightline.judging.rounds import round_settings
+from sightline.records import (
+    AnnotatorKey,
+    Answer,
+    Image,
+    ImageKey,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Question,
+    Record,
+    Subject,
+    System,
+    Truth,
+)
+from sightline.study import reading
+from sightline.study.pools import pools
+from sightline.study.study import Study, create_study, open_study
+from sightline.study.writing.loading import load
+from sightline.systems.pool import pool, write_pool
+
+
+def gathered(study: Study, name: str = "pool") -> dict[str, list[tuple[str, float]]]:
+    names = dict(reading.images(study).select("image_id", "name").iter_rows())
+    refs = dict(reading.prompts(study).select("prompt_id", "ref").iter_rows())
+    found: dict[str, list[tuple[str, float]]] = {}
+    rows = reading.answers(study, "retriever").filter(pl.col("system") == name)
+    for prompt, image, score in rows.select("prompt_id", "image_id", "score").iter_rows():
+        found.setdefault(refs[prompt], []).append((names[image], score))
+    return found
+
+
+def run(system: str, ref: str, *images: str, collection: str = "paints") -> list[Record]:
+    records: list[Record] = [System(system, "retriever", collection)]
+    for place, name in enumerate(images):
+        key = ImageKey(collection, name)
+        records.append(Answer(PromptKey("suite", ref), system, place, key, 1.0 - place / 100))
+    return records
+
+
+@pytest.fixture
+def ranked(painted: Study) -> Study:
+    records = [*run("one", "r", "rose", "grape", "sea"), *run("two", "r", "leaf", "rose", "grape")]
+    records += run("two", "b", "sea", "leaf", "grape")
+    load(painted, records, importer="test", path="runs", digest="runs")
+    return painted
+
+
+def test_depth_is_the_union_of_the_first_ones(ranked: Study) -> None:
+    done = pool(ranked, depth=2)
+    # For r: one gives rose, grape; two gives leaf, rose. Best ranks: rose 1, leaf 1, grape 2.
+    assert gathered(ranked) == {
+        "r": [("rose", 1.0), ("leaf", 1.0), ("grape", 0.5)],
+        "b": [("sea", 1.0), ("leaf", 0.5)],
+    }
+    assert (done.prompts, done.pairs, done.fewest, done.most, done.unseen) == (2, 5, 2, 3, 0)
+    assert pools(ranked) == {"pool"}
+    pool(ranked, "narrow", systems=["one"], depth=1)
+    assert gathered(ranked, "narrow") == {"r": [("rose", 1.0)]}
+
+
+def test_a_pool_is_no_engine_to_pool_from(ranked: Study) -> None:
+    pool(ranked, "first", depth=1)
+    pool(ranked, "second", depth=1)
+    assert gathered(ranked, "second") == gathered(ranked, "first")
+
+
+def test_twice_is_as_once_and_undone_at_once(ranked: Study) -> None:
+    first = pool(ranked, depth=2)
+    assert pool(ranked, depth=2).already
+    with pytest.raises(ConflictError):
+        pool(ranked, depth=3)
+    assert pool(ranked, depth=3, replace=True).pairs == 7
+    undo(ranked, first.source_id + 1)
+    assert gathered(ranked) == {} and pools(ranked) == set()
+
+
+def test_a_pool_is_judged_and_settled(ranked: Study, tmp_path: Path) -> None:
+    pool(ranked, depth=2)
+    settings = '\n[annotate.pool]\nmode = "relevant2"\nsystems = ["pool"]\n'
+    with (ranked.home / "study.toml").open("a") as file:
+        file.write(settings)
+    with open_study(ranked.home) as study:
+        items = build(study, round_settings(study, "pool"))
+        shown = {slot.ids[:3] for item in items for slot in item.slots}
+        answers = reading.answers(study).filter(pl.col("system") == "pool")
+        assert shown == {(p, 0, i) for p, i in answers.select("prompt_id", "image_id").iter_rows()}
+        # What people say of the pool is the relevance of every engine that found the same image.
+        votes = [
+            Judgement(
+                "relevance",
+                Subject(PromptKey("suite", "r"), image=ImageKey("paints", name)),
+                float(name == "leaf"),
+                AnnotatorKey("people", "ann"),
+            )
+            for name in ("rose", "leaf", "grape")
+        ]
+        asked = [Question("relevance", "ordinal", 0, 1, 1), *votes]
+        load(study, asked, importer="test", path="votes", digest="votes")
+        sightline.truth(study, "relevance", rule="either")
+        sightline.score(study, "reciprocal_rank")
+        scores = reading.scores(study, reading.measures(study)["identity"][0])
+        names = dict(reading.systems(study).select("system_id", "system").iter_rows())
+        found = {names[row[1]]: row[3] for row in scores.iter_rows() if row[0] == 1}
+        assert found["two"] == 1.0 and found["one"] == 0.0
+
+
+def test_the_pairs_as_a_file(ranked: Study, tmp_path: Path) -> None:
+    pool(ranked, depth=1)
+    written = pl.read_csv(write_pool(ranked, "pool", tmp_path / "pairs.csv"))
+    assert written.columns == ["suite", "prompt_id", "prompt", "collection", "image", "score"]
+    assert written.select("prompt_id", "image").rows() == [("r", "rose"), ("r", "leaf"), ("b", "sea")]
+
+
+# -- PQPP -------------------------------------------------------------------------------------------------
+
+
+def test_captions_above_a_cosine(painted: Study, colours: str) -> None:
+    done = pool(painted, by="captions", encoder=colours, above=0.7)
+    half = pytest.approx(1 / np.sqrt(2))
+    # "red blue fruit" has a cosine of .7071 with "red" and with "blue".
+    assert gathered(painted) == {
+        "r": [("rose", pytest.approx(1.0)), ("grape", half)],
+        "b": [("sea", pytest.approx(1.0)), ("grape", half)],
+        "g": [("leaf", pytest.approx(1.0))],
+    }
+    assert done.how.startswith("by=captions, encoder=colours")
+    pool(painted, "strict", by="captions", encoder=colours, above=0.71)
+    assert gathered(painted, "strict")["r"] == [("rose", pytest.approx(1.0))]
+
+
+@pytest.fixture
+def words(tmp_path: Path, colours: str) -> Iterator[Study]:
+    """Twelve images whose captions all have cosine 1 with the query; every third says all of its words."""
+    records: list[Record] = [Prompt(PromptKey("suite", "q"), "red and red"), Image(ImageKey("words", "none"))]
+    for n in range(12):
+        captions = ["red", "and Red again"] if n % 3 == 0 else ["red"]
+        records.append(Image(ImageKey("words", f"{n:02}"), captions=captions))
+    with create_study(tmp_path / "words") as made:
+        load(made, records, importer="test", path="w", digest="w")
+        yield made
+
+
+def test_past_a_rank_all_words_must_be_there(words: Study) -> None:
+    told = {"by": "captions", "collection": "words", "encoder": "colours"}
+    pool(words, "all", **told, contained_after=12)  # type: ignore[arg-type]
+    assert len(gathered(words, "all")["q"]) == 12
+    pool(words, "few", **told, contained_after=4)  # type: ignore[arg-type]
+    # Equal cosines keep the order of the collection: 00 to 03 stay, then 06 and 09: "and", and "red" twice.
+    assert [name for name, _ in gathered(words, "few")["q"]] == ["00", "01", "02", "03", "06", "09"]
+    # The cap counts what stays, not what was looked at.
+    pool(words, "cap", **told, contained_after=4, most=5)  # type: ignore[arg-type]
+    assert [name for name, _ in gathered(words, "cap")["q"]] == ["00", "01", "02", "03", "06"]
+    done = pool(words, "none", **told, contained_after=0, most=9)  # type: ignore[arg-type]
+    assert [name for name, _ in gathered(words, "none")["q"]] == ["00", "03", "06", "09"]
+    assert done.unseen == 4
+
+
+# -- ConQA ------------------------------------------------------------------------------------------------
+
+
+def with_seeds(study: Study, **seeds: list[str]) -> None:
+    records: list[Record] = [Question("seed", "ordinal", 0, 1, 1)]
+    for ref, names in seeds.items():
+        for name in names:
+            records.append(
+                Truth("seed", Subject(PromptKey("suite", ref), image=ImageKey("paints", name)), 1.0)
+            )
+    load(study, records, importer="test", path="seeds", digest="seeds")
+
+
+def test_seeds_grow_by_their_nearest_images(painted: Study, colours: str) -> None:
+    with_seeds(painted, r=["rose"], b=["sea", "leaf"])
+    done = pool(painted, by="neighbours", encoder=colours, neighbours=1)
+    half = pytest.approx(1 / np.sqrt(2))
+    # Grape is half red, half blue: next to the rose, and of the set sea, leaf next to the sea.
+    assert gathered(painted) == {
+        "r": [("rose", 1.0), ("grape", half)],
+        "b": [("sea", 1.0), ("leaf", 1.0), ("grape", half)],
+    }
+    assert (done.prompts, done.pairs, dict(done.left_out)) == (2, 5, {})
+    pool(painted, "wide", by="neighbours", encoder=colours, neighbours=100)
+    assert [len(rows) for rows in gathered(painted, "wide").values()] == [4, 4]
+
+
+def test_growth_equals_a_loop_over_all_images(painted: Study, tmp_path: Path, colours: str) -> None:
+    from PIL import Image as Pillow
+
+    rng = np.random.default_rng(0)
+    records: list[Record] = []
+    for n in range(60):
+        Pillow.new("RGB", (4, 4), tuple(int(x) for x in rng.integers(1, 255, 3))).save(tmp_path / f"{n}.png")
+        records.append(Image(ImageKey("paints", str(n)), str(tmp_path / f"{n}.png")))
+    load(painted, records, importer="test", path="more", digest="more")
+    seeds = ["3", "17", "40"]
+    with_seeds(painted, g=seeds)
+    pool(painted, by="neighbours", encoder=colours, neighbours=12)
+    images = reading.images(painted).filter(pl.col("collection") == "paints")
+    rows = np.array([painted.images.picture(sha).rgb.mean(axis=(0, 1)) for sha in images["sha256"]])
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    names = images["name"].to_list()
+    nearest = (rows @ rows[[names.index(seed) for seed in seeds]].T).max(axis=1)
+    others = sorted(
+        (name for name in names if name not in seeds), key=lambda name: -nearest[names.index(name)]
+    )
+    assert [name for name, _ in gathered(painted)["g"]] == [*seeds, *others[:12]]
+
+
+def test_seeds_without_a_file_are_counted(painted: Study, colours: str) -> None:
+    load(painted, [Image(ImageKey("paints", "ghost"))], importer="test", path="ghost", digest="ghost")
+    with_seeds(painted, r=["rose", "ghost"], b=["ghost"])
+    done = pool(painted, by="neighbours", encoder=colours, neighbours=1)
+    assert set(gathered(painted)) == {"r"}
+    assert done.left_out == {"a seed has no readable file in this collection": 2}
+
+
+@pytest.mark.parametrize(
+    ("told", "error", "said"),
+    [
+        ({"by": "deph"}, UsageError, "Did you mean depth"),
+        ({"depth": 0}, UsageError, "1 or more"),
+        ({"above": 1.5}, UsageError, "above from -1"),
+        ({"systems": ["on"]}, UsageError, "Did you mean one"),
+        ({"suite": "sute"}, UsageError, "Did you mean suite"),
+        ({"name": "one"}, UsageError, "is an engine of this study"),
+        ({"by": "captions", "encoder": "colour_layout"}, UsageError, "encodes no texts"),
+        ({"by": "captions", "encoder": "colours", "collection": "paint"}, UsageError, "Did you mean paints"),
+        ({"by": "captions", "encoder": "colours", "above": 0.9999999}, DataError, "the pool is empty"),
+        ({"by": "neighbours", "encoder": "hashed_words"}, UsageError, "encodes no images"),
+        ({"by": "neighbours", "encoder": "colours"}, UsageError, "no question is called 'seed'"),
+    ],
+)
+def test_wrong_calls_are_told(
+    ranked: Study, told: dict[str, object], error: type[Exception], said: str
+) -> None:
+    if told.get("above") == 0.9999999:
+        load(ranked, [Prompt(PromptKey("x", "x"), "zebra")], importer="t", path="t", digest="t")
+        told = {**told, "suite": "x"}
+    with pytest.raises(error, match=said):
+        pool(ranked, **told)  # type: ignore[arg-type]
+    assert gathered(ranked) == {}
+
+
+def test_a_study_without_engines_captions_or_files(painted: Study, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no engine has answered yet"):
+        pool(painted)
+    with create_study(tmp_path / "bare") as bare:
+        records = [Prompt(PromptKey("s", "q"), "red"), Image(ImageKey("c", "x")), Question("seed")]
+        load(bare, records, importer="test", path="t", digest="t")
+        with pytest.raises(DataError, match="no image of collection 'c' has a caption"):
+            pool(bare, by="captions", encoder="colours")
+        with pytest.raises(DataError, match="no image of collection 'c' has its file"):
+            pool(bare, by="neighbours", encoder="colours")
+
+
+def test_only_some_images_are_gathered(painted: Study, colours: str) -> None:
+    only = [ImageKey("paints", "leaf"), ImageKey("paints", "sea"), ImageKey("elsewhere", "grape")]
+    pool(painted, "captions", by="captions", encoder=colours, only=only)
+    assert {name for rows in gathered(painted, "captions").values() for name, _ in rows} == {"leaf", "sea"}
+    with_seeds(painted, r=["rose"])
+    pool(painted, "grown", by="neighbours", encoder=colours, only=only, neighbours=9)
+    assert [name for name, _ in gathered(painted, "grown")["r"]] == ["rose", "sea", "leaf"]
+
+
+def kept(study: Study, name: str) -> dict[str, object]:
+    """The settings that a pool is kept with."""
+    told = reading.frame(
+        study,
+        "SELECT DISTINCT t.json FROM answer a JOIN system s ON s.id = a.system_id "
+        "JOIN settings t ON t.id = a.settings_id WHERE s.name = :name",
+        {"json": pl.String},
+        name=name,
+    )
+    found: dict[str, object] = json.loads(told.item())["pool"]
+    return found
+
+
+def test_what_was_left_out_beforehand_is_kept_with_the_pool(painted: Study, colours: str) -> None:
+    only = [ImageKey("paints", "leaf"), ImageKey("paints", "sea"), ImageKey("elsewhere", "grape")]
+    told = {"by": "captions", "encoder": colours}
+    pool(painted, "all", **told)  # type: ignore[arg-type]
+    assert "only" not in kept(painted, "all")
+    done = pool(painted, "some", **told, only=only, only_by="relations")  # type: ignore[arg-type]
+    digest = hashlib.sha256(b"leaf\0sea").hexdigest()[:16]
+    assert kept(painted, "some")["only"] == f"relations (2, sha256 {digest})"
+    assert f"only=relations (2, sha256 {digest})" in done.how
+    # The same pairs of other images to choose from are another pool.
+    assert pool(painted, "some", **told, only=only[::-1], only_by="relations").already  # type: ignore[arg-type]
+    more = [*only, ImageKey("paints", "ghost")]
+    with pytest.raises(ConflictError):
+        pool(painted, "some", **told, only=more, only_by="relations")  # type: ignore[arg-type]
+
+
+def test_looks_are_those_of_a_network_where_there_is_one(
+    painted: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_seeds(painted, r=["rose"])
+    done = pool(painted, "network", by="neighbours", neighbours=1)
+    assert "encoder=efficientnet_lite0(" in done.how and "encoder_because" not in kept(painted, "network")
+    missing = Spec.missing
+    monkeypatch.setattr(
+        Spec, "missing", lambda self: ["nothing"] if self.name == "efficientnet_lite0" else missing(self)
+    )
+    done = pool(painted, "plain", by="neighbours", neighbours=1)
+    assert "encoder=colour_layout" in done.how and "efficientnet_lite0 cannot be loaded here" in done.how
+    assert "needs nothing" in str(kept(painted, "plain")["encoder_because"])

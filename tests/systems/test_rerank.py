@@ -1,0 +1,121 @@
+"""Re-ranking by a measure that looks at the pictures: order, cache, and what has no value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sightline
+from sightline.errors import DataError, UsageError
+from sightline.records import Answer, ImageKey, PromptKey, System
+from sightline.study import reading
+from sightline.study.study import Study
+from sightline.study.writing.loading import load
+from sightline.systems.rerank import rerank
+
+MEASURE = '''
+from sightline.extension import NoValue, measure
+
+@measure.of_answer(direction="{direction}", source="me", licence="MIT")
+def blueness(prompts, images, *, log: str = ""):
+    """Mean blue; a green image has no value. `log` counts what was looked at."""
+    if log:
+        with open(log, "a") as file:
+            file.write("x" * len(images))
+    return [
+        NoValue("it is green") if image.rgb[0, 0, 1] else float(image.rgb[..., 2].mean()) for image in images
+    ]
+'''
+ORDER = ["rose", "leaf", "grape", "sea"]
+
+
+@pytest.fixture
+def study(painted: Study) -> Study:
+    records = [System("first", "retriever", "paints")]
+    for place, name in enumerate(ORDER):
+        records.append(  # type: ignore[arg-type]
+            Answer(PromptKey("suite", "b"), "first", place, ImageKey("paints", name), 1.0 - place / 10)
+        )
+    load(painted, records, importer="test", path="run", digest="run")
+    return painted
+
+
+def measure(tmp_path: Path, direction: str = "higher") -> None:
+    (tmp_path / "plugins" / "blueness.py").write_text(MEASURE.format(direction=direction))
+
+
+def ranked(study: Study, system: str) -> list[tuple[str, float]]:
+    names = dict(reading.images(study).select("image_id", "name").iter_rows())
+    rows = reading.answers(study, "retriever").filter(pl.col("system") == system)
+    return [(names[image], score) for image, score in rows.select("image_id", "score").iter_rows()]
+
+
+def test_the_first_ones_in_the_order_of_the_measure(study: Study, tmp_path: Path) -> None:
+    measure(tmp_path)
+    done = rerank(study, "closer", "first", "blueness", first=3)
+    # Blue: grape 255, rose 0; leaf has no value and comes behind them, sea was not looked at.
+    assert ranked(study, "closer") == [("grape", 255.0), ("rose", 0.0), ("leaf", -1.0), ("sea", -2.0)]
+    assert (done.prompts, done.answers, done.computed, done.without) == (1, 4, 3, {"it is green": 1})
+
+
+def test_a_measure_whose_low_end_is_good(study: Study, tmp_path: Path) -> None:
+    measure(tmp_path, "lower")
+    rerank(study, "closer", "first", "blueness")
+    # Equal values keep the engine's order: grape stood before sea.
+    assert ranked(study, "closer") == [("rose", 0.0), ("grape", -255.0), ("sea", -255.0), ("leaf", -256.0)]
+
+
+def test_what_score_knows_is_not_computed_again(study: Study, tmp_path: Path) -> None:
+    measure(tmp_path)
+    log = tmp_path / "calls"
+    counted = f"blueness(log={str(log)!r})"
+    assert rerank(study, "closer", "first", counted, first=2).computed == 2
+    assert rerank(study, "again", "first", counted, first=4).computed == 2
+    sightline.score(study, counted)
+    assert rerank(study, "third", "first", counted).computed == 0
+    assert log.read_text() == "x" * 4
+    assert rerank(study, "third", "first", counted).already
+
+
+@pytest.mark.parametrize(
+    ("told", "error", "said"),
+    [
+        ({"measure": "sharpness"}, UsageError, "of image, not of an answer"),
+        ({"measure": "bluness"}, UsageError, "Did you mean blueness"),
+        ({"of": "frist"}, UsageError, "Did you mean first"),
+        ({"first": 0}, UsageError, "1 answer or more"),
+        ({"system": "first"}, UsageError, "place of its own"),
+        ({"system": ""}, UsageError, "needs a name"),
+    ],
+)
+def test_wrong_calls_are_told(
+    study: Study, tmp_path: Path, told: dict[str, object], error: type[Exception], said: str
+) -> None:
+    measure(tmp_path)
+    call = {"system": "closer", "of": "first", "measure": "blueness", **told}
+    with pytest.raises(error, match=said):
+        rerank(study, **call)  # type: ignore[arg-type]
+
+
+def test_a_measure_without_a_good_end_is_refused(study: Study, tmp_path: Path) -> None:
+    measure(tmp_path, "none")
+    with pytest.raises(UsageError, match="no good end"):
+        rerank(study, "closer", "first", "blueness")
+
+
+def test_images_without_files_cannot_be_looked_at(study: Study, tmp_path: Path) -> None:
+    measure(tmp_path)
+    load(
+        study,
+        [
+            System("names", "retriever", "far"),
+            Answer(PromptKey("suite", "b"), "names", 0, ImageKey("far", "x"), 1.0),
+        ],
+        importer="test",
+        path="far",
+        digest="far",
+    )
+    with pytest.raises(DataError, match="none of the images that names answered with"):
+        rerank(study, "closer", "names", "blueness")

@@ -1,0 +1,275 @@
+"""Retrieving: ranked answers from captions, kept once, checked for what a retriever promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sightline
+from sightline.errors import ConflictError, DataError, ExtensionError, UsageError
+from sightline.records import Image, ImageKey, Prompt, PromptKey, Question, Subject, System, Truth
+from sightline.study import reading
+from sightline.study.study import Study, create_study
+from sightline.study.writing.loading import load
+from sightline.systems import retrieve as retrieving
+
+CAPTIONS = {"dog": ["a dog in the snow", "a hound outside"], "cat": ["a cat on a sofa"], "sea": ["the sea"]}
+RETRIEVER = '''
+import numpy as np
+from sightline.extension import retriever
+
+@retriever(source="me", licence="MIT")
+def {name}(candidates, queries, k):
+    """Gives what it likes."""
+    return np.array({indices}), np.array({scores}, dtype=float)
+'''
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Iterator[Study]:
+    with create_study(tmp_path / "study") as made:
+        records = [
+            Prompt(PromptKey("suite", "0"), "a dog"),
+            Prompt(PromptKey("suite", "1"), "sofa cat"),
+            Prompt(PromptKey("suite", "2"), "zebra"),
+            *(Image(ImageKey("photos", name), captions=told) for name, told in CAPTIONS.items()),
+            Image(ImageKey("bare", "x")),
+        ]
+        load(made, records, importer="test", path="test", digest="test")
+        yield made
+
+
+def ranked(study: Study) -> dict[str, list[str]]:
+    names = dict(reading.images(study).select("image_id", "name").iter_rows())
+    refs = dict(reading.prompts(study).select("prompt_id", "ref").iter_rows())
+    found: dict[str, list[str]] = {}
+    rows = reading.answers(study, "retriever").sort("prompt_id", "position")
+    for prompt, image in rows.select("prompt_id", "image_id").drop_nulls().iter_rows():
+        found.setdefault(refs[prompt], []).append(names[image])
+    return found
+
+
+def test_captions_are_ranked(study: Study) -> None:
+    heard = []
+    done = sightline.retrieve(
+        study, "words", "caption_words", collection="photos", k=2, listener=heard.append
+    )
+    # "a" stands in the captions of dog and cat; nothing speaks of a zebra.
+    assert ranked(study) == {"0": ["dog", "cat"], "1": ["cat"]}
+    assert (done.prompts, done.candidates, done.answers, done.without) == (3, 3, 3, 1)
+    assert heard[-1].done == 3
+    answers = reading.answers(study)
+    assert answers.filter(pl.col("score").is_null())["failure"].to_list() == ["nothing was found"]
+    assert reading.systems(study)["kind"].to_list() == ["retriever"]
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Study]:
+    """Prompts that are captions of the collection, one of them of two images, and one that is none."""
+    captions = {
+        "dog": ["a dog", "brown dog", "snow"],
+        "cat": ["a cat", "grey cat"],
+        "fox": ["snow", "red fox"],
+    }
+    with create_study(tmp_path / "own") as made:
+        texts = ["a dog", "brown dog", " snow ", "grey cat", "fox"]
+        records = [
+            *(Prompt(PromptKey("suite", str(n)), text) for n, text in enumerate(texts)),
+            *(Image(ImageKey("photos", name), captions=told) for name, told in captions.items()),
+        ]
+        load(made, records, importer="test", path="test", digest="test")
+        yield made
+
+
+def test_a_prompt_is_not_found_by_itself(own: Study) -> None:
+    told = sightline.retrieve(own, "words", "caption_words", collection="photos")
+    assert told.own == 4 and sorted(ranked(own)["2"]) == ["dog", "fox"]
+    assert sightline.undo(own, told.source_id)
+    done = sightline.retrieve(own, "words", "caption_words", collection="photos", without_own=True)
+    assert (done.own, done.prompts) == (4, 5)
+    # "a dog" has "brown dog" left to be found by, and the other way round; of snow nothing else speaks.
+    found = {ref: sorted(names) for ref, names in ranked(own).items()}
+    assert found == {"0": ["cat", "dog"], "1": ["dog"], "3": ["cat"], "4": ["fox"]}
+    assert reading.answers(own, "retriever").drop_nulls("image_id").height == 5
+
+
+def test_fewer_answers_under_the_same_name_are_told(study: Study) -> None:
+    sightline.retrieve(study, "words", "caption_words", collection="photos", k=100)
+    with pytest.raises(ConflictError, match="other answers of 'words' to 3 of these prompts") as caught:
+        sightline.retrieve(study, "words", "caption_words", collection="photos", k=1)
+    assert "--replace" in caught.value.remedy
+    sightline.retrieve(study, "words", "caption_words", collection="photos", k=1, replace=True)
+    assert ranked(study) == {"0": ["dog"], "1": ["cat"]}
+
+
+def test_twice_is_as_once_and_undone_at_once(study: Study) -> None:
+    first = sightline.retrieve(study, "words", "caption_words", collection="photos")
+    again = sightline.retrieve(study, "words", "caption_words", collection="photos")
+    assert again.already and again.source_id == first.source_id
+    # What found nothing is noted beside the answers, and goes with them.
+    assert sightline.undo(study, first.source_id)["answer"] == first.answers + first.without
+    assert ranked(study) == {}
+
+
+def test_a_grown_collection_needs_a_new_run(study: Study) -> None:
+    sightline.retrieve(study, "words", "caption_words", collection="photos", k=1)
+    load(
+        study,
+        [
+            Image(ImageKey("photos", "zebra"), captions=["zebra"]),
+            Image(ImageKey("photos", "d"), captions=["a dog"]),
+        ],
+        importer="test",
+        path="more",
+        digest="more",
+    )
+    with pytest.raises(ConflictError):
+        sightline.retrieve(study, "words", "caption_words", collection="photos", k=1)
+    assert ranked(study) == {"0": ["dog"], "1": ["cat"]}
+    sightline.retrieve(study, "words", "caption_words", collection="photos", k=1, replace=True)
+    assert ranked(study) == {"0": ["d"], "1": ["cat"], "2": ["zebra"]}
+
+
+def test_one_suite(study: Study) -> None:
+    load(study, [Prompt(PromptKey("sea", "s"), "a wide sea")], importer="test", path="sea", digest="sea")
+    assert sightline.retrieve(study, "w", "caption_words", collection="photos", suite="sea").prompts == 1
+    assert set(ranked(study)) == {"s"}
+    assert ranked(study)["s"][0] == "sea"
+
+
+@pytest.mark.parametrize(
+    ("told", "error", "said"),
+    [
+        ({"collection": "photo"}, UsageError, "Did you mean photos"),
+        ({"collection": "bare"}, DataError, "neither captions nor files"),
+        ({"k": 0}, UsageError, "k is 0"),
+        ({"system": ""}, UsageError, "needs a name"),
+        ({"system": "painter"}, UsageError, "is a generator"),
+        ({"retriever": "caption_word"}, UsageError, "Did you mean caption_words"),
+    ],
+)
+def test_wrong_calls_are_told(
+    study: Study, told: dict[str, object], error: type[Exception], said: str
+) -> None:
+    load(study, [System("painter")], importer="test", path="p", digest="p")
+    call = {"system": "words", "retriever": "caption_words", "collection": "photos", **told}
+    with pytest.raises(error, match=said):
+        sightline.retrieve(study, **call)  # type: ignore[arg-type]
+    assert reading.answers(study).filter(pl.col("system") != "painter").is_empty()
+
+
+@pytest.mark.parametrize(
+    ("name", "indices", "scores", "said"),
+    [
+        ("narrow", "[[0]] * 3", "[[1]] * 3", "arrays of"),
+        ("beyond", "[[0, 3]] * 3", "[[1, 1]] * 3", "none of the candidates"),
+        ("gappy", "[[-1, 0]] * 3", "[[1, 1]] * 3", "a gap"),
+        ("unsure", "[[0, 1]] * 3", "[[1, np.nan]] * 3", "without a finite score"),
+        ("double", "[[1, 1]] * 3", "[[1, 1]] * 3", "an image twice"),
+        ("rising", "[[0, 1]] * 3", "[[1, 2]] * 3", "scores that rise"),
+    ],
+)
+def test_a_retriever_that_breaks_its_promise(
+    study: Study,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    indices: str,
+    scores: str,
+    said: str,
+) -> None:
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    (folder / f"{name}.py").write_text(RETRIEVER.format(name=name, indices=indices, scores=scores))
+    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(folder))
+    with pytest.raises(ExtensionError, match=said):
+        sightline.retrieve(study, "odd", name, collection="photos", k=2)
+    assert reading.counts(study)["answer"] == 0
+
+
+def test_images_are_searched_by_an_encoder_and_embedded_once(painted: Study, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    engine = f"exact(encoder=colours(log={str(log)!r}))"
+    done = sightline.retrieve(painted, "dense", engine, collection="paints", k=10)
+    assert ranked(painted) == {
+        # A zero cosine is an answer too, after all that share a colour; ties by the order of the collection.
+        "r": ["rose", "grape", "sea", "leaf"],
+        "b": ["sea", "grape", "rose", "leaf"],
+        "g": ["leaf", "rose", "grape", "sea"],
+    }
+    assert (done.answers, done.without, dict(done.unread)) == (12, 0, {})
+    first = sorted(log.read_text().splitlines())
+    assert first == ["image 4", "text 3"]
+    # The captions are other texts; the prompts and images are known.
+    sightline.retrieve(painted, "other", engine, collection="paints", k=2)
+    sightline.retrieve(painted, "text", engine.replace("exact", "text_only"), collection="paints", k=2)
+    # "red", "blue" and "green" stand in captions and prompts alike: what is left are the other three.
+    assert sorted(log.read_text().splitlines()) == [*first, "text 3"]
+
+
+def test_a_file_that_is_gone_is_counted_and_no_answer(painted: Study) -> None:
+    images = reading.images(painted)
+    sha = images.filter(pl.col("name") == "sea")["sha256"][0]
+    (painted.home / "images" / sha[:2] / sha).unlink()
+    done = sightline.retrieve(painted, "dense", "exact(encoder=colours)", collection="paints", k=10)
+    assert "sea" not in ranked(painted)["b"] and done.answers == 9
+    assert sum(done.unread.values()) == 1 and "missing" in next(iter(done.unread))
+
+
+def test_pictures_are_not_held_in_memory(painted: Study) -> None:
+    from sightline.systems.retrieve import candidates_of
+
+    picture = candidates_of(painted, "paints").pictures[0]
+    assert picture is not None and picture.rgb[0, 0].tolist() == [255, 0, 0]
+    assert picture._rgb is None and picture._data == b""
+
+
+def test_a_picture_is_decoded_once(painted: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[str] = []
+    real = retrieving.decode
+
+    def counted(data: bytes, name: str) -> np.ndarray:
+        decoded.append(name)
+        return real(data, name)
+
+    monkeypatch.setattr(retrieving, "decode", counted)
+    # An encoder without `prepare`: its pictures are decoded ahead, and it looks at those very pixels.
+    sightline.retrieve(painted, "dense", "exact(encoder=colours)", collection="paints")
+    assert sorted(decoded) == sorted(reading.images(painted)["sha256"].to_list())
+    assert ranked(painted)["r"][0] == "rose"
+
+
+def test_captions_alone_are_no_images_to_look_at(study: Study, colours: str) -> None:
+    with pytest.raises(DataError, match="none of the images to search has its file"):
+        sightline.retrieve(study, "dense", "exact(encoder=colours)", collection="photos")
+
+
+def test_an_encoder_of_texts_alone_is_refused(painted: Study) -> None:
+    with pytest.raises(ExtensionError, match="encodes text, not images"):
+        sightline.retrieve(painted, "dense", "exact(encoder=hashed_words)", collection="paints")
+
+
+def test_a_rephrasing_inherits_the_relevance(painted: Study) -> None:
+    key = PromptKey("suite", "r")
+    load(
+        painted,
+        [
+            Prompt(PromptKey("suite", "r.0"), "something red", links=[("rephrases", key)]),
+            Question("relevance", "ordinal", 0, 1, 1),
+            Truth("relevance", Subject(key, image=ImageKey("paints", "grape")), 1.0),
+        ],
+        importer="test",
+        path="more",
+        digest="more",
+    )
+    sightline.retrieve(painted, "dense", "exact(encoder=colours)", collection="paints")
+    sightline.score(painted, "reciprocal_rank")
+    identity = reading.measures(painted)["identity"][0]
+    refs = dict(reading.prompts(painted).select("prompt_id", "ref").iter_rows())
+    found = {refs[row[0]]: row[3] for row in reading.scores(painted, identity).iter_rows()}
+    # The grape is second for "red" and for its rephrasing; of the others nothing is known.
+    assert found == {"r": 0.5, "r.0": 0.5, "b": None, "g": None}

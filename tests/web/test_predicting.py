@@ -1,0 +1,321 @@
+"""Foretelling prompts over the wire: what is marked, what is answered, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sightline.prediction import predict as foretell
+from sightline.prediction.predict import SHOWN, TIERS, Expected, Foretelling, Outlook
+from sightline.web import predicting as foretelling
+from sightline.web.predicting import MOST_CHARACTERS, MOST_PROMPTS, as_table, pieces, shown
+
+ROUND = '[annotate.r]\nmode = "yes_no"\nper_item = 3\n'
+PROMPTS = ["A dog catching a red frisbee on the grass", "A man riding a wave on top of a surfboard"]
+EVIL = "<img src=x onerror=alert(1)>"
+SMALL = {"prompts": 2, "images": 1}
+
+
+@pytest.fixture
+def owner(live: Any, client: Callable[[str], Any]) -> Any:
+    return client(live(ROUND, **SMALL).owner())
+
+
+def post(who: Any, body: Any, what: str = "", status: int = 200) -> Any:
+    reply = who.http.post(f"/api/owner/foretell{what}", json=body)
+    assert reply.status_code == status, (reply.status_code, reply.text)
+    return reply if what.endswith(".csv") and status == 200 else reply.json()
+
+
+def cut(prompt: str, *words: tuple[str, float]) -> list[tuple[str, float | None]]:
+    return [(piece.text, piece.adds) for piece in pieces(prompt, words)]
+
+
+# -- which words are marked ---------------------------------------------------------------------------------
+
+
+def test_words_are_marked_where_they_stand() -> None:
+    found = cut("A Dog, a dog and a hotdog.", ("dog", 0.25), ("and", -0.5))
+    assert found == [
+        ("A ", None),
+        ("Dog", 0.25),
+        (", a ", None),
+        ("dog", 0.25),
+        (" ", None),
+        ("and", -0.5),
+        (" a hotdog.", None),
+    ]
+
+
+def test_the_longest_word_is_marked() -> None:
+    found = cut("a black-and-white  cat", ("black-and-white", -0.25), ("black", 0.5), ("white cat", 0.125))
+    assert found == [("a ", None), ("black-and-white", -0.25), ("  cat", None)]
+    assert cut("it don't fit", ("don't", 0.5)) == [("it ", None), ("don't", 0.5), (" fit", None)]
+    assert cut("a hot \n dog", ("Hot dog,", 0.5)) == [("a ", None), ("hot \n dog", 0.5)]
+
+
+def test_what_would_show_as_nothing_is_not_marked() -> None:
+    assert cut("a dog", ("dog", 0.0049), ("a", -0.005)) == [("a", -0.005), (" dog", None)]
+    assert cut("a dog", ("cat", 0.5), ("?!", 0.5)) == [("a dog", None)]
+    assert cut("") == []
+
+
+def test_of_a_word_told_twice_the_stronger_counts() -> None:
+    assert cut("dog", ("dog", 0.125), ("Dog", -0.5)) == [("dog", -0.5)]
+
+
+@given(
+    st.lists(st.sampled_from(["dog", "Dog", "ß", "don't", "-", ", ", " ", "\n", "日本", "🐕", "a"])),
+    st.lists(st.tuples(st.sampled_from(["dog", "a dog", "don't", "日本", "SS", ""]), st.floats(-1, 1))),
+)
+def test_pieces_put_together_are_the_prompt(parts: list[str], words: list[tuple[str, float]]) -> None:
+    prompt = "".join(parts)
+    found = pieces(prompt, words)
+    assert "".join(piece.text for piece in found) == prompt
+    assert all(piece.text for piece in found)
+    told = {adds for _, adds in words if abs(adds) >= foretelling.LEAST}
+    assert {piece.adds for piece in found if piece.adds is not None} <= told
+
+
+# -- what is sent -------------------------------------------------------------------------------------------
+
+
+def made(*outlooks: Outlook) -> Foretelling:
+    return Foretelling("light", "the others are not installed", 0.9, outlooks)
+
+
+def expecting(prompt: str, words: Sequence[tuple[str, float]] = (), warnings: Sequence[str] = ()) -> Outlook:
+    values = {name: Expected(place / 4, place / 8, place / 2) for place, name in enumerate(SHOWN, 1)}
+    told = {**values, "hbpp.glide": Expected(0.5, 0.25, 0.75)}
+    return Outlook(prompt, told, {SHOWN[0]: list(words)}, warnings)
+
+
+def test_all_that_is_told_is_sent() -> None:
+    words = [
+        ("x", -0.5),
+        ("a", 0.25),
+        ("b", 0.125),
+        ("c", 0.0625),
+        ("d", 0.03125),
+        ("A", -0.125),
+        ("f", 0.02),
+        ("e", 0.001),
+    ]
+    found = shown(made(expecting("x a e", words, ["odd"]), Outlook("?", refused="no word in it")))
+    assert (found.tier, found.why, found.coverage) == ("light", "the others are not installed", 0.9)
+    assert [(each.name, each.low, each.high) for each in found.targets] == [
+        ("hbpp", -1, 2),
+        ("p_at_10", 0, 1),
+        ("rr", 0, 1),
+    ]
+    first, second = found.outlooks
+    assert [each.target for each in first.expected] == list(SHOWN)
+    assert [(each.value, each.low, each.high) for each in first.expected][1] == (0.5, 0.25, 1.0)
+    assert [each.word for each in first.expected[0].easier] == ["a", "b", "c", "d"]
+    assert [each.word for each in first.expected[0].harder] == ["x"]
+    assert first.warnings == ["odd"] and not first.refused
+    assert (second.expected, second.refused) == ([], "no word in it")
+
+
+def test_the_table_has_every_prompt_and_runs_nothing() -> None:
+    table = as_table(made(expecting("=1+1", [("a", 0.25), ("b", -0.5)]), Outlook("?", refused="no word")))
+    first, second = csv.DictReader(io.StringIO(table.to_csv()))
+    assert first["prompt"] == "'=1+1"
+    assert [first[f"hbpp{end}"] for end in ("", "_low", "_high")] == ["0.25", "0.125", "0.5"]
+    assert [first[f"rr{end}"] for end in ("", "_low", "_high")] == ["0.75", "0.375", "1.5"]
+    assert (first["easier"], first["harder"], first["tier"]) == ("a +0.25", "b -0.50", "light")
+    assert (second["prompt"], second["hbpp"], second["reason"]) == ("?", "", "no word")
+
+
+# -- what is asked and answered -----------------------------------------------------------------------------
+
+
+def test_the_page_says_what_the_stage_says(owner: Any) -> None:
+    told = post(owner, {"prompts": PROMPTS, "explain": True})
+    found = foretell.foretell(PROMPTS)
+    assert told == json.loads(shown(found).model_dump_json())
+    assert told["tier"] in TIERS
+    scales = {each["name"]: each for each in told["targets"]}
+    for each in told["outlooks"]:
+        assert [one["target"] for one in each["expected"]] == list(SHOWN)
+        for one in each["expected"]:
+            scale = scales[one["target"]]
+            assert scale["low"] <= one["low"] <= one["value"] <= one["high"] <= scale["high"]
+            assert "".join(piece["text"] for piece in one["pieces"]) == each["prompt"]
+    # A caption of a dog has words that matter for it.
+    assert any(piece["adds"] for piece in told["outlooks"][0]["expected"][0]["pieces"])
+
+
+def test_a_tier_may_be_named(owner: Any) -> None:
+    assert post(owner, {"prompts": PROMPTS, "tier": "light"})["tier"] == "light"
+    assert "tier" in post(owner, {"prompts": PROMPTS, "tier": "heavy"}, status=422)["error"]
+
+
+def test_odd_prompts_get_a_word_of_care_or_a_refusal(owner: Any) -> None:
+    odd = ["", " ", "?!?", "🐕", "犬が走っている", "word " * 10_000, "\x00"]
+    found = post(owner, {"prompts": [*odd, EVIL], "tier": "light"})["outlooks"]
+    assert [each["prompt"] for each in found] == [*odd, EVIL]
+    assert all(bool(each["refused"]) != bool(each["expected"]) for each in found)
+    assert all(each["refused"] or each["warnings"] for each in found[:-1])
+
+
+def test_the_table_is_what_the_page_shows(owner: Any) -> None:
+    told = post(owner, {"prompts": PROMPTS, "tier": "light", "explain": True})
+    reply = post(owner, {"prompts": PROMPTS, "tier": "light"}, "/table.csv")
+    assert reply.headers["content-type"].startswith("text/csv")
+    assert 'filename="foretold.csv"' in reply.headers["content-disposition"]
+    rows = list(csv.DictReader(io.StringIO(reply.text)))
+    assert [row["prompt"] for row in rows] == PROMPTS
+    for row, each in zip(rows, told["outlooks"], strict=True):
+        for one in each["expected"]:
+            assert float(row[one["target"]]) == one["value"]
+            assert float(row[f"{one['target']}_high"]) == one["high"]
+        # Words that were weighed for the page are in the table without being weighed again.
+        words = [f"{word['word']} {word['adds']:+.2f}" for word in each["expected"][0]["easier"]]
+        assert row["easier"] == ", ".join(words)
+        assert row["tier"] == told["tier"]
+
+
+@pytest.mark.parametrize("by", SHOWN)
+def test_rewordings_are_ranked(owner: Any, by: str) -> None:
+    candidates = [PROMPTS[1], "the notion of regret", "a dog"]
+    told = post(
+        owner, {"prompt": PROMPTS[0], "candidates": candidates, "by": by, "tier": "light"}, "/suggest"
+    )
+    assert sorted(each["prompt"] for each in told["outlooks"]) == sorted([PROMPTS[0], *candidates])
+    values = [one["value"] for each in told["outlooks"] for one in each["expected"] if one["target"] == by]
+    assert len(values) == 4 and values == sorted(values, reverse=True)
+
+
+WRONG: list[tuple[str, Any, int, str]] = [
+    ("", {"prompts": ["a"] * (MOST_PROMPTS + 1)}, 400, "501 prompts are too many: 500 at once"),
+    ("", {"prompts": ["x" * (MOST_CHARACTERS + 1)]}, 400, "100,001 characters are too many: 100,000 at once"),
+    ("", {"prompts": ["a"] * 21, "explain": True}, 400, "21 prompts are too many: 20 at once"),
+    ("/table.csv", {"prompts": ["a"] * (MOST_PROMPTS + 1)}, 400, "501 prompts"),
+    ("/suggest", {"prompt": "a", "candidates": ["b"] * 20}, 400, "21 prompts are too many: 20 at once"),
+    ("", {"prompts": ["\U0001f415" * 600_000]}, 413, "larger than 2 MiB"),
+    ("", {"prompts": []}, 422, "prompts"),
+    ("", {}, 422, "prompts"),
+    ("", {"prompts": "a dog"}, 422, "prompts"),
+    ("", {"prompts": [1]}, 422, "prompts"),
+    ("", {"prompts": ["a"], "more": 1}, 422, "more"),
+    ("/suggest", {"prompt": "a", "candidates": ["b"], "by": "hbpp.glide"}, 422, "by"),
+    ("/suggest", {"prompt": "a", "candidates": []}, 422, "candidates"),
+]
+
+
+def test_wrong_requests_are_told_why(owner: Any) -> None:
+    for what, body, status, said in WRONG:
+        told = post(owner, body, what, status)
+        assert set(told) == {"error", "remedy"}
+        assert said in told["error"] and told["remedy"], (what, said, told)
+
+
+def test_as_much_as_is_allowed_gets_through(owner: Any) -> None:
+    """So many characters that each take twelve bytes on the way: nothing before the stage refuses them."""
+    body = json.dumps({"prompts": ["\U0001f415" * MOST_CHARACTERS], "tier": "light"})
+    assert len(body) > 12 * MOST_CHARACTERS
+    reply = owner.http.post("/api/owner/foretell", content=body, headers={"Content-Type": "application/json"})
+    assert reply.status_code == 200, reply.text[:500]
+
+
+def test_words_are_weighed_where_asked(owner: Any) -> None:
+    def marked(told: Any) -> list[bool]:
+        return [
+            any(piece["adds"] for one in each["expected"] for piece in one["pieces"])
+            for each in told["outlooks"]
+        ]
+
+    first, second = PROMPTS
+    body = {"prompts": [first, second, first], "tier": "light"}
+    plain = post(owner, body)
+    assert marked(plain) == [False, False, False]
+    assert marked(post(owner, {"prompts": [first], "tier": "light", "explain": True})) == [True]
+    again = post(owner, body)
+    assert marked(again) == [True, False, True]
+    for before, after in zip(plain["outlooks"], again["outlooks"], strict=True):
+        assert before["prompt"] == after["prompt"]
+        assert before["expected"][0]["value"] == pytest.approx(after["expected"][0]["value"], abs=1e-9)
+
+
+def test_only_so_much_is_remembered() -> None:
+    known = foretelling.Known()
+    for start in range(0, 1_500, 250):
+        prompts = [f"a dog and {number} cats" for number in range(start, start + 250)]
+        found = known.foretell(prompts, "light", explain=False)
+        assert [each.prompt for each in found.outlooks] == prompts
+    assert len(known._held) == foretelling.MOST_KEPT
+    assert len(known.foretell(["a dog and 0 cats"] * 3, "light", explain=False).outlooks) == 3
+
+
+def test_only_the_owner_gets_in_and_only_from_this_page(live: Any, client: Any) -> None:
+    server = live(ROUND, **SMALL)
+    for who in (client(server.invite("ann")), client(server.url + "/j/none")):
+        assert who.http.get("/owner/foretell").status_code == 401
+        for what in ("", "/table.csv", "/suggest"):
+            post(who, {"prompts": PROMPTS}, what, 401)
+    who = client(server.owner())
+    assert who.http.get("/owner/foretell").status_code == 200
+    del who.http.headers["X-Sightline"]
+    for what in ("", "/table.csv", "/suggest"):
+        post(who, {"prompts": PROMPTS}, what, 403)
+
+
+def test_nothing_is_written(live: Any, client: Any, tmp_path: Path) -> None:
+    server = live(ROUND, **SMALL)
+    who = client(server.owner())
+
+    def kept() -> list[str]:
+        (file,) = (tmp_path / "study").glob("*.sqlite")
+        with sqlite3.connect(file) as connection:
+            return list(connection.iterdump())
+
+    before = kept()
+    assert len(before) > 20
+    post(who, {"prompts": PROMPTS, "tier": "light"})
+    post(who, {"prompt": PROMPTS[0], "candidates": PROMPTS[1:], "tier": "light"}, "/suggest")
+    assert kept() == before
+
+
+def test_others_are_served_while_it_works(live: Any, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work is held up on purpose: two askers wait, one of them for its turn, and judging goes on."""
+    begun, go_on = threading.Event(), threading.Event()
+    running: list[int] = []
+
+    def slowly(prompts: Sequence[str], *, tier: str | None, explain: bool) -> Foretelling:
+        running.append(len(running))
+        begun.set()
+        assert go_on.wait(20)
+        return made(*(Outlook(prompt, refused="held up") for prompt in prompts))
+
+    monkeypatch.setattr(foretell, "foretell", slowly)
+    server = live(ROUND, **SMALL)
+    askers = [client(server.owner()), client(server.owner())]
+    annotator = client(server.invite("ann"))
+    told: list[Any] = []
+    threads = [
+        threading.Thread(target=lambda who=who, text=text: told.append(post(who, {"prompts": [text]})))
+        for who, text in zip(askers, "ab", strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    assert begun.wait(10)
+    assert annotator.get("/healthz") == {"ok": True} and annotator.work()["pages"]
+    # Long enough for the other to have begun as well, if it could.
+    time.sleep(0.5)
+    assert running == [0] and told == []
+    go_on.set()
+    for thread in threads:
+        thread.join(20)
+    assert sorted(each["outlooks"][0]["prompt"] for each in told) == ["a", "b"]
