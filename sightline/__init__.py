@@ -1,6 +1,6 @@
 """Sightline: the workbench for judging text-to-image systems, generators and search engines alike.
 
-The Python interface is the stages, loaded when first used:
+The Python interface is the verbs, each loaded when it is first used:
 
     import sightline
     study = sightline.open("my-study")
@@ -9,57 +9,49 @@ The Python interface is the stages, loaded when first used:
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-from sightline.version import __version__
+from sightline.lazy import lazy
+from sightline.version import __version__ as __version__
 
-_WHERE = {
-    "open": "sightline.study.study:open_study",
-    "create": "sightline.study.study:create_study",
-    "import_": "sightline.data.import_:import_",
-    "undo": "sightline.data.import_:undo",
-    "export": "sightline.data.export:export",
-    "check": "sightline.data.check:check",
-    "select": "sightline.selection.select:select",
-    "generate": "sightline.systems.generate:generate",
-    "fit_bridge": "sightline.encoders.fit_bridge:fit_bridge",
-    "retrieve": "sightline.systems.retrieve:retrieve",
-    "rerank": "sightline.systems.rerank:rerank",
-    "fuse": "sightline.systems.fuse:fuse",
-    "rephrase": "sightline.systems.rephrase:rephrase",
-    "pool": "sightline.systems.pool:pool",
-    "eligible": "sightline.systems.eligible:eligible",
-    "annotate": "sightline.judging.annotate:annotate",
-    "sheets": "sightline.judging.sheets:sheets",
-    "truth": "sightline.judging.truth:truth",
-    "score": "sightline.measures.score:score",
-    "score_files": "sightline.measures.score:score_files",
-    "variability": "sightline.variability.variability:variability",
-    "fit_reference": "sightline.variability.reference:fit_reference",
-    "calibrate": "sightline.variability.calibrate:calibrate",
-    "check_backbones": "sightline.variability.calibrate:check_backbones",
-    "reuse": "sightline.variability.reuse:reuse",
-    "language_analysis": "sightline.variability.wording:language_analysis",
-    "setting_analysis": "sightline.variability.wording:setting_analysis",
-    "predict": "sightline.prediction.fit:predict",
-    "foretell": "sightline.prediction.predict:foretell",
-    "suggest": "sightline.prediction.predict:suggest",
-    "trust": "sightline.comparison.trust:trust",
-    "overlap": "sightline.measures.rankings:overlap",
-    "query_analysis": "sightline.comparison.queries:query_analysis",
-    "between": "sightline.comparison.between:between",
-    "compare": "sightline.comparison.compare:compare",
-    "gate": "sightline.comparison.gate:gate",
-    "report": "sightline.report.report:report",
-    "status": "sightline.report.status:status",
-}
+if TYPE_CHECKING:
+    from sightline.comparison.compare import compare as compare
+    from sightline.comparison.compare_sets import compare_sets as compare_sets
+    from sightline.comparison.gate import gate as gate
+    from sightline.comparison.queries import query_analysis as query_analysis
+    from sightline.comparison.trust import trust as trust
+    from sightline.data.check import check as check
+    from sightline.data.export import export as export
+    from sightline.data.import_ import import_ as import_
+    from sightline.data.import_ import undo as undo
+    from sightline.encoders.fit_bridge import fit_bridge as fit_bridge
+    from sightline.judging.annotate import annotate as annotate
+    from sightline.judging.sheets import sheets as sheets
+    from sightline.judging.truth import truth as truth
+    from sightline.measures.rankings import overlap as overlap
+    from sightline.measures.score import score as score
+    from sightline.measures.score import score_files as score_files
+    from sightline.prediction.fit import predict as predict
+    from sightline.prediction.predict import foretell as foretell
+    from sightline.prediction.predict import suggest as suggest
+    from sightline.report.report import report as report
+    from sightline.report.status import status as status
+    from sightline.selection.select import select as select
+    from sightline.study.study import create_study as create
+    from sightline.study.study import open_study as open
+    from sightline.systems.eligible import eligible as eligible
+    from sightline.systems.fuse import fuse as fuse
+    from sightline.systems.generate import generate as generate
+    from sightline.systems.pool import pool as pool
+    from sightline.systems.rephrase import rephrase as rephrase
+    from sightline.systems.rerank import rerank as rerank
+    from sightline.systems.retrieve import retrieve as retrieve
+    from sightline.variability.calibrate import calibrate as calibrate
+    from sightline.variability.calibrate import check_backbones as check_backbones
+    from sightline.variability.reference import fit_reference as fit_reference
+    from sightline.variability.reuse import reuse as reuse
+    from sightline.variability.variability import variability as variability
+    from sightline.variability.wording import language_analysis as language_analysis
+    from sightline.variability.wording import setting_analysis as setting_analysis
 
-__all__ = ["__version__", *sorted(_WHERE)]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module 'sightline' has no attribute {name!r}")
-    module, _, attribute = _WHERE[name].partition(":")
-    return getattr(import_module(module), attribute)
+__all__ = lazy(__name__, __file__)

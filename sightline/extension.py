@@ -19,6 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from sightline.errors import ExtensionError, MissingPackage, UsageError, near
+from sightline.estimate import DIRECTIONS, Direction
 from sightline.pictures import Picture
 from sightline.records import NoValue, Value
 from sightline.weights import Weights, find
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 Values: TypeAlias = "np.ndarray | Sequence[float | Value | NoValue]"
-DIRECTIONS = ("higher", "lower", "none")
 
 
 class TextEncoder(Protocol):
@@ -81,7 +81,7 @@ class Spec:
     kind: str
     name: str
     meaning: str
-    direction: str = "none"
+    direction: Direction = "none"
     range: tuple[float | None, float | None] = (None, None)
     source: str = ""
     licence: str = ""

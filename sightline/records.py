@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
-    from sightline.pictures import Picture
+    from sightline.estimate import Direction
+from sightline.pictures import Picture
 
 NOTHING: Mapping[str, Any] = {}
 
@@ -106,7 +107,7 @@ class Question(NamedTuple):
     step: float | None = None
     labels: Mapping[str, str] = NOTHING
     wording: str = ""
-    direction: str = "higher"
+    direction: Direction = "higher"
     at: str = ""
 
 

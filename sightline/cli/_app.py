@@ -1,91 +1,115 @@
-"""The program itself: its commands, its version, and how a function becomes a command of it."""
+"""The program: its commands in the groups of the work, each loaded when it is called."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Any
 
+import click
 import typer
-from typer.core import TyperGroup
 
+from sightline.cli import adapter
 from sightline.cli._errors import guarded
+from sightline.errors import UsageError, near
+from sightline.verbs import GROUPS
 from sightline.version import __version__
 
-# The help page, in the order of the work. A test holds each line against the command's own docstring.
-COMMANDS: Mapping[str, str] = {
-    "demo": "See the whole flow work on a sample study.",
-    "init": "Make an empty study with a commented settings file.",
-    "status": "Tell what is in a study, and what comes next.",
-    "import": "Bring prompts, images, judgements or truth into a study.",
-    "export": "Write tables of a study to files, or copy it whole.",
-    "check": "Check the data: duplicates, gaps, blank images and more.",
-    "select": "Choose a few prompts that stand for many.",
-    "suite": "Make prompts that test one skill.",
-    "rephrase": "Word prompts anew; what is relevant stays the same.",
-    "generate": "Let a generator draw the prompts of a study.",
-    "bridge": "Fit a search engine's eye on your own captioned images.",
-    "retrieve": "Let a search engine answer the prompts of a study.",
-    "pool": "Gather the images that people are to judge for each prompt.",
-    "annotate": "Let people judge images, in a browser or on sheets.",
-    "truth": "Settle votes into truth, and tell how far people agree.",
-    "score": "Compute automatic measures of a study or of image files.",
-    "variability": "Tell how alike a system's images of one prompt are.",
-    "wording": "Tell what in the wording goes with variability.",
-    "predict": "Foretell how hard prompts are, and tell how well that works.",
-    "trust": "Tell how well each measure agrees with people.",
-    "compare": "Tell which system is better, and how sure that is.",
-    "gate": "Fail a build when a new system falls below a baseline.",
-    "queries": "Tell what goes with a query being hard.",
-    "report": "Write the findings as one self-contained HTML page.",
-    "reproduce": "Obtain a paper's figures anew, and hold them against print.",
-    "cache": "Show what is kept of computed things, or let go of it.",
-    "list": "List every measure, layout, rule and other extension.",
+# Commands that are not yet made from a verb: name -> group and summary.
+LEGACY: Mapping[str, tuple[str, str]] = {
+    "demo": ("set up", "See the whole flow work on a sample study."),
+    "init": ("set up", "Make an empty study with a commented settings file."),
+    "status": ("set up", "Tell what is in a study, and what comes next."),
+    "list": ("set up", "List every measure, layout, rule and other extension."),
+    "cache": ("set up", "Show what is kept of computed things, or let go of it."),
+    "import": ("collect", "Bring prompts, images, judgements or truth into a study."),
+    "export": ("collect", "Write tables of a study to files, or copy it whole."),
+    "check": ("collect", "Check the data: duplicates, gaps, blank images and more."),
+    "select": ("collect", "Choose a few prompts that stand for many."),
+    "suite": ("collect", "Make prompts that test one skill."),
+    "rephrase": ("collect", "Word prompts anew; what is relevant stays the same."),
+    "generate": ("collect", "Let a generator draw the prompts of a study."),
+    "bridge": ("collect", "Fit a search engine's eye on your own captioned images."),
+    "retrieve": ("collect", "Let a search engine answer the prompts of a study."),
+    "pool": ("collect", "Gather the images that people are to judge for each prompt."),
+    "annotate": ("judge", "Let people judge images, in a browser or on sheets."),
+    "truth": ("judge", "Settle votes into truth, and tell how far people agree."),
+    "score": ("measure", "Compute automatic measures of a study or of image files."),
+    "variability": ("measure", "Tell how alike a system's images of one prompt are."),
+    "predict": ("measure", "Foretell how hard prompts are, and tell how well that works."),
+    "gate": ("analyse", "Fail a build when a new system falls below a baseline."),
+    "queries": ("analyse", "Tell what goes with a query being hard."),
+    "wording": ("analyse", "Tell what in the wording goes with variability."),
+    "report": ("share", "Write the findings as one self-contained HTML page."),
+    "reproduce": ("share", "Obtain a paper's figures anew, and hold them against print."),
 }
 TAKEN_BY_PYTHON = ("import", "list")
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+SHELLS = ("bash", "zsh", "fish")
 
 Function = Callable[..., Any]
 _built: dict[str, Any] = {}
 
 
-class OneAtATime(TyperGroup):
-    """Commands by name, each imported when it is called; loading all for a help page would take longer."""
+class Program(click.Group):
+    """Commands by name, each loaded when it is called; loading all for a help page would take longer."""
 
-    def __init__(self, **told: Any) -> None:
-        super().__init__(**told)
-        # Misspelt commands are compared with these names.
-        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*summaries()]
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in adapter.index():
+            return adapter.command(cmd_name)
+        return Legacy(cmd_name) if cmd_name in LEGACY else self.commands.get(cmd_name)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return None
-        import_module(f"{__package__}.{cmd_name}{'_' if cmd_name in TAKEN_BY_PYTHON else ''}")
-        return _built[cmd_name]
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(f"No such command {args[0]!r}. {near(args[0], [*summaries()])}", ctx)
+        return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        grouped: dict[str, list[tuple[str, str]]] = {title: [] for title in GROUPS.values()}
+        for name, (group, summary) in summaries().items():
+            grouped[GROUPS[group]].append((name, summary))
+        for title, rows in grouped.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
-def _typer(**more: Any) -> typer.Typer:
-    return typer.Typer(
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings=SETTINGS,
-        **more,
-    )
+def summaries() -> dict[str, tuple[str, str]]:
+    """Every command with its group and the one line that help has for it."""
+    verbs = {name: (str(each["group"]), str(each["summary"])) for name, each in adapter.index().items()}
+    old = {name: each for name, each in LEGACY.items() if name not in verbs}
+    own = {name: ("set up", each.get_short_help_str(100)) for name, each in OWN.items()}
+    return {**old, **verbs, **own}
+
+
+class Legacy(click.Command):
+    """A command that typer still parses."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, add_help_option=False)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.args = args
+        return args
+
+    def invoke(self, ctx: click.Context) -> Any:
+        import_module(f"{__package__}.{self.name}{'_' if self.name in TAKEN_BY_PYTHON else ''}")
+        return _built[str(self.name)].main(args=ctx.args, prog_name=f"sightline {self.name}")
 
 
 def command(name: str) -> Callable[[Function], Function]:
-    """Make a function a command; an exit code is what it returns, 0 where it returns nothing."""
+    """Make a function a command of typer's; an exit code is what it returns, 0 where it returns nothing."""
 
     def add(function: Function) -> Function:
-        alone = _typer()
+        alone = typer.Typer(
+            add_completion=False,
+            rich_markup_mode=None,
+            pretty_exceptions_enable=False,
+            context_settings=SETTINGS,
+        )
         alone.command(name)(guarded(function))
         _built[name] = typer.main.get_command(alone)
         return function
@@ -93,26 +117,52 @@ def command(name: str) -> Callable[[Function], Function]:
     return add
 
 
-def build() -> Any:
+@click.command("help", context_settings=SETTINGS)
+@click.argument("command", required=False)
+@click.pass_context
+def help_(ctx: click.Context, command: str | None) -> None:
+    """Show help for a command."""
+    program = ctx.parent.command if ctx.parent is not None else build()
+    assert isinstance(program, Program)
+    if command is None:
+        click.echo(program.get_help(ctx.parent or ctx))
+        return
+    if program.get_command(ctx, command) is None:
+        raise UsageError(f"there is no command {command!r}", remedy=near(command, [*summaries()]))
+    program.main(args=[command, "--help"], prog_name="sightline", standalone_mode=True)
+
+
+@click.command("completion", context_settings=SETTINGS)
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """Print the script that completes commands and options in a shell.
+
+    \b
+    eval "$(sightline completion bash)"          in ~/.bashrc
+    eval "$(sightline completion zsh)"           in ~/.zshrc
+    sightline completion fish | source           in ~/.config/fish/config.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    made = get_completion_class(shell)
+    assert made is not None
+    click.echo(made(build(), {}, "sightline", "_SIGHTLINE_COMPLETE").source())
+
+
+OWN: Mapping[str, click.Command] = {"help": help_, "completion": completion}
+
+
+def build() -> Program:
     """The whole command line."""
-    app = _typer(
-        cls=OneAtATime,
-        no_args_is_help=True,
+    program = Program(
+        "sightline",
+        commands=dict(OWN),
+        help="The workbench for judging text-to-image systems, generators and search engines alike.",
         epilog="Start with: sightline demo. With your own: sightline import my-study FOLDER.",
+        context_settings=SETTINGS,
+        no_args_is_help=True,
     )
-    app.callback()(sightline)
-    return typer.main.get_command(app)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"sightline {__version__}")
-        raise typer.Exit
-
-
-def sightline(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    """The workbench for judging text-to-image systems, generators and search engines alike."""
+    version = click.version_option(
+        __version__, message="sightline %(version)s", help="Show the version and exit."
+    )
+    return version(program)

@@ -38,7 +38,7 @@ def show_calibration(
 def _grades(
     output: Output, study: Study, at: str, question: str, distance: str, named: str | None, seed: int
 ) -> None:
-    from sightline.rendering.quantities import Missing
+    from sightline.estimate import absent
     from sightline.rendering.tables import Column, Table
     from sightline.statistics.calibration import LEVELS
     from sightline.variability.calibrate import calibrate
@@ -48,18 +48,18 @@ def _grades(
         found = calibrate(study, question, distance=distance, reference=scale, seed=seed, listener=listener)
     made, people = found.calibration, found.people
     cuts = made.cut_offs.values
-    absent = Missing("only settled grades are known, not who gave them")
+    unknown = absent("only settled grades are known, not who gave them")
     accuracy = [
         (found.distance, figure(made.micro), figure(made.macro)),
         (
             "annotators",
-            absent if people is None else figure(people.micro),
-            absent if people is None else figure(people.macro),
+            unknown if people is None else figure(people.micro),
+            unknown if people is None else figure(people.macro),
         ),
         (
             "annotators, each against the others",
-            absent if people is None else figure(people.others),
-            Missing("not by level: the others may be of two minds"),
+            unknown if people is None else figure(people.others),
+            absent("not by level: the others may be of two minds"),
         ),
     ]
     tables = {
@@ -105,7 +105,7 @@ def _grades(
 
 
 def _choices(output: Output, study: Study, at: str, question: str, distances: list[str], seed: int) -> None:
-    from sightline.rendering.quantities import Missing
+    from sightline.estimate import absent
     from sightline.rendering.tables import Column, Table
     from sightline.variability.calibrate import check_backbones
 
@@ -150,7 +150,7 @@ def _choices(output: Output, study: Study, at: str, question: str, distances: li
                     each.name,
                     *each.by_system.values(),
                     each.spread,
-                    Missing("a single system, or a single prompt of each") if each.p is None else each.p,
+                    absent("a single system, or a single prompt of each") if each.p is None else each.p,
                 )
                 for each in found.spreads
             ],

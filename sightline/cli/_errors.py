@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import click
 import typer
 
 from sightline.errors import DataError, SightlineError
@@ -45,7 +46,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., None]:
         try:
             code = function(*args, **kwargs)
             sys.stdout.flush()
-        except (typer.Exit, typer.Abort, typer.BadParameter):
+        except (typer.Exit, typer.Abort, typer.BadParameter, click.ClickException, click.Abort):
             raise
         except BrokenPipeError:
             # The reader has seen enough. The interpreter flushes once more at its end and must not complain.
@@ -68,14 +69,14 @@ def guarded(function: Callable[..., Any]) -> Callable[..., None]:
         except Exception as error:
             code = _unexpected(error)
         if code:
-            raise typer.Exit(int(code))
+            raise SystemExit(int(code))
 
     return run
 
 
 def told(error: SightlineError, prefix: str = "Error: ") -> int:
     """Say an error on standard error, and give its exit code."""
-    from sightline.rendering.quantities import clean
+    from sightline.estimate import clean
 
     # File names and prompts may hold anything, also what would command a terminal.
     typer.echo(clean(f"{prefix}{error}"), err=True)
@@ -102,7 +103,7 @@ def _unexpected(error: Exception) -> int:
 
         traceback.print_exception(error)
         return UNEXPECTED
-    from sightline.rendering.quantities import clean
+    from sightline.estimate import clean
 
     said = f"{type(error).__name__}: {error}".rstrip(": ")
     typer.echo(

@@ -14,7 +14,7 @@ import typer
 from sightline.errors import UsageError
 
 if TYPE_CHECKING:
-    from sightline.rendering.quantities import Cell
+    from sightline.estimate import Cell
     from sightline.rendering.tables import Table
 
 WIDE = 160
@@ -51,7 +51,7 @@ class Output:
 
     def say(self, *lines: str) -> None:
         """Words for people: on standard error where standard output is for a program."""
-        from sightline.rendering.quantities import clean
+        from sightline.estimate import clean
 
         for line in lines:
             typer.echo(clean(line), err=self.for_programs)
@@ -94,10 +94,10 @@ def quoted(study: object) -> str:
 
 def figure(found: Figure) -> Cell:
     """A statistic as a cell of a table."""
-    from sightline.rendering.quantities import Estimate, Missing
+    from sightline.estimate import Estimate, absent
 
     if found.value is None:
-        return Missing(found.reason or "no value")
+        return absent(found.reason or "no value")
     return Estimate(found.value, found.low, found.high, found.n)
 
 
@@ -117,7 +117,7 @@ def _print(table: Table, most: int | None, whole: str) -> None:
 
     from rich.console import Console
 
-    from sightline.rendering.quantities import clean
+    from sightline.estimate import clean
     from sightline.rendering.tables import reasons
 
     shown = replace(table, rows=table.rows[:most]) if most is not None else table

@@ -14,9 +14,9 @@ from sightline.cli._progress import counted, waiting
 from sightline.errors import DataError, UsageError, near
 
 if TYPE_CHECKING:
+    from sightline.estimate import Cell, Direction
     from sightline.prediction.predict import Expected, Foretelling, Outlook
     from sightline.prediction.prompt_files import Line
-    from sightline.rendering.quantities import Cell, Direction
     from sightline.rendering.tables import Column, Table
 
 BLOCKS = 5
@@ -242,7 +242,7 @@ def _is_file(path: Path) -> bool:
 
 def _block(teller: Teller, outlook: Outlook) -> list[str]:
     """One prompt as a person likes to read it: the figures with their gauges, then the words."""
-    from sightline.rendering.quantities import format_number
+    from sightline.estimate import format_number
 
     lines = [_short(outlook.prompt, 100)]
     if outlook.refused:
@@ -309,13 +309,13 @@ def _expected_columns(teller: Teller, outlooks: Sequence[Outlook], people: bool)
 
 
 def _expected_cells(outlook: Outlook, columns: Sequence[Column]) -> list[Cell]:
-    from sightline.rendering.quantities import Estimate, Missing
+    from sightline.estimate import Estimate, absent
 
     cells: list[Cell] = []
     for column in columns:
         found = outlook.expected.get(column.name)
         if found is None:
-            cells.append(Missing(outlook.refused or "not predicted"))
+            cells.append(absent(outlook.refused or "not predicted"))
         elif isfinite(found.low) and isfinite(found.high):
             cells.append(Estimate(found.value, found.low, found.high))
         else:
@@ -344,7 +344,7 @@ def _table(
 
 
 def _ranked(teller: Teller, prompt: str, outlooks: Sequence[Outlook], by: str, people: bool) -> Table:
-    from sightline.rendering.quantities import Missing
+    from sightline.estimate import absent
     from sightline.rendering.tables import Column, Table
 
     expected, shown = _expected_columns(teller, outlooks, people), _shown(teller, by)
@@ -352,7 +352,7 @@ def _ranked(teller: Teller, prompt: str, outlooks: Sequence[Outlook], by: str, p
     rows: list[list[Cell]] = []
     for rank, outlook in enumerate(outlooks, 1):
         mine = outlook.expected.get(by)
-        gain: Cell = Missing(outlook.refused or "nothing to compare with")
+        gain: Cell = absent(outlook.refused or "nothing to compare with")
         if mine is not None and own is not None:
             gain = shown.sign * (mine.value - own.value) + 0.0  # no -0.0
         said = "your prompt" if _is_own(outlook, prompt) else ""

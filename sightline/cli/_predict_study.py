@@ -13,9 +13,9 @@ from sightline.cli._progress import waiting, watched
 from sightline.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    from sightline.estimate import Cell
     from sightline.prediction.fitted import Fitted
     from sightline.prediction.results import Foretold, Predicted, Result
-    from sightline.rendering.quantities import Cell
     from sightline.rendering.tables import Column, Table
     from sightline.statistics.prediction_quality import Figure
 
@@ -173,10 +173,10 @@ def _for_programs(found: Predicted) -> dict[str, Table]:
 
 def _marked(found: Figure) -> Cell:
     """A figure with its mark and interval, as text: 0.61‡ [0.55, 0.66]."""
-    from sightline.rendering.quantities import Estimate, Missing, format_interval, format_number
+    from sightline.estimate import Estimate, absent, format_interval, format_number
 
     if found.value is None:
-        return Missing(found.reason or "no value")
+        return absent(found.reason or "no value")
     told = f"{format_number(found.value, '', 2)}{found.mark}"
     if found.low is None or found.high is None:
         return told
@@ -184,13 +184,13 @@ def _marked(found: Figure) -> Cell:
 
 
 def _differences(found: Predicted) -> Table:
-    from sightline.rendering.quantities import Missing
+    from sightline.estimate import absent
     from sightline.rendering.tables import Column, Table
 
     rows: list[list[Cell]] = []
     for question, told in found.differences.items():
         for each in told:
-            untold = Missing(each.reason or "not tested")
+            untold = absent(each.reason or "not tested")
             adjusted: Cell = untold if each.adjusted is None else each.adjusted
             sure: Cell = untold if each.adjusted is None else each.adjusted < 0.05
             rows.append([question, each.first, each.second, figure(each), adjusted, sure])
@@ -250,7 +250,7 @@ def _features(found: Predicted) -> Table:
 
 
 def _foretold(told: Sequence[Foretold], several: bool) -> Table:
-    from sightline.rendering.quantities import Estimate
+    from sightline.estimate import Estimate
     from sightline.rendering.tables import Column, Table
 
     rows: list[list[Cell]] = []

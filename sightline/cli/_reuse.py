@@ -9,7 +9,7 @@ from sightline.cli._progress import watched
 from sightline.cli._scale import CutOffs, say_cuts, say_scale, say_without, scale_of, told
 
 if TYPE_CHECKING:
-    from sightline.rendering.quantities import Cell
+    from sightline.estimate import Cell
     from sightline.rendering.tables import Table
     from sightline.statistics.reuse import Reusability
     from sightline.study.study import Study
@@ -92,7 +92,7 @@ def _prompts(study: Study, found: Reuse) -> Table:
 
 
 def _groups(found: Reuse) -> Table:
-    from sightline.rendering.quantities import Missing
+    from sightline.estimate import absent
     from sightline.rendering.tables import Column, Table
 
     columns = [
@@ -112,7 +112,7 @@ def _groups(found: Reuse) -> Table:
             each.left_out,
             _images(each.reusable.images, each.reusable.most),
             _limits(each.reusable),
-            Missing("no two images look alike") if each.first_repeat is None else each.first_repeat,
+            absent("no two images look alike") if each.first_repeat is None else each.first_repeat,
         )
         for each in found.groups
     ]
@@ -120,7 +120,7 @@ def _groups(found: Reuse) -> Table:
 
 
 def _curves(found: Reuse) -> Table:
-    from sightline.rendering.quantities import Estimate
+    from sightline.estimate import Estimate
     from sightline.rendering.tables import Column, Table
 
     names = ("system", "tag", "k")
@@ -145,10 +145,10 @@ def _images(before: int | None, most: int) -> str:
 
 
 def _limits(found: Reusability) -> Cell:
-    from sightline.rendering.quantities import Missing
+    from sightline.estimate import absent
 
     if not found.interval:
-        return Missing("one prompt shows no spread")
+        return absent("one prompt shows no spread")
     if found.low is None:
         return _images(None, found.most)
     return f"{found.low} to {_images(found.high, found.most)}"

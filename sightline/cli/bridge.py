@@ -129,7 +129,7 @@ def bridge(
 
 
 def _hits(done: Fitted) -> Table:
-    from sightline.rendering.quantities import Estimate
+    from sightline.estimate import Estimate
     from sightline.rendering.tables import Column, Table
 
     columns = [Column("k", "among the first"), Column("hit_rate", "found", estimate=True), Column("chance")]

@@ -153,14 +153,14 @@ def _number(word: str) -> float:
 
 def _table(found: Gated, for_programs: bool) -> Table:
     """Every class; programs get the direction and the reason as well, which people read in words."""
-    from sightline.rendering.quantities import ARROWS, Missing
+    from sightline.estimate import ARROWS, absent
     from sightline.rendering.tables import Column, Table
 
     rows = []
     for row in found.rows:
         ruling = row.ruling
-        untold = Missing(ruling.reason or "not tested")
-        flat = Missing("the differences do not vary") if ruling.p is not None else untold
+        untold = absent(ruling.reason or "not tested")
+        flat = absent("the differences do not vary") if ruling.p is not None else untold
         rows.append(
             (
                 row.group,

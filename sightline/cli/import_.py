@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,12 +13,11 @@ from sightline.cli._errors import Stopped
 from sightline.cli._options import AsCsv, AsJson, StudyAt, pairs
 from sightline.cli._output import Output, quoted
 from sightline.cli._progress import counted
-from sightline.errors import StudyError, UsageError
+from sightline.errors import UsageError
 
 if TYPE_CHECKING:
     from sightline.data.import_ import Claim, Preview, Skipped
     from sightline.rendering.tables import Table
-    from sightline.study.study import Study
 
 EXAMPLES = 3
 """Records of each kind that a preview shows."""
@@ -107,12 +104,16 @@ def _import(
     output: Output, study: str, path: Path, told: Mapping[str, Any], keep_broken: bool, replace: bool
 ) -> None:
     from sightline.data.import_ import import_ as bring_in
+    from sightline.study.study import open_or_create
 
-    with _opened_or_made(output, study) as opened, counted("records") as progress:
+    new = "://" not in study and not Path(study).exists()
+    with open_or_create(study) as opened, counted("records") as progress:
         try:
             done = bring_in(opened, path, **told, keep_broken=keep_broken, replace=replace, progress=progress)
         except KeyboardInterrupt:
             raise Stopped("Stopped. Nothing was imported; run the same command again.") from None
+    if new:
+        output.say(f"Made a new study: {study}")
     output.say(_recognised(done.importer, done.claims))
     if done.already:
         output.say(f"The study holds exactly this already, as import {done.source_id}. Nothing was changed.")
@@ -194,36 +195,6 @@ def _undo(output: Output, study: str, number: int) -> None:
     output.say(f"Import {number} is taken back.")
     output.show(_counts(gone, "Taken out"), number=number)
     output.next(f"sightline status {quoted(study)}")
-
-
-@contextmanager
-def _opened_or_made(output: Output, study: str) -> Iterator[Study]:
-    """The study; one that is not there yet is made, unless the import fails."""
-    from sightline.study.study import create_study, open_study
-
-    folder = Path(study)
-    if "://" in study or folder.exists():
-        with open_study(study) as opened:
-            yield opened
-        return
-    # Made aside and put in its place when all is in it: a failed import leaves nothing, and of two processes
-    # that make the same study one wins whole.
-    above = next(parent for parent in folder.absolute().parents if parent.exists())
-    with tempfile.TemporaryDirectory(prefix=".sightline-", dir=above) as aside:
-        with create_study(Path(aside) / folder.absolute().name) as made:
-            yield made
-        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-        try:
-            made.home.rename(folder)
-        except OSError:
-            if not folder.exists():
-                raise
-            raise StudyError(
-                "another process made this study at the same time; nothing was imported",
-                where=study,
-                remedy="Run the same command again.",
-            ) from None
-    output.say(f"Made a new study: {study}")
 
 
 def _recognised(importer: str, claims: Sequence[Claim]) -> str:

@@ -12,9 +12,9 @@ from sightline.cli._output import Output
 from sightline.errors import SightlineError, UsageError, near
 
 if TYPE_CHECKING:
+    from sightline.estimate import Cell
     from sightline.extension import Spec
     from sightline.registry import Broken
-    from sightline.rendering.quantities import Cell
 
 ALWAYS = ("name", "meaning", "direction", "source", "licence", "origin", "to_use_it")
 MORE = ("parameters", "range", "version")

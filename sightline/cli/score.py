@@ -115,21 +115,21 @@ def _of_study(output: Output, study: str, measures: Sequence[str], workers: int)
 
 def _of_files(output: Output, measures: Sequence[str], files: Sequence[str]) -> int:
     from sightline import registry
+    from sightline.estimate import Cell, absent
     from sightline.measures.score import score_files
-    from sightline.rendering.quantities import Cell, Missing
     from sightline.rendering.tables import Column, Table
 
     found = score_files(measures, files)
     chosen = [registry.find_measure(name) for name in measures]
     columns = [Column("file")]
-    columns += [Column(each.short, each.short, each.spec.direction) for each in chosen]  # type: ignore[arg-type]
+    columns += [Column(each.short, each.short, each.spec.direction) for each in chosen]
     # score_files answers measure by measure, each over all files in their order.
     by_measure = [found[n * len(files) : (n + 1) * len(files)] for n in range(len(chosen))]
     rows: list[list[Cell]] = []
     for path, *outcomes in zip(files, *by_measure, strict=True):
         cells: list[Cell] = [path]
         cells += [
-            Missing(each.reason or "no value") if each.value is None else each.value for each in outcomes
+            absent(each.reason or "no value") if each.value is None else each.value for each in outcomes
         ]
         rows.append(cells)
     output.show(Table(columns, rows))

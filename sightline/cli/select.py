@@ -14,8 +14,8 @@ from sightline.cli._progress import watched
 from sightline.errors import UsageError
 
 if TYPE_CHECKING:
+    from sightline.estimate import Cell
     from sightline.prediction.predict import Expected
-    from sightline.rendering.quantities import Cell
 
 SHOWN = 20
 
@@ -162,7 +162,7 @@ def select(
 def _cell(expected: Expected) -> Cell:
     from math import isnan
 
-    from sightline.rendering.quantities import Estimate
+    from sightline.estimate import Estimate
 
     # A prediction that came from elsewhere may have no interval.
     if isnan(expected.low) or isnan(expected.high):

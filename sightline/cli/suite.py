@@ -37,7 +37,7 @@ def suite(
 
     Each comes with what must be seen in an image that obeys it, so that measures can tell.
     """
-    from sightline.rendering.quantities import Cell
+    from sightline.estimate import Cell
     from sightline.rendering.tables import Column, Table
     from sightline.systems.suite import suite as make
     from sightline.systems.suite import write_suite

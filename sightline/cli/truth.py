@@ -46,8 +46,8 @@ def truth(
 
     Agreement is Krippendorff's alpha: 1 is perfect, 0 is chance.
     """
+    from sightline.estimate import Estimate, absent
     from sightline.judging.truth import truth as settle
-    from sightline.rendering.quantities import Estimate, Missing
     from sightline.rendering.tables import Column, Table
     from sightline.study import reading
     from sightline.study.study import open_study
@@ -77,7 +77,7 @@ def truth(
             each.votes,
             each.annotators,
             len(each.left_out),
-            Missing(each.agreement.reason or "no value")
+            absent(each.agreement.reason or "no value")
             if each.agreement.value is None
             else Estimate(each.agreement.value, each.agreement.low, each.agreement.high, n=each.agreement.n),
         )

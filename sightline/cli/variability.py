@@ -14,7 +14,7 @@ from sightline.cli._scale import CutOffs, cuts_of, say_cuts, say_scale, say_with
 from sightline.errors import UsageError
 
 if TYPE_CHECKING:
-    from sightline.rendering.quantities import Cell
+    from sightline.estimate import Cell
     from sightline.study.study import Study
 
 SHOWN = 10
@@ -159,7 +159,7 @@ def _similarity(
     without_blank: bool,
     workers: int,
 ) -> None:
-    from sightline.rendering.quantities import Estimate
+    from sightline.estimate import Estimate
     from sightline.rendering.tables import Column, Table
     from sightline.study import reading
     from sightline.variability.variability import variability as measure

@@ -1,1 +1,17 @@
-"""Which system is better: compare, trust, gate, queries."""
+"""Which system is better: compare, compare_sets, trust, gate, queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sightline.lazy import lazy
+
+if TYPE_CHECKING:
+    from sightline.comparison.compare import Comparison as Comparison
+    from sightline.comparison.compare import compare as compare
+    from sightline.comparison.compare_sets import SetComparison as SetComparison
+    from sightline.comparison.compare_sets import compare_sets as compare_sets
+    from sightline.comparison.trust import Trust as Trust
+    from sightline.comparison.trust import trust as trust
+
+__all__ = lazy(__name__, __file__)

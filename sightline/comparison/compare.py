@@ -4,63 +4,44 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import polars as pl
 
 from sightline import registry
 from sightline.errors import DataError, UsageError, near
+from sightline.estimate import Cell, Direction, Estimate, absent
 from sightline.extension import MEASURE_KINDS, Configured
 from sightline.measures.rankings import UNJUDGED, Overlap, Ranked, overlap, place, rankings_for
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.statistics import comparison
-from sightline.statistics.intervals import Interval, mean_interval, within
+from sightline.statistics.comparison import Pair, Standing
+from sightline.statistics.intervals import mean_interval, within
 from sightline.study import reading, rollup
 from sightline.study.study import Study
+from sightline.verbs import SEED, option, verb
 
 SURE = 0.05
-"""Below this p a difference counts as more than chance."""
+"""Below this p a difference is significant."""
 GROUPS = range(2, 17)
 """A tag with this many values is worth a breakdown."""
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A system with its mean and the ranks that the tests leave open."""
-
-    system: str
-    mean: Interval
-    best_rank: int
-    worst_rank: int
-
-
-@dataclass(frozen=True)
-class Versus:
-    """First minus second over the prompts both answered; `undetectable` says why there is no `detectable`."""
-
-    first: str
-    second: str
-    difference: Interval
-    p: float | None
-    p_adjusted: float | None
-    significant: bool
-    p_bh: float | None = None
-    detectable: float | None = None
-    undetectable: str | None = None
-
-
-@dataclass(frozen=True)
-class Compared:
+class Comparison(Result):
     """The systems on one question or measure, best first.
 
     `notes` say what a measure of rankings counted as not relevant, `overlaps` what engines have in common.
     """
 
     by: str
-    direction: str
+    direction: Direction
     prompts: int
-    systems: Sequence[Placed]
-    pairs: Sequence[Versus]
+    systems: Sequence[Standing]
+    pairs: Sequence[Pair]
     where: str = ""
     low: float | None = None
     high: float | None = None
@@ -113,9 +94,48 @@ class Compared:
         if len({placed.mean.n for placed in self.systems}) > 1:
             first += " Not all systems answered the same prompts: their order comes from those they share."
         if all(pair.significant for pair in self.pairs):
-            return first + " All systems differ by more than chance would."
+            return first + " All differences are significant."
         unsure = [f"{pair.first} and {pair.second}" for pair in self.pairs if not pair.significant]
         return first + (f" {'; '.join(unsure)} cannot be told apart." if len(unsure) <= 3 else "")
+
+    @property
+    def next(self) -> Sequence[str]:
+        return ("sightline report STUDY",)
+
+    def tables(self) -> dict[str, Table]:
+        kept = f" where {self.where}" if self.where else ""
+        made = {
+            "systems": Table(
+                [
+                    Column("rank"),
+                    Column("system"),
+                    Column("mean", f"mean {self.by}", self.direction, estimate=True),
+                ],
+                [(_ranks(each), each.system, each.mean) for each in self.systems],
+                f"Systems by {self.by} over {self.prompts:,} prompts{kept}",
+            ),
+            "pairs": Table(
+                [
+                    Column("first"),
+                    Column("second"),
+                    Column("difference", "first minus second", format="+", estimate=True),
+                    Column("p", format="p"),
+                    Column("p_adjusted", "p after Holm", format="p"),
+                    Column("p_bh", "p after BH", format="p"),
+                    Column("significant"),
+                    Column("detectable", "minimum detectable effect"),
+                ],
+                [_pair(each) for each in self.pairs],
+                "Pairs",
+            ),
+        }
+        if self.overlaps:
+            made["overlap"] = Table(
+                [Column("first"), Column("second"), Column("share", "images in common", estimate=True)],
+                [(each.first, each.second, each.share) for each in self.overlaps],
+                f"Images in common among the first {self.overlaps[0].k}: images of both by images of either",
+            )
+        return made
 
     def _neither(self) -> str:
         return " Neither end of it is better." if self.direction == "none" else ""
@@ -135,73 +155,74 @@ class Basis:
 
     values: pl.DataFrame
     name: str
-    direction: str
+    direction: Direction
     low: float | None
     high: float | None
     measure: Configured | None = None
     ranked: Ranked | None = None
 
 
+@verb("analyse")
 def compare(
-    study: Study, by: str | None = None, *, where: str = "", seed: int = 0, test: str = "sign_flip"
-) -> Compared:
-    """Compare all systems by the truth of a question or the scores of a measure.
+    study: Study,
+    by: Annotated[
+        str | None,
+        option(
+            "Compare by this question with truth, or this measure with scores.",
+            metavar="QUESTION|MEASURE",
+            shown="the first question with truth",
+        ),
+    ] = None,
+    *,
+    where: Annotated[str, option("Keep only the prompts with this tag.", metavar="TAG=VALUE")] = "",
+    test: Annotated[comparison.PairedTest, option("Use this paired test of two systems.")] = "sign_flip",
+    seed: Annotated[int, SEED] = 0,
+) -> Comparison:
+    """Compare systems: which is better, by how much, and how sure that is.
 
-    `where` keeps the prompts with a tag, as in `where="skill=counting"`. Differences are paired by prompt;
-    p-values come from sign flips, or from resampling with `test="bootstrap"`, and are adjusted after Holm for
-    all pairs.
+    Means have 95 % intervals over prompts. Pairs are tested by sign flips (or the bootstrap) over the prompts
+    both answered; p is adjusted after Holm, and after Benjamini and Hochberg, for all pairs. The minimum
+    detectable effect is the difference that so many prompts would find with a power of 80 %.
     """
     if test not in comparison.PAIRED_TESTS:
         raise UsageError(f"there is no test {test!r}", remedy=near(test, comparison.PAIRED_TESTS))
     basis = values_by(study, by)
-    values, name, direction = basis.values, basis.name, basis.direction
+    values, name = basis.values, basis.name
     kept = tagged(study, where) if where else None
     if kept is not None:
         values = values.filter(pl.col("prompt_id").is_in(kept))
     if values["system_id"].n_unique() < 1:
         raise DataError(f"no system has a value of {name}" + (f" where {where}" if where else ""))
     matrix, prompts, systems = rollup.matrix(values)
-    sign = -1.0 if direction == "lower" else 1.0
-    found = comparison.compare(matrix * sign, seed=seed, test=test)  # type: ignore[arg-type]
-    placed = [
-        Placed(
-            systems[s.system],
-            within(signed(s.mean, sign), basis.low, basis.high),
-            s.best_rank,
-            s.worst_rank,
-        )
-        for s in found.standings
-    ]
-    pairs = [
-        Versus(
-            systems[pair.first],
-            systems[pair.second],
-            signed(pair.difference, sign),
-            pair.p,
-            pair.p_adjusted,
-            pair.significant,
-            pair.p_bh,
-            pair.detectable,
-            pair.undetectable,
-        )
-        for pair in found.pairs
-    ]
+    compared = comparison.compare(matrix, systems, direction=basis.direction, seed=seed, test=test)
+    standings = [replace(each, mean=within(each.mean, basis.low, basis.high)) for each in compared.standings]
     notes, overlaps, brief = _beside(study, basis, kept)
-    return Compared(
-        name,
-        direction,
-        len(prompts),
-        placed,
-        pairs,
-        where,
-        basis.low,
-        basis.high,
-        found.permutations,
-        test,
-        notes,
-        overlaps,
-        brief,
+    return Comparison(
+        by=name,
+        direction=basis.direction,
+        prompts=len(prompts),
+        systems=standings,
+        pairs=compared.pairs,
+        where=where,
+        low=basis.low,
+        high=basis.high,
+        permutations=compared.permutations,
+        test=test,
+        notes=notes,
+        overlaps=overlaps,
+        brief=brief,
     )
+
+
+def _ranks(standing: Standing) -> str:
+    best, worst = standing.best_rank, standing.worst_rank
+    return f"{best}" if best == worst else f"{best}-{worst}"
+
+
+def _pair(pair: Pair) -> tuple[Cell, ...]:
+    tested = (absent("not tested") if p is None else p for p in (pair.p, pair.p_adjusted, pair.p_bh))
+    detectable = absent(pair.undetectable or "not known") if pair.detectable is None else pair.detectable
+    return pair.first, pair.second, pair.difference, *tested, pair.significant, detectable
 
 
 def _beside(
@@ -348,15 +369,15 @@ def main_tags(study: Study) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TagMean:
     """One system's mean over the prompts with one value of a tag."""
 
     group: str
     system: str
-    mean: Interval
+    mean: Estimate
 
 
-def breakdown(study: Study, by: str, tag: str, ranked: Ranked | None = None) -> list[Cell]:
+def breakdown(study: Study, by: str, tag: str, ranked: Ranked | None = None) -> list[TagMean]:
     """The means of every system, split by the values of one tag."""
     basis = values_by(study, by, ranked)
     tags = (
@@ -364,7 +385,7 @@ def breakdown(study: Study, by: str, tag: str, ranked: Ranked | None = None) -> 
     )
     joined = basis.values.join(tags, on="prompt_id")
     return [
-        Cell(
+        TagMean(
             str(group),
             str(system),
             within(mean_interval(np.asarray(rows["value"])), basis.low, basis.high),
@@ -373,21 +394,6 @@ def breakdown(study: Study, by: str, tag: str, ranked: Ranked | None = None) -> 
             ["group", "system"], maintain_order=True
         )
     ]
-
-
-def signed(interval: Interval, sign: float) -> Interval:
-    """The interval of the values times 1 or -1."""
-    if sign > 0 or interval.value is None:
-        return interval
-    low, high = interval.low, interval.high
-    return Interval(
-        -interval.value,
-        None if high is None else -high,
-        None if low is None else -low,
-        interval.n,
-        interval.method,
-        interval.reason,
-    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -12,11 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sightline.comparison.compare import Basis, signed, values_by
+from sightline.comparison.compare import Basis, values_by
 from sightline.comparison.gate_classes import WHOLE, classes_of
 from sightline.errors import DataError, UsageError, near
+from sightline.estimate import Estimate
 from sightline.statistics.comparison import MOST_DRAWN
-from sightline.statistics.intervals import Interval, mean_interval
+from sightline.statistics.intervals import mean_interval, negated
 from sightline.statistics.significance import (
     holm,
     minimum_detectable_difference,
@@ -43,7 +44,7 @@ class Ruling:
     """
 
     verdict: Verdict
-    difference: Interval
+    difference: Estimate
     p: float | None = None
     p_holm: float | None = None
     p_within: float | None = None
@@ -295,14 +296,14 @@ def _row(group: str, basis: Basis, values: Array, margin: float, named: bool) ->
     there = ~np.isnan(values)
     both = there.all(axis=1)
     old, new = values[both].mean(axis=0).tolist() if both.any() else (None, None)
-    waiting = Ruling("could not tell", Interval(None, None, None, 0, "t"))
+    waiting = Ruling("could not tell", Estimate(None, None, None, 0, "t"))
     missing = int((there[:, 0] & ~there[:, 1]).sum())
     n = int(both.sum())
     return Held(group, basis.name, basis.direction, n, old, new, margin, waiting, missing, named)
 
 
 def _as_measured(ruling: Ruling, direction: str) -> Ruling:
-    return replace(ruling, difference=signed(ruling.difference, -1.0 if direction == "lower" else 1.0))
+    return replace(ruling, difference=negated(ruling.difference)) if direction == "lower" else ruling
 
 
 def _completed(row: Held, new: str, complete: bool) -> Held:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from sightline.comparison.compare import Basis, Cell, breakdown, main_tags, values_by
+from sightline.comparison.compare import Basis, TagMean, breakdown, main_tags, values_by
 from sightline.errors import DataError
+from sightline.estimate import Estimate
 from sightline.language import wordnet
 from sightline.language.abstraction import depths
 from sightline.measures.rankings import relevance
 from sightline.statistics.correlation import Correlation, spearman
-from sightline.statistics.intervals import Interval, mean_interval
+from sightline.statistics.intervals import mean_interval
 from sightline.statistics.significance import benjamini_hochberg
 from sightline.statistics.votes import CATEGORIES, agreement_categories
 from sightline.study import reading
@@ -49,7 +50,7 @@ class Described:
     tag: str
     group: str
     feature: str
-    mean: Interval
+    mean: Estimate
     sd: float | None
 
 
@@ -80,7 +81,7 @@ class QueryAnalysis:
     related: Sequence[Related]
     described: Sequence[Described]
     agreed: Sequence[Agreed]
-    breakdowns: dict[str, list[Cell]]
+    breakdowns: dict[str, list[TagMean]]
     notes: Sequence[str]
 
 

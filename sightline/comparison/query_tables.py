@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sightline.comparison.queries import FEATURES, QueryAnalysis
-from sightline.rendering.quantities import Cell, Missing
+from sightline.estimate import Cell, absent
 from sightline.rendering.report_values import quantity
 from sightline.rendering.tables import Column, Table
 from sightline.statistics.votes import CATEGORIES
@@ -24,7 +24,7 @@ def _related(found: QueryAnalysis) -> Table:
     cells: dict[tuple[str, str], list[Cell]] = {
         (each.feature, each.system): [
             quantity(each.correlation),
-            Missing(each.correlation.reason or "not tested") if each.p_bh is None else each.p_bh,
+            absent(each.correlation.reason or "not tested") if each.p_bh is None else each.p_bh,
         ]
         for each in found.related
     }
@@ -49,7 +49,7 @@ def _described(found: QueryAnalysis) -> Table:
             f"{each.tag} {each.group}".strip(),
             FEATURES[name],
             quantity(each.mean),
-            Missing("not known") if each.sd is None else each.sd,
+            absent("not known") if each.sd is None else each.sd,
         ]
         for name in _features(found)
         for each in found.described
@@ -84,7 +84,7 @@ def _agreed(found: QueryAnalysis) -> Table:
 
 def _queries(found: QueryAnalysis) -> Table:
     features = _features(found)
-    none = Missing("not known")
+    none = absent("not known")
     hardest = found.queries.sort("value", descending=found.direction == "lower", nulls_last=True)
     rows = [
         [none if cell is None else cell for cell in row]

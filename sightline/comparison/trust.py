@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import polars as pl
 
 from sightline import registry
 from sightline.comparison.compare import scores_by_system
 from sightline.errors import DataError, UsageError
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.statistics.correlation import Correlation, clustered_spearman
 from sightline.study import reading, rollup
 from sightline.study.study import Study
+from sightline.verbs import option, verb
 
 
 @dataclass(frozen=True)
-class Agrees:
+class MeasureTrust:
     """A measure against a question: Spearman's rank correlation over what both have a value for."""
 
     measure: str
@@ -26,8 +30,44 @@ class Agrees:
     correlation: Correlation
 
 
-def trust(study: Study, question: str | None = None) -> list[Agrees]:
-    """Correlate every scored measure with the truth of one question, or of all."""
+@dataclass(frozen=True)
+class Trust(Result):
+    """Every measure against every question that speaks of the same things."""
+
+    rows: Sequence[MeasureTrust]
+
+    @property
+    def next(self) -> Sequence[str]:
+        return ("sightline report STUDY",)
+
+    def tables(self) -> dict[str, Table]:
+        columns = [
+            Column("question"),
+            Column("measure"),
+            Column("kind", "target"),
+            Column("direction"),
+            Column("spearman", "Spearman, 95 % interval", estimate=True),
+        ]
+        rows = [
+            (each.question, each.measure, each.kind.replace("_", " "), each.direction, each.correlation)
+            for each in self.rows
+        ]
+        return {"": Table(columns, rows, "Measures against people")}
+
+
+@verb("analyse")
+def trust(
+    study: Study,
+    question: Annotated[
+        str | None,
+        option("Compare with the truth of this question.", metavar="QUESTION", shown="every question"),
+    ] = None,
+) -> Trust:
+    """Tell how well each measure agrees with people.
+
+    Spearman's rank correlation of scores with truth. A measure of which lower is better agrees with people if
+    it is negative. Where a prompt has several images, the interval comes from resampling whole prompts.
+    """
     measures = [row for row in reading.measures(study).iter_rows(named=True) if row["values"]]
     if not measures:
         raise DataError("nothing is scored yet", where=study.name, remedy="sightline score STUDY")
@@ -57,14 +97,14 @@ def trust(study: Study, question: str | None = None) -> list[Agrees]:
             if both.is_empty():
                 continue
             correlation = clustered_spearman(both["value"], both["truth"], both["prompt_id"])
-            found.append(Agrees(short, str(row["kind"]), str(row["direction"]), name, correlation))
+            found.append(MeasureTrust(short, str(row["kind"]), str(row["direction"]), name, correlation))
     if not found:
         raise DataError(
             "no measure and no truth speak of the same things",
             where=study.name,
             remedy="Settle judgements (sightline truth) and score images (sightline score).",
         )
-    return found
+    return Trust(found)
 
 
 def _parts(study: Study, measure: Mapping[str, object]) -> list[tuple[str, pl.DataFrame]]:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sightline.estimate import Cell, Estimate, absent, clean
 from sightline.rendering.charts import (
     ROW,
     WIDE,
@@ -21,7 +22,6 @@ from sightline.rendering.charts import (
     short_names,
     unique,
 )
-from sightline.rendering.quantities import Cell, Estimate, Missing, Quantity, clean
 from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import ACCENT, ALARM, CARD, INK, MUTED, SERIES, Colour, system_colours
 
@@ -46,7 +46,7 @@ class Judged:
 
     annotator: str
     n: int
-    agreement: Quantity
+    agreement: Estimate
 
 
 @dataclass(frozen=True)
@@ -144,10 +144,10 @@ def annotators_chart(
     dots = [
         Dot(f"{row.annotator} ({row.n:,})", row.agreement)
         for row in rows
-        if isinstance(row.agreement, Estimate)
+        if row.agreement.value is not None
     ]
-    known = [dot.estimate for dot in dots]
-    lowest = min([each.value if each.low is None else each.low for each in known], default=0.0)
+    ends = [end for dot in dots for end in (dot.estimate.value, dot.estimate.low) if end is not None]
+    lowest = min(ends, default=0.0)
     domain = (min(0.0, math.floor(5 * lowest) / 5), 1.0)
     colours = {dot.label: ACCENT for dot in dots}
     return dot_interval(
@@ -203,7 +203,7 @@ def validation_table(rows: Sequence[Validated]) -> Table:
     body: list[list[Cell]] = []
     for row in rows:
         total = row.passed + row.failed
-        share: Cell = row.passed / total if total else Missing("no control item yet")
+        share: Cell = row.passed / total if total else absent("no control item yet")
         body.append([row.annotator, row.passed, row.failed, share])
     return Table(columns, body, "Control items by annotator")
 

@@ -10,6 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 
+from sightline.estimate import Estimate
 from sightline.judging import agreement
 from sightline.judging.agreement import Coefficient
 from sightline.judging.controls import controls_of
@@ -21,7 +22,7 @@ from sightline.judging.store.round_numbers import WORK, Counted, RoundVotes
 from sightline.judging.store.rounds import Round, get_round
 from sightline.records import Votes
 from sightline.statistics.agreement import krippendorff_alpha
-from sightline.statistics.intervals import Interval, wilson
+from sightline.statistics.intervals import wilson
 from sightline.study.study import Study
 
 DISPUTES = 20
@@ -48,7 +49,7 @@ class Progress:
     pages: Mapping[str, int]
     again: int
     again_done: int
-    rate: Interval
+    rate: Estimate
     expected: str | None
     earliest: str | None
     latest: str | None
@@ -109,7 +110,7 @@ class Checked:
     by: str
     question: str
     coefficient: Coefficient
-    same: Interval
+    same: Estimate
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,7 @@ def _progress(round_: Round, counted: Counted, everything: RoundVotes, at: datet
     )
 
 
-def _rate(counted: Counted, at: datetime) -> Interval:
+def _rate(counted: Counted, at: datetime) -> Estimate:
     """Pages of work an hour, over the last hour or since the first page if that is later.
 
     Limits are exact for a Poisson count: chi-square quantiles with 2k and 2k+2 degrees of freedom, halved.
@@ -210,9 +211,9 @@ def _rate(counted: Counted, at: datetime) -> Interval:
         # The first page only starts the clock.
         pages, hours = pages - 1, min(1.0, max(0.0, (at - began).total_seconds() / 3600))
     if pages < 2 or hours * 60 < 1:
-        return Interval(None, None, None, max(0, pages), "Poisson", NOT_YET)
+        return Estimate(None, None, None, max(0, pages), "Poisson", NOT_YET)
     low, high = float(chdtri(2 * pages, 0.975)) / 2, float(chdtri(2 * pages + 2, 0.025)) / 2
-    return Interval(pages / hours, low / hours, high / hours, pages, "Poisson")
+    return Estimate(pages / hours, low / hours, high / hours, pages, "Poisson")
 
 
 def _end(at: datetime, left: int, pace: float | None) -> str | None:

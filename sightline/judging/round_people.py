@@ -10,6 +10,7 @@ import numpy as np
 
 from sightline import registry
 from sightline.errors import SightlineError
+from sightline.estimate import Estimate
 from sightline.extension import Configured
 from sightline.judging import agreement
 from sightline.judging.agreement import Coefficient
@@ -20,7 +21,7 @@ from sightline.judging.store.round_numbers import Counted, RoundVotes
 from sightline.judging.store.rounds import Round
 from sightline.records import AnnotatorKey, Controls, Votes
 from sightline.statistics.agreement import cohen_kappa
-from sightline.statistics.intervals import Interval, wilson
+from sightline.statistics.intervals import wilson
 from sightline.statistics.others import majority_of_others
 from sightline.study.study import Study
 
@@ -57,7 +58,7 @@ class OfPerson:
     kappa: Mapping[str, Coefficient]
     passed: int
     failed: int
-    reference: Interval
+    reference: Estimate
     risks: Sequence[Risk]
     left_out: str | None
 

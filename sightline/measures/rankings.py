@@ -11,11 +11,12 @@ import numpy as np
 import polars as pl
 
 from sightline.errors import DataError, UsageError, near
+from sightline.estimate import Estimate
 from sightline.extension import Configured
 from sightline.measures.ranking_context import Around
 from sightline.records import NoValue, Rankings
 from sightline.statistics import runs
-from sightline.statistics.intervals import Interval, mean_interval, within
+from sightline.statistics.intervals import mean_interval, within
 from sightline.study import reading
 from sightline.study.groups import groups_of
 from sightline.study.pools import pools
@@ -318,7 +319,7 @@ class Overlap:
     first: str
     second: str
     k: int
-    share: Interval
+    share: Estimate
 
 
 def overlap(

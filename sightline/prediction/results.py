@@ -147,7 +147,7 @@ class Predicted:
 
 
 def _as_correlation(figure: Figure) -> Correlation:
-    return Correlation(figure.value, figure.low, figure.high, figure.p, figure.n, figure.reason)
+    return Correlation(figure.value, figure.low, figure.high, figure.n, reason=figure.reason, p=figure.p)
 
 
 def _as_figure(found: Correlation) -> Figure:

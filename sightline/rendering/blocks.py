@@ -7,18 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sightline.rendering.charts import Spec
-from sightline.rendering.quantities import (
+from sightline.estimate import (
     Estimate,
-    Missing,
-    Quantity,
     clean,
     decimals_for,
     format_interval,
     format_n,
     format_number,
+    is_absent,
     shared_decimals,
 )
+from sightline.rendering.charts import Spec
 from sightline.rendering.shown import Finding, Scale, ShownPrompt, Thumbnail
 from sightline.rendering.tables import Table
 from sightline.rendering.theme import ACCENT, Colour
@@ -276,7 +275,7 @@ def picture(
         system=thumbnail.system,
         # Where systems share the accent, a dot would tell nothing.
         colour="" if colour == ACCENT else colour.name,
-        value="" if isinstance(thumbnail.value, Missing) else value,
+        value="" if is_absent(thumbnail.value) else value,
         support=f"{interval} {n}".strip(),
     )
 
@@ -298,20 +297,20 @@ def _shortened(text: str) -> tuple[str, str]:
     return text[:cut], text[cut:]
 
 
-def parts(quantity: Quantity | None, decimals: int | None) -> tuple[str, str, str, str]:
+def parts(quantity: Estimate | None, decimals: int | None) -> tuple[str, str, str, str]:
     """A quantity as the page sets it: value, interval, n, or the reason why there is none."""
     if quantity is None:
         return "", "", "", ""
-    if isinstance(quantity, Missing):
-        return "-", "", "", quantity.reason
+    if quantity.value is None:
+        return "-", "", "", quantity.reason or "no value"
     places = decimals_for(quantity) if decimals is None else decimals
-    value = format_number(float(quantity.value), decimals=places)
+    value = format_number(quantity.value, decimals=places)
     return value, format_interval(quantity, decimals=places), format_n(quantity), ""
 
 
-def meter(quantity: Quantity | None, scale: Scale | None) -> tuple[float, float, float] | None:
+def meter(quantity: Estimate | None, scale: Scale | None) -> tuple[float, float, float] | None:
     """Where the interval starts, how wide it is and where the value lies, in per cent of the scale."""
-    if not isinstance(quantity, Estimate) or scale is None or scale.domain is None:
+    if quantity is None or quantity.value is None or scale is None or scale.domain is None:
         return None
     start, end = scale.domain
     if end <= start:

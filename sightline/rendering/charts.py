@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from sightline.rendering.quantities import (
+from sightline.estimate import (
     DIRECTION_WORDS,
     Direction,
     Estimate,
@@ -147,21 +147,21 @@ def heatmap(
     A narrow drawing has the fewer of the two as its columns. Strength is opacity of one colour, so that the
     same drawing reads on light and dark. The value is written into each cell that has room for it.
     """
-    best = max(dots, key=lambda dot: dot.estimate.value, default=None)
+    best = max(dots, key=lambda dot: dot.estimate.value or 0.0, default=None)
     highest = f" Highest: {best.series} on {best.label}, {format_cell(best.estimate)}." if best else ""
     if width < WIDE and len({dot.label for dot in dots}) > len({dot.series or dot.label for dot in dots}):
         dots = [Dot(dot.series or dot.label, dot.estimate, dot.label) for dot in dots]
     columns = unique(dot.label for dot in dots)
     rows = unique(dot.series or dot.label for dot in dots)
     room = (width - (150 if width >= WIDE else 120)) / max(1, len(columns))
-    low, high = domain or _extent([dot.estimate.value for dot in dots])
+    low, high = domain or _extent([dot.estimate.value for dot in dots if dot.estimate.value is not None])
     places = range_decimals(low, high)
     column_names, row_names = short_names(columns, 14), short_names(rows)
     values = [
         {
             "column": column_names[dot.label],
             "row": row_names[dot.series or dot.label],
-            "value": float(dot.estimate.value),
+            "value": dot.estimate.value,
             "text": format_cell(Estimate(dot.estimate.value), decimals=places),
         }
         for dot in dots
@@ -473,10 +473,10 @@ def row_axis(width: int) -> Spec:
     }
 
 
-def _bounds(estimate: Estimate) -> dict[str, float]:
+def _bounds(estimate: Estimate) -> dict[str, float | None]:
     low = estimate.value if estimate.low is None else estimate.low
     high = estimate.value if estimate.high is None else estimate.high
-    return {"value": float(estimate.value), "low": float(low), "high": float(high)}
+    return {"value": estimate.value, "low": low, "high": high}
 
 
 def _describe_dots(dots: Sequence[Dot], axis: str, direction: Direction) -> str:

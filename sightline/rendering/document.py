@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from sightline.estimate import Direction, Estimate
 from sightline.rendering.blocks import Block
 from sightline.rendering.charts import Spec
-from sightline.rendering.quantities import Direction, Quantity
 from sightline.rendering.shown import Finding, Scale, ShownPrompt
 from sightline.rendering.tables import Table
 
@@ -30,7 +30,7 @@ class Share:
     """A share or other side figure of one system, with its own direction."""
 
     name: str
-    value: Quantity
+    value: Estimate
     direction: Direction = "none"
     format: str = "%"
 
@@ -40,7 +40,7 @@ class RankedSystem:
     """One system of a ranking; the rank range holds every rank that the uncertainty allows."""
 
     name: str
-    mean: Quantity
+    mean: Estimate
     rank_low: int | None = None
     rank_high: int | None = None
     shares: Sequence[Share] = ()
@@ -52,7 +52,7 @@ class Difference:
 
     first: str
     second: str
-    difference: Quantity
+    difference: Estimate
     p: float | None
     p_adjusted: float | None
     verdict: str
@@ -75,7 +75,7 @@ class BreakdownCell:
 
     group: str
     system: str
-    mean: Quantity
+    mean: Estimate
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class SystemVariability:
     """How alike one system's images of one prompt are, over all prompts."""
 
     system: str
-    score: Quantity
+    score: Estimate
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class MeasureTrust:
     measure: str
     direction: Direction
     question: str
-    correlation: Quantity
+    correlation: Estimate
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,8 @@ class PredictorResult:
     """
 
     name: str
-    correlation: Quantity
-    error: Quantity | None = None
+    correlation: Estimate
+    error: Estimate | None = None
     figures: Sequence[Share] = ()
 
 
@@ -178,7 +178,7 @@ class Annotator:
 
     name: str
     judgements: int
-    agreement: Quantity
+    agreement: Estimate
     excluded: str = ""
 
 
@@ -188,7 +188,7 @@ class Agreement:
 
     question: str
     coefficient: str
-    value: Quantity
+    value: Estimate
 
 
 @dataclass(frozen=True)

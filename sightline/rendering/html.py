@@ -6,10 +6,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sightline.estimate import clean, direction_said
 from sightline.rendering import charts
 from sightline.rendering.document import Report
-from sightline.rendering.quantities import clean, direction_said
 from sightline.rendering.sections import next_steps, provenance_tables, sections
+from sightline.rendering.shown import Renderable
 from sightline.rendering.tables import Table
 from sightline.rendering.theme import FONT, css_variables
 
@@ -29,6 +30,16 @@ def render(report: Report) -> str:
         date=f"{report.made_at.day} {report.made_at:%B %Y, %H:%M}",
     )
     return clean(made) + "\n"
+
+
+def page(result: Renderable) -> str:
+    """A verb's result as a complete HTML document."""
+    return clean(_environment().get_template("result.html.jinja").render(result=result, whole=True)) + "\n"
+
+
+def fragment(result: Renderable) -> str:
+    """A verb's result as a part of a page, such as a cell of a notebook."""
+    return clean(_environment().get_template("result.html.jinja").render(result=result, whole=False))
 
 
 @lru_cache(maxsize=1)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from sightline.rendering.quantities import Estimate, Missing, Quantity
+from sightline.estimate import Estimate, absent
 from sightline.statistics.correlation import Correlation
-from sightline.statistics.intervals import Interval
 
 
-def quantity(found: Interval | Correlation, why: str = "not defined") -> Quantity:
+def quantity(found: Estimate | Correlation, why: str = "not defined") -> Estimate:
     """A statistic as the report shows it."""
     if found.value is None:
-        return Missing(found.reason or why)
+        return absent(found.reason or why)
     if found.low is None or found.high is None:
         return Estimate(found.value, n=found.n)
     return Estimate(found.value, found.low, found.high, found.n)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
+from sightline.estimate import Cell, direction_said
 from sightline.rendering import charts
 from sightline.rendering.blocks import Block, Figure, Findings, Grid, Heading, Section, cards
 from sightline.rendering.charts import NARROW, WIDE, Dot, Spec
@@ -22,7 +23,6 @@ from sightline.rendering.document import (
     Trust,
     Variability,
 )
-from sightline.rendering.quantities import Cell, Estimate, direction_said
 from sightline.rendering.shown import ShownPrompt
 from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import ACCENT, Colour, system_colours
@@ -120,7 +120,7 @@ def provenance_tables(provenance: Provenance) -> list[Table]:
 
 def _ranking(ranking: Ranking, index: int, colours: Colours) -> Section:
     scale = ranking.scale
-    dots = [Dot(row.name, row.mean) for row in ranking.systems if isinstance(row.mean, Estimate)]
+    dots = [Dot(row.name, row.mean) for row in ranking.systems if row.mean.value is not None]
     blocks: list[Block] = []
     if dots:
         blocks.append(
@@ -189,7 +189,7 @@ def _breakdown(breakdown: Breakdown, index: int, colours: Colours) -> Section:
     dots = [
         Dot(cell.group, cell.mean, cell.system)
         for cell in breakdown.cells
-        if isinstance(cell.mean, Estimate) and cell.group in drawn
+        if cell.mean.value is not None and cell.group in drawn
     ]
     systems = list(dict.fromkeys(cell.system for cell in breakdown.cells))
     better = direction_said(scale.direction)
@@ -272,7 +272,7 @@ def _prompts(prompts: Prompts, colours: Colours) -> Section:
 
 def _variability(variability: Variability, colours: Colours) -> Section:
     scale = variability.scale
-    dots = [Dot(row.system, row.score) for row in variability.systems if isinstance(row.score, Estimate)]
+    dots = [Dot(row.system, row.score) for row in variability.systems if row.score.value is not None]
     blocks: list[Block] = []
     if dots:
         blocks.append(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Protocol
 
+from sightline.estimate import Direction, Estimate
 from sightline.rendering.charts import Domain
-from sightline.rendering.quantities import Direction, Quantity
+from sightline.rendering.tables import Table
 
 Severity = Literal["error", "warning", "note"]
 
@@ -35,7 +36,7 @@ class Thumbnail:
 
     data: bytes | None = None
     system: str = ""
-    value: Quantity | None = None
+    value: Estimate | None = None
     reason: str = ""
 
 
@@ -47,7 +48,7 @@ class ShownPrompt:
     """
 
     text: str
-    mean: Quantity | None = None
+    mean: Estimate | None = None
     tags: Sequence[tuple[str, str]] = ()
     thumbnails: Sequence[Thumbnail] = ()
     note: str = ""
@@ -63,3 +64,16 @@ class Finding:
     severity: Severity = "warning"
     examples: Sequence[str] = ()
     remedy: str = ""
+
+
+class Renderable(Protocol):
+    """What every face needs of a result."""
+
+    @property
+    def sentence(self) -> str: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+    @property
+    def next(self) -> Sequence[str]: ...
+    def tables(self) -> Mapping[str, Table]: ...
+    def figures(self) -> Mapping[str, Any]: ...

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sightline.rendering.quantities import (
+from sightline.estimate import (
     ARROWS,
     Cell,
     Direction,
     Estimate,
-    Missing,
     clean,
     common_decimals,
     direction_said,
@@ -22,10 +21,12 @@ from sightline.rendering.quantities import (
     format_interval,
     format_n,
     format_number,
+    is_absent,
     plain,
 )
 
 if TYPE_CHECKING:
+    import polars as pl
     from rich.table import Table as RichTable
 
 # From so many columns of intervals on, each interval stands under its value: the table stays on the page.
@@ -64,6 +65,8 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]] = field(default_factory=tuple)
     caption: str = ""
+    most: int | None = None
+    """How many rows a terminal shows; files have them all."""
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -149,8 +152,9 @@ def reasons(table: Table) -> dict[str, int]:
     counts: dict[str, int] = {}
     for row in table.rows:
         for cell in map(plain, row):
-            if isinstance(cell, Missing):
-                counts[clean(cell.reason)] = counts.get(clean(cell.reason), 0) + 1
+            if isinstance(cell, Estimate) and cell.value is None:
+                reason = clean(cell.reason or "no value")
+                counts[reason] = counts.get(reason, 0) + 1
     return counts
 
 
@@ -165,8 +169,8 @@ def to_csv(table: Table) -> str:
     blocks: list[list[list[str]]] = []
     for index, column in enumerate(table.columns):
         cells = table.column(index)
-        estimates = column.estimate or any(isinstance(cell, Estimate) for cell in cells)
-        missing = any(isinstance(cell, Missing) for cell in cells)
+        estimates = column.estimate or any(map(_known, cells))
+        missing = any(is_absent(cell) for cell in cells)
         header += [neutralised(column.name)]
         header += [neutralised(f"{column.name}_{end}") for end in ("low", "high", "n")] if estimates else []
         header += [neutralised(f"{column.name}_reason")] if missing else []
@@ -175,8 +179,53 @@ def to_csv(table: Table) -> str:
     return "".join(_csv_line(line) for line in lines)
 
 
+def to_frame(table: Table) -> pl.DataFrame:
+    """A polars frame; an estimate takes the columns name, name_low, name_high and name_n, absent is null."""
+    import polars as pl
+
+    made: dict[str, list[Any]] = {}
+    for index, column in enumerate(table.columns):
+        cells = table.column(index)
+        estimates = [cell if isinstance(cell, Estimate) else None for cell in cells]
+        made[column.name] = [cell.value if isinstance(cell, Estimate) else cell for cell in cells]
+        if column.estimate or any(map(_known, cells)):
+            for end in ("low", "high", "n"):
+                made[f"{column.name}_{end}"] = [None if e is None else getattr(e, end) for e in estimates]
+    return pl.DataFrame(made, strict=False)
+
+
+def to_latex(table: Table) -> str:
+    """LaTeX for the package booktabs, numbers with their intervals as a reader sees them."""
+    numeric, decimals = _numeric(table), _decimals(table)
+    shape = "".join("r" if each else "l" for each in numeric)
+    lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{shape}}}", r"\toprule"]
+    headings = (f"{column.heading} {ARROWS[column.direction]}".strip() for column in table.columns)
+    lines += [" & ".join(map(_latex, headings)) + r" \\", r"\midrule"]
+    for row, places in zip(table.rows, decimals, strict=True):
+        shown = zip(table.columns, row, places, strict=True)
+        cells = (_latex(format_cell(cell, column.format, digits)) for column, cell, digits in shown)
+        lines.append(" & ".join(cells) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    if table.caption:
+        lines.append(rf"\caption{{{_latex(table.caption)}}}")
+    return "\n".join([*lines, r"\end{table}", ""])
+
+
+def _latex(words: str) -> str:
+    """Text with every character that LaTeX takes for a command escaped."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    special |= {each: f"\\{each}" for each in "&%$#_{}"}
+    special |= {"\u2191": r"$\uparrow$", "\u2193": r"$\downarrow$", "\u2212": "$-$", "\n": " "}
+    return "".join(special.get(each, each) for each in clean(words))
+
+
 def to_json(table: Table) -> str:
-    """JSON: what the columns mean, then one object a row; an estimate is an object, so is a missing value."""
+    """JSON: what the columns mean, then one object per row; an estimate and an absent value are objects."""
+    return _writable(json.dumps(as_data(table), ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def as_data(table: Table) -> dict[str, Any]:
+    """The same as plain data."""
     columns = [
         {"name": column.name, "title": column.heading, "direction": column.direction, "unit": column.unit}
         for column in table.columns
@@ -185,8 +234,7 @@ def to_json(table: Table) -> str:
         {column.name: _json_cell(plain(cell)) for column, cell in zip(table.columns, row, strict=True)}
         for row in table.rows
     ]
-    document = {"caption": table.caption, "columns": columns, "rows": rows}
-    return _writable(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+    return {"caption": table.caption, "columns": columns, "rows": rows}
 
 
 def neutralised(text: str) -> str:
@@ -198,7 +246,7 @@ def _numeric(table: Table) -> list[bool]:
     """Which columns hold numbers alone."""
     found = []
     for index in range(len(table.columns)):
-        cells = [cell for cell in table.column(index) if not isinstance(cell, Missing)]
+        cells = [cell for cell in table.column(index) if not is_absent(cell)]
         numbers = [isinstance(cell, (int, float, Estimate)) and not isinstance(cell, bool) for cell in cells]
         found.append(bool(cells) and all(numbers))
     return found
@@ -223,9 +271,13 @@ def _decimals(table: Table) -> list[list[int | None]]:
     return made
 
 
+def _known(cell: Cell) -> bool:
+    return isinstance(cell, Estimate) and cell.value is not None
+
+
 def _layout(table: Table) -> str:
     estimates = sum(
-        column.estimate or any(isinstance(cell, Estimate) for cell in table.column(index))
+        column.estimate or any(map(_known, table.column(index)))
         for index, column in enumerate(table.columns)
     )
     kinds = (("dense", estimates >= _DENSE), ("stacks", len(table.columns) > 2))
@@ -233,14 +285,15 @@ def _layout(table: Table) -> str:
 
 
 def _html_cell(cell: Cell, column: Column, decimals: int | None) -> str:
-    if isinstance(cell, Missing):
-        return f'<span class="missing">-</span> <span class="reason">{_escape(cell.reason)}</span>'
     if isinstance(cell, Estimate):
-        value = format_number(float(cell.value), column.format, decimals)
+        if cell.value is None:
+            reason = _escape(cell.reason or "no value")
+            return f'<span class="missing">-</span> <span class="reason">{reason}</span>'
+        value = format_number(cell.value, column.format, decimals)
         parts = [f'<span class="value">{_escape(value)}</span>']
         interval = format_interval(cell, column.format, decimals)
         parts += [f'<span class="interval">{_escape(interval)}</span>'] if interval else []
-        parts += [f'<span class="n">{format_n(cell)}</span>'] if cell.n is not None else []
+        parts += [f'<span class="n">{format_n(cell)}</span>'] if cell.n else []
         return " ".join(parts)
     text = _escape(format_cell(cell, column.format, decimals))
     return f"<bdi>{text}</bdi>" if isinstance(cell, str) else text
@@ -275,12 +328,12 @@ def _csv_line(texts: Sequence[str]) -> str:
 def _csv_cells(cell: Cell, estimates: bool, missing: bool) -> list[str]:
     interval = ["", "", ""]
     reason = ""
-    if isinstance(cell, Missing):
-        value, reason = "", neutralised(clean(cell.reason))
+    if isinstance(cell, Estimate) and cell.value is None:
+        value, reason = "", neutralised(clean(cell.reason or "no value"))
     elif isinstance(cell, Estimate):
-        value = repr(float(cell.value))
+        value = repr(cell.value)
         interval = ["" if end is None else repr(float(end)) for end in (cell.low, cell.high)]
-        interval.append("" if cell.n is None else str(int(cell.n)))
+        interval.append(str(cell.n) if cell.n else "")
     elif isinstance(cell, str):
         value = neutralised(_writable(cell))
     elif isinstance(cell, bool):
@@ -291,15 +344,10 @@ def _csv_cells(cell: Cell, estimates: bool, missing: bool) -> list[str]:
 
 
 def _json_cell(cell: Cell) -> Any:
-    if isinstance(cell, Missing):
-        return {"value": None, "reason": cell.reason}
     if isinstance(cell, Estimate):
-        return {
-            "value": float(cell.value),
-            "low": None if cell.low is None else float(cell.low),
-            "high": None if cell.high is None else float(cell.high),
-            "n": None if cell.n is None else int(cell.n),
-        }
+        if cell.value is None:
+            return {"value": None, "reason": cell.reason or "no value"}
+        return {"value": cell.value, "low": cell.low, "high": cell.high, "n": cell.n or None}
     return cell
 
 

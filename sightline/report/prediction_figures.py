@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from sightline.encoders.choice import Loadable, encoder_of, first_loadable
 from sightline.errors import DataError, UsageError, near
+from sightline.estimate import Cell, format_cell, format_number
 from sightline.prediction.fit import LEAST, examples
 from sightline.rendering.blocks import Block, Figure, Grid, Heading, cards
-from sightline.rendering.quantities import Cell, Estimate, format_cell, format_number
 from sightline.rendering.report_values import quantity
 from sightline.rendering.shown import Scale, ShownPrompt, Thumbnail
 from sightline.rendering.tables import Column, Table
@@ -238,7 +238,7 @@ class _Making:
         if first.word == second.word:
             words = (f"by {first.scale.name}", f"by {second.scale.name}")
         related = quantity(pearson(*columns))
-        note = f"Pearson's r between both is {format_cell(related)}." if isinstance(related, Estimate) else ""
+        note = f"Pearson's r between both is {format_cell(related)}." if related.value is not None else ""
         figure = quadrant_figure(columns[0], columns[1], scales=scales, words=words, note=note)
         self.blocks.append(Heading(f"Easy and hard, {' and '.join(words)}"))
         name, title = f"quadrants-{across[0]}-{across[1]}", f"Easy and hard, {' and '.join(words)}"

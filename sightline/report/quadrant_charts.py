@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sightline.estimate import clean, direction_said, format_number
 from sightline.rendering.blocks import Figure
 from sightline.rendering.charts import MOST_POINTS, NARROW, WIDE, Domain, Spec, chart
-from sightline.rendering.quantities import clean, direction_said, format_number
 from sightline.rendering.shown import Scale
 from sightline.rendering.theme import ACCENT, INK
 from sightline.report.prediction_charts import extent

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from sightline.comparison.compare import Compared
+from sightline.comparison.compare import Comparison
 from sightline.errors import DataError, StudyError
 from sightline.judging.label_charts import label_pictures
 from sightline.rendering import document as doc
@@ -100,7 +100,7 @@ def _foretold(study: Study, colours: Mapping[str, Colour], seed: int) -> Sequenc
     return prediction_pictures(study, most=ON_THE_MAP, colours=colours, seed=seed).blocks
 
 
-def answer(head: Compared | None, study: Study) -> str:
+def answer(head: Comparison | None, study: Study) -> str:
     """The whole study in a sentence or two."""
     if head is None:
         counts = reading.counts(study)

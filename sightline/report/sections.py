@@ -8,8 +8,8 @@ import polars as pl
 
 from sightline import registry
 from sightline.comparison.compare import (
-    Cell,
-    Compared,
+    Comparison,
+    TagMean,
     breakdown,
     compare,
     main_tags,
@@ -22,17 +22,17 @@ from sightline.comparison.query_tables import query_tables
 from sightline.comparison.trust import trust
 from sightline.data import check as checking
 from sightline.errors import DataError, UsageError
+from sightline.estimate import Cell, Direction, Estimate, absent, format_cell
 from sightline.measures.rankings import rankings_for, relevance
 from sightline.prediction.fit import LEAST
 from sightline.records import Prompt, Question
 from sightline.rendering import document as doc
 from sightline.rendering.blocks import Block
-from sightline.rendering.quantities import Direction, Estimate, Missing, Quantity, format_cell
 from sightline.rendering.report_values import quantity
 from sightline.rendering.shown import Finding, Scale, Severity, ShownPrompt, Thumbnail
 from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import Colour
-from sightline.statistics.intervals import Interval, mean_interval, stratified_mean_interval, within
+from sightline.statistics.intervals import mean_interval, stratified_mean_interval, within
 from sightline.study import reading, rollup
 from sightline.study.relevance import rules
 from sightline.study.study import Study
@@ -74,14 +74,14 @@ def facts(study: Study) -> list[doc.Fact]:
     return [fact for fact in told if fact.count]
 
 
-def comparisons(study: Study, asked: Sequence[Question], seed: int) -> list[Compared]:
+def comparisons(study: Study, asked: Sequence[Question], seed: int) -> list[Comparison]:
     """The systems compared on every question that has truth about them; engines by measures of rankings."""
     settled = set(reading.about_systems(study))
     names = [question.name for question in asked if question.name in settled]
     return [compare(study, name, seed=seed) for name in (*names, *ranking_measures(study))]
 
 
-def ranking(compared: Compared, question: Question | None) -> doc.Ranking:
+def ranking(compared: Comparison, question: Question | None) -> doc.Ranking:
     """A comparison as the report shows it."""
     systems = [
         doc.RankedSystem(placed.system, quantity(placed.mean), placed.best_rank, placed.worst_rank)
@@ -107,13 +107,13 @@ def ranking(compared: Compared, question: Question | None) -> doc.Ranking:
     return doc.Ranking(_scale_of(compared, question), systems, differences, summary, method)
 
 
-def _scale_of(compared: Compared, question: Question | None) -> Scale:
+def _scale_of(compared: Comparison, question: Question | None) -> Scale:
     if question is not None:
         return scale(question, compared.by)
     return Scale(compared.by, _direction(compared.direction), compared.low, compared.high)
 
 
-def _verdict(first: str, second: str, difference: Interval, significant: bool, direction: str) -> str:
+def _verdict(first: str, second: str, difference: Estimate, significant: bool, direction: str) -> str:
     if difference.value is None:
         return "no prompt in common"
     if not significant:
@@ -124,7 +124,7 @@ def _verdict(first: str, second: str, difference: Interval, significant: bool, d
     return f"{first if first_wins else second} is better"
 
 
-def breakdowns(study: Study, head: Compared, questions: dict[str, Question]) -> list[doc.Breakdown]:
+def breakdowns(study: Study, head: Comparison, questions: dict[str, Question]) -> list[doc.Breakdown]:
     """The headline question split by the study's main tags."""
     found = []
     for tag in main_tags(study)[:2]:
@@ -135,7 +135,7 @@ def breakdowns(study: Study, head: Compared, questions: dict[str, Question]) -> 
     return found
 
 
-def _weak_spot(cells: Sequence[Cell], head: Compared) -> str:
+def _weak_spot(cells: Sequence[TagMean], head: Comparison) -> str:
     """The worst group of a system that lies below its own mean by more than its interval, if there is one."""
     sign = -1.0 if head.direction == "lower" else 1.0
     overall = {placed.system: placed.mean.value for placed in head.systems}
@@ -154,7 +154,7 @@ def _weak_spot(cells: Sequence[Cell], head: Compared) -> str:
     )
 
 
-def prompts(study: Study, head: Compared, questions: dict[str, Question]) -> doc.Prompts:
+def prompts(study: Study, head: Comparison, questions: dict[str, Question]) -> doc.Prompts:
     """The hardest and the easiest prompts, with pictures."""
     values = values_by(study, head.by).values.group_by("prompt_id")
     means = values.agg(pl.col("value").mean(), pl.len().cast(pl.Int64).alias("systems"))
@@ -171,7 +171,7 @@ def prompts(study: Study, head: Compared, questions: dict[str, Question]) -> doc
     def shown(row: dict[str, object]) -> ShownPrompt:
         key = int(str(row["prompt_id"]))
         mine = shown_answers.filter(pl.col("prompt_id") == key)
-        worth: Quantity = Estimate(float(str(row["value"])), n=int(str(row["systems"])))
+        worth: Estimate = Estimate(float(str(row["value"])), n=int(str(row["systems"])))
         if judged:
             inside = stratified_mean_interval(mine["value"].to_numpy(), mine["system_id"].to_numpy())
             worth = quantity(within(inside, head.low, head.high))
@@ -269,7 +269,7 @@ def trusted(study: Study) -> doc.Trust:
     found = trust(study)
     rows = [
         doc.MeasureTrust(each.measure, _direction(each.direction), each.question, quantity(each.correlation))
-        for each in sorted(found, key=lambda a: (a.question, -abs(a.correlation.value or 0)))
+        for each in sorted(found.rows, key=lambda a: (a.question, -abs(a.correlation.value or 0)))
     ]
     return doc.Trust(rows)
 
@@ -285,14 +285,14 @@ def judges(study: Study, asked: Sequence[Question]) -> doc.Judges | None:
         notes = reading.settlement_notes(study, settlement)
         if "annotators" not in notes:
             continue
-        value: Quantity = Missing("not defined for these votes")
+        value: Estimate = absent("not defined for these votes")
         if notes.get("agreement") is not None:
             ends = (notes.get("agreement_low"), notes.get("agreement_high"))
             value = Estimate(float(notes["agreement"]), *ends, n=int(notes["agreement_n"]))
         agreement.append(doc.Agreement(question.name, f"Krippendorff's alpha ({question.scale})", value))
         out = {name: f"{question.name}: {reason} ({rule})" for name, rule, reason in notes["left_out"]}
         for name, n, r, low, high, shared in notes["annotators"]:
-            told: Quantity = Missing("no item in common")
+            told: Estimate = absent("no item in common")
             if r is not None:
                 told = Estimate(r, low, high, shared) if low is not None else Estimate(r, n=shared)
             before = people.get(name)
@@ -322,7 +322,7 @@ def _severity(told: str) -> Severity:
 def measured(study: Study) -> list[doc.Extra]:
     """Every measure of an image or answer by system, as a table."""
     systems = reading.systems(study).filter(pl.col("answers") > 0)["system"].to_list()
-    rows = []
+    rows: list[Sequence[Cell]] = []
     for row in reading.measures(study).iter_rows(named=True):
         if row["kind"] == "of_prompt" or not row["values"]:
             continue
@@ -330,20 +330,20 @@ def measured(study: Study) -> list[doc.Extra]:
             measure = registry.find_measure(str(row["measure"]))
         except UsageError:
             continue  # scored by an extension that is not installed here
-        cells: list[Quantity] = []
+        cells: list[Estimate] = []
         try:
             values = scores_by_system(study, str(measure))
         except DataError as error:
-            cells = [Missing(error.what)] * len(systems)  # what it rests on has been taken out since
+            cells = [absent(error.what)] * len(systems)  # what it rests on has been taken out since
         else:
             for system in systems:
                 mine = values.filter(pl.col("system") == system)["value"].to_numpy()
                 known = within(mean_interval(mine), *measure.spec.range)
-                cells.append(quantity(known) if len(mine) else Missing("no score"))
+                cells.append(known if len(mine) else absent("no score"))
         better = {"higher": "↑ higher is better", "lower": "↓ lower is better"}.get(
             measure.spec.direction, ""
         )
-        rows.append([measure.short, better, *cells])
+        rows.append((measure.short, better, *cells))
     if not rows or not systems:
         return []
     columns = [Column("measure"), Column("direction")]

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from sightline import registry
 from sightline.errors import UsageError
+from sightline.estimate import Cell, Direction, Estimate, absent
 from sightline.records import Question
 from sightline.rendering import document as doc
-from sightline.rendering.quantities import Cell, Direction, Estimate, Missing, Quantity
 from sightline.rendering.report_values import quantity
 from sightline.rendering.shown import Scale
 from sightline.rendering.tables import Column, Table
@@ -141,9 +141,9 @@ def _figures(kept: Kept) -> list[doc.Share]:
     return [doc.Share(title, _as_quantity(found[name]), direction, "") for name, title, direction in FIGURES]
 
 
-def _as_quantity(found: Figure) -> Quantity:
+def _as_quantity(found: Figure) -> Estimate:
     if found.value is None:
-        return Missing(found.reason or "not defined")
+        return absent(found.reason or "not defined")
     return Estimate(found.value, found.low, found.high, found.n)
 
 

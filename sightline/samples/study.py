@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sightline.estimate import Estimate
 from sightline.samples import annotators
 from sightline.samples.scenes import Scene, scenes
 from sightline.samples.systems import SYSTEMS, answer, png
 from sightline.statistics.correlation import Correlation
-from sightline.statistics.intervals import Interval
 
 QUESTIONS = {
     "alignment": "How well does the image match the prompt?",
@@ -185,7 +185,7 @@ def run_demo(
     return path
 
 
-def _said(found: Interval | Correlation) -> str:
+def _said(found: Estimate | Correlation) -> str:
     if found.value is None:
         return "-"
     if found.low is None or found.high is None:

@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sightline.estimate import Estimate
 from sightline.statistics.correlation import Correlation, spearman
-from sightline.statistics.intervals import Interval, cluster_bootstrap, mean_interval
+from sightline.statistics.intervals import cluster_bootstrap, mean_interval
 from sightline.statistics.mixed import MixedModel, mixed_model
 from sightline.statistics.significance import benjamini_hochberg, holm
 
@@ -49,7 +50,7 @@ class Bin:
     low: float
     high: float
     x: float
-    y: Interval
+    y: Estimate
 
 
 def associations(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sightline.estimate import Estimate
 from sightline.statistics.folds import grouped_k_fold, k_fold
 from sightline.statistics.intervals import (
-    Interval,
     block_rows,
     cluster_bootstrap,
     stratified_mean_interval,
@@ -45,8 +45,8 @@ class Calibration:
     """
 
     cut_offs: CutOffs
-    micro: Interval
-    macro: Interval
+    micro: Estimate
+    macro: Estimate
     confusion: Indices
     predicted: Indices
     folds: int
@@ -59,9 +59,9 @@ class People:
     An annotator's own vote is part of what was settled; `others` holds each against the rest alone.
     """
 
-    micro: Interval
-    macro: Interval
-    others: Interval
+    micro: Estimate
+    macro: Estimate
+    others: Estimate
 
 
 def level(similarity: ArrayLike, cut_offs: Sequence[float]) -> Indices:
@@ -133,7 +133,7 @@ def calibrate(
 
 def accuracy(
     levels: ArrayLike, predicted: ArrayLike, groups: ArrayLike | None = None, *, seed: int = 0
-) -> tuple[Interval, Interval]:
+) -> tuple[Estimate, Estimate]:
     """The share of equal levels over all, and its mean over the levels that occur.
 
     With `groups` (pairs of a prompt, votes on a pair) rows of one group go together, and the intervals are of
@@ -152,7 +152,7 @@ def accuracy(
     return cluster_bootstrap(equal, home, seed=seed), _mean_over_levels(equal, grade, home, seed)
 
 
-def _mean_over_levels(equal: Array, grade: Array, home: Indices, seed: int) -> Interval:
+def _mean_over_levels(equal: Array, grade: Array, home: Indices, seed: int) -> Estimate:
     """The mean over levels of the share that is right, whole groups being drawn again.
 
     A level that a draw has no pair of is left out of that draw's mean.
@@ -161,13 +161,13 @@ def _mean_over_levels(equal: Array, grade: Array, home: Indices, seed: int) -> I
     n = int(home.max(initial=-1)) + 1
     method = "cluster bootstrap"
     if n == 0:
-        return Interval(None, None, None, 0, method, "no value is known")
+        return Estimate(None, None, None, 0, method, "no value is known")
     cell, shape = home * kinds.size + kind, (n, kinds.size)
     hits = np.bincount(cell, equal, n * kinds.size).reshape(shape)
     sizes = np.bincount(cell, minlength=n * kinds.size).reshape(shape)
     value = float((hits.sum(axis=0) / sizes.sum(axis=0)).mean())
     if n == 1:
-        return Interval(value, None, None, 1, method, "one cluster shows no spread")
+        return Estimate(value, None, None, 1, method, "one cluster shows no spread")
     rng = np.random.default_rng(seed)
     draws = []
     for rows in block_rows(RESAMPLES, n):
@@ -175,7 +175,7 @@ def _mean_over_levels(equal: Array, grade: Array, home: Indices, seed: int) -> I
         with np.errstate(invalid="ignore"):
             draws.append(np.nanmean((times @ hits) / (times @ sizes), axis=1))
     low, high = np.quantile(np.concatenate(draws), (0.025, 0.975))
-    return Interval(value, float(low), float(high), n, method)
+    return Estimate(value, float(low), float(high), n, method)
 
 
 def settle_levels(items: ArrayLike, grades: ArrayLike, *, lowest: float = 1.0, count: int = 4) -> Array:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sightline.estimate import Estimate
 from sightline.statistics.grouping import sum_by
-from sightline.statistics.intervals import Interval, cluster_bootstrap
+from sightline.statistics.intervals import cluster_bootstrap
 from sightline.statistics.significance import Test, holm, sign_flip
 
 Array = NDArray[np.float64]
@@ -28,8 +29,8 @@ class Checked:
     """A backbone on triplets: its 2AFC score and its accuracy, with 95 % intervals."""
 
     name: str
-    score: Interval
-    accuracy: Interval
+    score: Estimate
+    accuracy: Estimate
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,7 @@ def _parts(column: Array, system: NDArray[np.int64], home: NDArray[Any]) -> _Par
     return _Parts((cells % systems)[order], block[order], total[order], size[order])
 
 
-def _mean(values: Array, clusters: NDArray[Any], seed: int) -> Interval:
+def _mean(values: Array, clusters: NDArray[Any], seed: int) -> Estimate:
     return cluster_bootstrap(values, clusters, seed=seed)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sightline.statistics.intervals import Interval, mean_interval
+from sightline.estimate import Direction, Estimate
+from sightline.statistics.intervals import mean_interval
 from sightline.statistics.significance import (
     benjamini_hochberg,
     holm,
@@ -29,8 +31,8 @@ MOST_DRAWN = 200_000
 class Standing:
     """One system: its mean over its own prompts and the best and worst rank that the tests leave open."""
 
-    system: int
-    mean: Interval
+    system: str
+    mean: Estimate
     best_rank: int
     worst_rank: int
 
@@ -44,9 +46,9 @@ class Pair:
     `undetectable` why there is none.
     """
 
-    first: int
-    second: int
-    difference: Interval
+    first: str
+    second: str
+    difference: Estimate
     p: float | None
     p_adjusted: float | None
     significant: bool
@@ -55,30 +57,31 @@ class Pair:
     undetectable: str | None = None
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Compared(NamedTuple):
     """Standings from the best rank down, equal ones by mean, and all pairs in order of column."""
 
     permutations: int
-
     standings: tuple[Standing, ...]
     pairs: tuple[Pair, ...]
 
 
 def compare(
     matrix: ArrayLike,
+    names: Sequence[str] | None = None,
     *,
+    direction: Direction = "higher",
     confidence: float = 0.95,
     permutations: int | None = None,
     seed: int = 0,
     test: PairedTest = "sign_flip",
-) -> Comparison:
+) -> Compared:
     """Compare the columns (systems) of a prompts x systems matrix in which NaN means missing.
 
     Differences are paired by prompt: Student's interval, p by sign flips (or by `test="bootstrap"`), Holm
     over all pairs, and the smallest difference that would be found at Holm's strictest step. A system's best
     rank is 1 + the number of systems significantly above it, its worst the number of systems minus those
-    significantly below: systems whose ranges overlap are not told apart. Higher values rank first.
+    significantly below: systems whose ranges overlap are not significantly different. Better values rank
+    first, as `direction` has it; names are by default the numbers of the columns.
     """
     values = np.asarray(matrix, dtype=np.float64)
     if values.ndim != 2:
@@ -89,24 +92,31 @@ def compare(
     if permutations is None:
         # The smallest p that can be drawn must survive Holm's factor with room to spare.
         permutations = min(MOST_DRAWN, max(10_000, 20 * systems * (systems - 1) // 2 * 20))
-    pairs = _pairs(values, confidence, permutations, seed, test)
-    above = np.zeros(systems, dtype=np.int64)
-    below = np.zeros(systems, dtype=np.int64)
+    named = [str(number) for number in range(systems)] if names is None else list(names)
+    sign = -1.0 if direction == "lower" else 1.0
+    pairs = _pairs(values, named, confidence, permutations, seed, test)
+    above, below = dict.fromkeys(named, 0), dict.fromkeys(named, 0)
     for pair in pairs:
         if pair.significant and pair.difference.value is not None:
-            first_wins = pair.difference.value > 0
+            first_wins = sign * pair.difference.value > 0
             winner, loser = (pair.first, pair.second) if first_wins else (pair.second, pair.first)
             below[winner] += 1
             above[loser] += 1
     standings = [
-        Standing(s, mean_interval(column, confidence=confidence), int(1 + above[s]), int(systems - below[s]))
-        for s, column in enumerate(values.T)
+        Standing(name, mean_interval(column, confidence=confidence), 1 + above[name], systems - below[name])
+        for name, column in zip(named, values.T, strict=True)
     ]
-    return Comparison(permutations, tuple(sorted(standings, key=_from_the_top)), tuple(pairs))
+    order = sorted(range(systems), key=lambda number: _from_the_top(standings[number], sign, number))
+    return Compared(permutations, tuple(standings[number] for number in order), tuple(pairs))
 
 
 def _pairs(
-    values: np.ndarray, confidence: float, permutations: int, seed: int, test: PairedTest
+    values: np.ndarray,
+    names: Sequence[str],
+    confidence: float,
+    permutations: int,
+    seed: int,
+    test: PairedTest,
 ) -> list[Pair]:
     index = list(combinations(range(values.shape[1]), 2))
     if not index:
@@ -122,8 +132,8 @@ def _pairs(
     alpha = (1 - confidence) / len(index)
     return [
         Pair(
-            a,
-            b,
+            names[a],
+            names[b],
             mean_interval(differences[:, column], confidence=confidence),
             _or_none(p[column]),
             _or_none(adjusted[column]),
@@ -149,8 +159,8 @@ def _or_none(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _from_the_top(standing: Standing) -> tuple[bool, int, int, float, int]:
+def _from_the_top(standing: Standing, sign: float, number: int) -> tuple[bool, int, int, float, int]:
     # What the paired tests leave open goes first: means over different prompts may order systems wrongly.
     mean = standing.mean.value
-    order = 0.0 if mean is None else -mean
-    return mean is None, standing.best_rank, standing.worst_rank, order, standing.system
+    order = 0.0 if mean is None else -sign * mean
+    return mean is None, standing.best_rank, standing.worst_rank, order, number

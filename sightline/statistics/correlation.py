@@ -7,21 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sightline.estimate import Estimate
+
 Array = NDArray[np.float64]
 
 LEAST_PAIRS = 3
 
 
 @dataclass(frozen=True)
-class Correlation:
-    """A coefficient with its interval, two-sided p-value and number of pairs, or the reason for none."""
+class Correlation(Estimate):
+    """A coefficient of n pairs with its interval and two-sided p-value, or the reason for none."""
 
-    value: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    n: int
-    reason: str | None = None
+    p: float | None = None
 
 
 def pearson(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Correlation:
@@ -33,11 +30,11 @@ def pearson(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Correlat
     a, b = _pairs(x, y)
     reason = _why_undefined(a, b)
     if reason:
-        return Correlation(None, None, None, None, a.size, reason)
+        return Correlation(None, n=a.size, reason=reason)
     r = _product_moment(a, b)
     spread = 1 / np.sqrt(a.size - 3) if a.size > 3 else np.inf
     low, high = _interval_on_z(r, spread, confidence)
-    return Correlation(r, low, high, _p_from_t(r, a.size), a.size)
+    return Correlation(r, low, high, a.size, p=_p_from_t(r, a.size))
 
 
 def spearman(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Correlation:
@@ -50,11 +47,11 @@ def spearman(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Correla
     a, b = _pairs(x, y)
     reason = _why_undefined(a, b)
     if reason:
-        return Correlation(None, None, None, None, a.size, reason)
+        return Correlation(None, n=a.size, reason=reason)
     rho = _product_moment(midranks(a), midranks(b))
     spread = np.sqrt((1 + rho**2 / 2) / (a.size - 3)) if a.size > 3 else np.inf
     low, high = _interval_on_z(rho, spread, confidence)
-    return Correlation(rho, low, high, _p_from_t(rho, a.size), a.size)
+    return Correlation(rho, low, high, a.size, p=_p_from_t(rho, a.size))
 
 
 def clustered_spearman(
@@ -87,11 +84,9 @@ def clustered_spearman(
         if not (_is_constant(a[rows]) or _is_constant(b[rows])):
             draws.append(_product_moment(midranks(a[rows]), midranks(b[rows])))
     if len(draws) < resamples // 2:
-        return Correlation(plain.value, None, None, None, plain.n, "too few groups vary for an interval")
+        return Correlation(plain.value, n=plain.n, reason="too few groups vary for an interval")
     low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Correlation(
-        plain.value, float(min(low, plain.value)), float(max(high, plain.value)), None, plain.n
-    )
+    return Correlation(plain.value, float(min(low, plain.value)), float(max(high, plain.value)), plain.n)
 
 
 def kendall(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Correlation:
@@ -106,12 +101,12 @@ def kendall(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Correlat
     a, b = _pairs(x, y)
     reason = _why_undefined(a, b)
     if reason:
-        return Correlation(None, None, None, None, a.size, reason)
+        return Correlation(None, n=a.size, reason=reason)
     result = kendalltau(a, b, variant="b")
     tau = float(np.clip(result.statistic, -1, 1))
     spread = np.sqrt(0.437 / (a.size - 4)) if a.size > 4 else np.inf
     low, high = _interval_on_z(tau, spread, confidence)
-    return Correlation(tau, low, high, float(result.pvalue), a.size)
+    return Correlation(tau, low, high, a.size, p=float(result.pvalue))
 
 
 def midranks(values: Array) -> Array:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sightline.estimate import Estimate
 from sightline.statistics.grouping import sum_by
 
 Array = NDArray[np.float64]
@@ -18,19 +19,7 @@ Statistic = Callable[..., Any]
 BLOCK_CELLS = 4_000_000
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A value with its limits, the number of independent units behind it and the method, or a reason."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    method: str
-    reason: str | None = None
-
-
-def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> Interval:
+def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> Estimate:
     """Mean of the values that are not NaN with Student's interval: mean +- t(n-1) sd / sqrt(n).
 
     Source: Student, The probable error of a mean, Biometrika 6 (1908).
@@ -39,15 +28,24 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> Interval:
 
     known = known_values(values)
     if known.size == 0:
-        return Interval(None, None, None, 0, "t", "no value is known")
+        return Estimate(None, None, None, 0, "t", "no value is known")
     mean = float(known.mean())
     if known.size == 1:
-        return Interval(mean, None, None, 1, "t", "one value shows no spread")
+        return Estimate(mean, None, None, 1, "t", "one value shows no spread")
     half = float(stdtrit(known.size - 1, (1 + confidence) / 2) * known.std(ddof=1) / np.sqrt(known.size))
-    return Interval(mean, mean - half, mean + half, known.size, "t")
+    return Estimate(mean, mean - half, mean + half, known.size, "t")
 
 
-def within(found: Interval, low: float | None, high: float | None) -> Interval:
+def negated(estimate: Estimate) -> Estimate:
+    """The estimate of the same values times -1."""
+    if estimate.value is None:
+        return estimate
+    low = None if estimate.high is None else -estimate.high
+    high = None if estimate.low is None else -estimate.low
+    return replace(estimate, value=-estimate.value, low=low, high=high)
+
+
+def within(found: Estimate, low: float | None, high: float | None) -> Estimate:
     """The part of an interval that can occur on a scale from `low` to `high`.
 
     What lies beyond the scale cannot be the truth, so cutting it off costs no coverage.
@@ -59,7 +57,7 @@ def within(found: Interval, low: float | None, high: float | None) -> Interval:
     return replace(found, low=least, high=most)
 
 
-def stratified_mean_interval(values: ArrayLike, strata: ArrayLike, *, confidence: float = 0.95) -> Interval:
+def stratified_mean_interval(values: ArrayLike, strata: ArrayLike, *, confidence: float = 0.95) -> Estimate:
     """Mean of the means of fixed groups, each weighing the same, with the spread inside the groups.
 
     m = (1/S) sum of group means; its variance (1/S^2) sum s_g^2 / n_g; Student's t with Satterthwaite's
@@ -72,26 +70,26 @@ def stratified_mean_interval(values: ArrayLike, strata: ArrayLike, *, confidence
     keep = ~np.isnan(known)
     known, group = known[keep], group[keep]
     if len(known) == 0:
-        return Interval(None, None, None, 0, "stratified t", "no value")
+        return Estimate(None, None, None, 0, "stratified t", "no value")
     _, place = np.unique(group, return_inverse=True)
     sizes = np.bincount(place).astype(np.float64)
     means = np.bincount(place, known) / sizes
     value = float(means.mean())
     if (sizes < 2).any():
-        return Interval(value, None, None, len(known), "stratified t", "a group has a single value")
+        return Estimate(value, None, None, len(known), "stratified t", "a group has a single value")
     variances = np.bincount(place, (known - means[place]) ** 2) / (sizes - 1)
     parts = variances / sizes / len(sizes) ** 2
     total = float(parts.sum())
     if total == 0:
-        return Interval(value, value, value, len(known), "stratified t")
+        return Estimate(value, value, value, len(known), "stratified t")
     from scipy.special import stdtrit
 
     freedom = total**2 / float((parts**2 / (sizes - 1)).sum())
     half = float(stdtrit(freedom, 0.5 + confidence / 2)) * total**0.5
-    return Interval(value, value - half, value + half, len(known), "stratified t")
+    return Estimate(value, value - half, value + half, len(known), "stratified t")
 
 
-def wilson(successes: int, n: int, *, confidence: float = 0.95) -> Interval:
+def wilson(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
     """Share of successes with Wilson's score interval.
 
     (p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n).
@@ -102,7 +100,7 @@ def wilson(successes: int, n: int, *, confidence: float = 0.95) -> Interval:
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n}")
     if n == 0:
-        return Interval(None, None, None, 0, "wilson", "no trial was made")
+        return Estimate(None, None, None, 0, "wilson", "no trial was made")
     share = successes / n
     z = float(ndtri((1 + confidence) / 2))
     scale = 1 + z**2 / n
@@ -111,7 +109,7 @@ def wilson(successes: int, n: int, *, confidence: float = 0.95) -> Interval:
     # At 0 and n the limit equals the share exactly; rounding must not push it past.
     low = 0.0 if successes == 0 else float(centre - half)
     high = 1.0 if successes == n else float(centre + half)
-    return Interval(share, low, high, n, "wilson")
+    return Estimate(share, low, high, n, "wilson")
 
 
 def bootstrap(
@@ -122,7 +120,7 @@ def bootstrap(
     resamples: int = 2000,
     seed: int = 0,
     confidence: float = 0.95,
-) -> Interval:
+) -> Estimate:
     """A statistic of the values that are not NaN with its bootstrap interval.
 
     `statistic(values, axis=...)` works along an axis, as numpy's do. Percentile: quantiles of the statistic
@@ -132,10 +130,10 @@ def bootstrap(
     """
     known = known_values(values)
     if known.size == 0:
-        return Interval(None, None, None, 0, method, "no value is known")
+        return Estimate(None, None, None, 0, method, "no value is known")
     value = float(statistic(known, axis=-1))
     if known.size == 1:
-        return Interval(value, None, None, 1, method, "one value shows no spread")
+        return Estimate(value, None, None, 1, method, "one value shows no spread")
     rng = np.random.default_rng(seed)
     n = known.size
     draws = np.concatenate(
@@ -146,7 +144,7 @@ def bootstrap(
     if method == "bca":
         tails = _bca_tails(tails, draws, value, _leave_one_out(known, statistic))
     low, high = np.quantile(draws, tails)
-    return Interval(value, float(low), float(high), known.size, method)
+    return Estimate(value, float(low), float(high), known.size, method)
 
 
 def cluster_bootstrap(
@@ -157,7 +155,7 @@ def cluster_bootstrap(
     resamples: int = 2000,
     seed: int = 0,
     confidence: float = 0.95,
-) -> Interval:
+) -> Estimate:
     """A statistic of values that come in clusters (answers within prompts), whole clusters being resampled.
 
     The default statistic is the mean over all values, so large clusters weigh more. Any other is called with
@@ -174,10 +172,10 @@ def cluster_bootstrap(
     n = sizes.size
     method = "cluster bootstrap"
     if n == 0:
-        return Interval(None, None, None, 0, method, "no value is known")
+        return Estimate(None, None, None, 0, method, "no value is known")
     value = float(column.mean() if statistic is None else statistic(column))
     if n == 1:
-        return Interval(value, None, None, 1, method, "one cluster shows no spread")
+        return Estimate(value, None, None, 1, method, "one cluster shows no spread")
     rng = np.random.default_rng(seed)
     if statistic is None:
         totals = sum_by(cluster, column)
@@ -197,7 +195,7 @@ def cluster_bootstrap(
         )
     tail = (1 - confidence) / 2
     low, high = np.quantile(draws, [tail, 1 - tail])
-    return Interval(value, float(low), float(high), n, method)
+    return Estimate(value, float(low), float(high), n, method)
 
 
 def known_values(values: ArrayLike) -> Array:

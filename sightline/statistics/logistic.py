@@ -95,7 +95,7 @@ def mapped_pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
         return raw
     if raw.n < LEAST_PAIRS:
         reason = f"{raw.n} pairs; five parameters need {LEAST_PAIRS}"
-        return Correlation(None, None, None, None, raw.n, reason)
+        return Correlation(None, n=raw.n, reason=reason)
     return pearson(fit_logistic(x, y)(x), y)
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sightline.statistics.intervals import Interval, mean_interval
+from sightline.estimate import Estimate
+from sightline.statistics.intervals import mean_interval
 from sightline.statistics.significance import Test, mann_whitney
 
 SHOWN_BELOW = 0.05
@@ -19,8 +20,8 @@ BOLD_BELOW = 0.01
 class Improvement:
     """The means over two sets of queries, and the test that the first tends to be lower."""
 
-    first: Interval
-    second: Interval
+    first: Estimate
+    second: Estimate
     test: Test
 
     @property

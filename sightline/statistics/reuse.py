@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sightline.statistics.intervals import Interval, block_rows
+from sightline.estimate import Estimate
+from sightline.statistics.intervals import block_rows
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -118,7 +119,7 @@ def repeat_chance(matrix: ArrayLike, limit: float) -> Array:
     return found
 
 
-def repeated(matrix: ArrayLike, limit: float) -> Interval:
+def repeated(matrix: ArrayLike, limit: float) -> Estimate:
     """The share of images with a double among the others: the chance that one more repeats what is there.
 
     Clopper and Pearson's exact interval on half as many images, since doubles come in pairs: in simulations
@@ -130,13 +131,13 @@ def repeated(matrix: ArrayLike, limit: float) -> Interval:
     n = distances.shape[0]
     doubles = _doubles(distances, limit)
     if n < 2:
-        return Interval(None, None, None, n, "clopper-pearson", "fewer than two images")
+        return Estimate(None, None, None, n, "clopper-pearson", "fewer than two images")
     share = float(np.count_nonzero(doubles)) / n
     units = n // 2
     least, most = np.floor(share * units), np.ceil(share * units)
     low = float(betaincinv(least, units - least + 1, 0.025)) if least > 0 else 0.0
     high = float(betaincinv(most + 1, units - most, 0.975)) if most < units else 1.0
-    return Interval(share, low, high, n, "clopper-pearson")
+    return Estimate(share, low, high, n, "clopper-pearson")
 
 
 def verdict(repeated_share: float) -> str:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sightline.statistics.intervals import BLOCK_CELLS, Interval, block_rows
+from sightline.estimate import Estimate
+from sightline.statistics.intervals import BLOCK_CELLS, block_rows
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -35,7 +36,7 @@ class ExpectedMinimum:
     error: Array
     spread: Array | None = None
 
-    def interval(self, k: int, *, confidence: float = 0.95) -> Interval:
+    def interval(self, k: int, *, confidence: float = 0.95) -> Estimate:
         """The value at k with Student's interval of both errors together; n counts images.
 
         In simulations it covers what it promises up to about k = n / 2; beyond, subsets share too many images
@@ -47,7 +48,7 @@ class ExpectedMinimum:
         images = self.k.size + 1
         if self.spread is None or not np.isfinite(self.spread[place]):
             reason = "not asked for" if self.spread is None else "every image is in every subset"
-            return Interval(float(self.value[place]), None, None, images, "jackknife", reason)
+            return Estimate(float(self.value[place]), None, None, images, "jackknife", reason)
         error = float(np.hypot(self.spread[place], self.error[place]))
         return _jackknife_interval(float(self.value[place]), error, images, confidence)
 
@@ -80,7 +81,7 @@ def pairwise_mean(matrix: ArrayLike) -> float:
     return float(distances[np.triu_indices(n, 1)].mean()) if n > 1 else float("nan")
 
 
-def pairwise_mean_interval(matrix: ArrayLike, *, confidence: float = 0.95) -> Interval:
+def pairwise_mean_interval(matrix: ArrayLike, *, confidence: float = 0.95) -> Estimate:
     """The mean distance over all pairs with its interval over images, by the jackknife.
 
     Leaving image i out gives U(-i) = (sum of all pairs - sum of row i) / C(n-1, 2); the variance is
@@ -91,10 +92,10 @@ def pairwise_mean_interval(matrix: ArrayLike, *, confidence: float = 0.95) -> In
     distances = _checked(matrix)
     n = distances.shape[0]
     if n < 2:
-        return Interval(None, None, None, n, "jackknife", "fewer than two images")
+        return Estimate(None, None, None, n, "jackknife", "fewer than two images")
     value = pairwise_mean(distances)
     if n == 2:
-        return Interval(value, None, None, n, "jackknife", "one pair shows no spread")
+        return Estimate(value, None, None, n, "jackknife", "one pair shows no spread")
     rows = distances.sum(axis=1) - np.diag(distances)
     without = (rows.sum() / 2 - rows) / comb(n - 1, 2)
     return _jackknife_interval(value, float(_jackknife_error(without[:, None])[0]), n, confidence)
@@ -278,11 +279,11 @@ def _jackknife_error(without: Array) -> Array:
     return np.asarray(np.sqrt((n - 1) / n * squares), dtype=np.float64)
 
 
-def _jackknife_interval(value: float, error: float, n: int, confidence: float) -> Interval:
+def _jackknife_interval(value: float, error: float, n: int, confidence: float) -> Estimate:
     from scipy.special import stdtrit
 
     half = float(stdtrit(n - 1, (1 + confidence) / 2)) * error
-    return Interval(value, value - half, value + half, n, "jackknife")
+    return Estimate(value, value - half, value + half, n, "jackknife")
 
 
 def _checked(matrix: ArrayLike) -> Array:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +126,33 @@ def create_study(
     # Not opened anew: the address given may hold a password, and study.toml never does.
     files = ImageFiles(images if database_address and images else str(folder))
     return Study(folder.resolve().name, engine, files, folder, read_settings(folder / SETTINGS_FILE))
+
+
+@contextmanager
+def open_or_create(path: str | Path) -> Iterator[Study]:
+    """The study; one that is not there yet is made, unless the import fails."""
+    folder = Path(path)
+    if "://" in str(path) or folder.exists():
+        with open_study(path) as opened:
+            yield opened
+        return
+    # Made aside and put in its place when all is in it: a failed import leaves nothing, and of two processes
+    # that make the same study one wins whole.
+    above = next(parent for parent in folder.absolute().parents if parent.exists())
+    with tempfile.TemporaryDirectory(prefix=".sightline-", dir=above) as aside:
+        with create_study(Path(aside) / folder.absolute().name) as made:
+            yield made
+        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+        try:
+            made.home.rename(folder)
+        except OSError:
+            if not folder.exists():
+                raise
+            raise StudyError(
+                "another process made this study at the same time; nothing was imported",
+                where=str(path),
+                remedy="Run the same command again.",
+            ) from None
 
 
 def _refuse_taken(engine: Engine) -> None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sightline.estimate import Estimate, clean, format_cell
 from sightline.rendering import charts
 from sightline.rendering.blocks import Figure
 from sightline.rendering.charts import MOST_POINTS, NARROW, WIDE, CurvePoint, Domain, Dot, Spec, unique
-from sightline.rendering.quantities import Estimate, clean, format_cell
 from sightline.rendering.theme import INK, MUTED, Colour, system_colours
 from sightline.statistics.intervals import mean_interval, within
 from sightline.statistics.reuse import Curve, Reusability

@@ -11,11 +11,11 @@ import polars as pl
 
 from sightline import registry
 from sightline.errors import UsageError, near
+from sightline.estimate import Estimate, absent
 from sightline.rendering.blocks import Block, Figure, Findings, Heading
-from sightline.rendering.quantities import Estimate, Missing, Quantity
 from sightline.rendering.shown import Finding, Scale, Thumbnail
 from sightline.rendering.theme import Colour, system_colours
-from sightline.statistics.intervals import Interval, mean_interval, within
+from sightline.statistics.intervals import mean_interval, within
 from sightline.statistics.reuse import in_common, mean_curve
 from sightline.statistics.sets import closest_pair, expected_minimum
 from sightline.study import reading
@@ -324,13 +324,13 @@ class _Making:
             blank=found.blank,
         )
 
-    def _quantity(self, found: Interval) -> Quantity:
+    def _quantity(self, found: Estimate) -> Estimate:
         if found.value is None:
-            return Missing(found.reason or "not defined")
+            return absent(found.reason or "not defined")
         cut = within(found, *self._range)
         return Estimate(found.value, cut.low, cut.high, found.n)
 
-    def _mean(self, values: Sequence[float]) -> Interval:
+    def _mean(self, values: Sequence[float]) -> Estimate:
         return within(mean_interval(np.array(values)), *self._range)
 
     @property

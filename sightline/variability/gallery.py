@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sightline.estimate import Estimate, clean, shared_decimals
 from sightline.rendering.blocks import SHORT_PROMPT, Picture, Row, Rows, meter, parts, picture
-from sightline.rendering.quantities import Quantity, clean, shared_decimals
 from sightline.rendering.shown import Scale, Thumbnail
 from sightline.rendering.theme import ACCENT, Colour
 
@@ -26,7 +26,7 @@ class Shown:
 
     prompt: str
     system: str
-    similarity: Quantity
+    similarity: Estimate
     thumbnails: Sequence[Thumbnail]
     total: int = 0
     blank: int = 0

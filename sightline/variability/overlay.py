@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sightline.estimate import clean
 from sightline.rendering.blocks import Overlay, picture
-from sightline.rendering.quantities import clean
 from sightline.rendering.shown import Thumbnail
 
 SIDE = 256

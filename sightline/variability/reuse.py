@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from sightline.errors import DataError, UsageError, near
+from sightline.estimate import Estimate
 from sightline.statistics import reuse as arithmetic
 from sightline.statistics.calibration import PUBLISHED
-from sightline.statistics.intervals import Interval
 from sightline.statistics.reference import Reference
 from sightline.statistics.reuse import Curve, Reusability
 from sightline.statistics.sets import closest_pair, expected_minimum
@@ -40,7 +40,7 @@ class OfPrompt:
     curve: np.ndarray
     error: np.ndarray
     before: int | None
-    repeated: Interval
+    repeated: Estimate
     pairs_alike: int
     closest: tuple[int, int]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sightline.estimate import clean
 from sightline.rendering.blocks import Map, PlacedPicture, picture
 from sightline.rendering.charts import unique
-from sightline.rendering.quantities import clean
 from sightline.rendering.shown import Thumbnail
 from sightline.rendering.theme import ACCENT, Colour, system_colours
 from sightline.statistics.scaling import scaled

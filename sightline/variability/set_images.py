@@ -12,9 +12,9 @@ import polars as pl
 
 from sightline import registry
 from sightline.errors import DataError
+from sightline.estimate import Estimate
 from sightline.pictures import Picture
 from sightline.rendering.shown import Thumbnail
-from sightline.statistics.intervals import Interval
 from sightline.statistics.sets import pairwise_mean, pairwise_mean_interval
 from sightline.study import listing, reading
 from sightline.study.running.calls import compute_pictures
@@ -77,14 +77,14 @@ class ImageSet:
         """Which of the readable images show something."""
         return np.array([not image.blank for image in self.readable], dtype=bool)
 
-    def similarity(self) -> Interval:
+    def similarity(self) -> Estimate:
         """1 minus the mean distance over all pairs, with its interval over images."""
         far = pairwise_mean_interval(self.distances)
         if far.value is None:
             return far
         low = None if far.high is None else 1 - far.high
         high = None if far.low is None else 1 - far.low
-        return Interval(1 - far.value, low, high, far.n, far.method, far.reason)
+        return Estimate(1 - far.value, low, high, far.n, far.method, far.reason)
 
     def within(self, settings: Sequence[object]) -> Iterator[tuple[object, float]]:
         """The similarity of the images that share a setting; `settings` has one for each image."""

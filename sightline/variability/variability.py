@@ -12,8 +12,9 @@ import polars as pl
 
 from sightline import registry
 from sightline.errors import DataError, MissingPackage
+from sightline.estimate import Estimate
 from sightline.statistics.calibration import LEVELS, PUBLISHED, level
-from sightline.statistics.intervals import Interval, mean_interval, within
+from sightline.statistics.intervals import mean_interval, within
 from sightline.statistics.reference import Reference
 from sightline.statistics.sets import pairwise_mean_interval
 from sightline.study import reading
@@ -51,7 +52,7 @@ class Alike:
     """How alike one system's images of one prompt are, over its prompts."""
 
     system: str
-    similarity: Interval
+    similarity: Estimate
 
 
 @dataclass(frozen=True)

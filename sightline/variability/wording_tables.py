@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from sightline.errors import StudyError
+from sightline.estimate import Cell, Estimate, absent
 from sightline.rendering import document as doc
-from sightline.rendering.quantities import Cell, Estimate, Missing
 from sightline.rendering.report_values import quantity
 from sightline.rendering.tables import Column, Table
 from sightline.statistics.factors import loading_table
@@ -98,7 +98,7 @@ def write_wording(study: Study, found: LanguageAnalysis, to: str | Path) -> Path
 
 
 def _associated(found: LanguageAnalysis) -> Table:
-    unknown = Missing("not defined")
+    unknown = absent("not defined")
     rows: list[list[Cell]] = [
         [
             each.name,

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from sightline.estimate import Estimate, absent, format_cell, format_n
 from sightline.judging import charts
 from sightline.judging.agreement import Coefficient
 from sightline.judging.labels import CATEGORIES, categories_by_query, labels_by_system
 from sightline.judging.overview import Overview, overview
 from sightline.records import Question
 from sightline.rendering.charts import Spec, render
-from sightline.rendering.quantities import Estimate, Missing, Quantity, format_cell, format_n
 from sightline.rendering.tables import Table
 from sightline.study.study import Study
 from sightline.web import payloads_owner as p
@@ -135,9 +135,9 @@ def _drawing(
     return Drawing(lambda wide: chart(rows, wide=wide), tabled(rows)) if rows else None
 
 
-def _quantity(found: Coefficient) -> Quantity:
+def _quantity(found: Coefficient) -> Estimate:
     if found.value is None:
-        return Missing(found.reason or "no value")
+        return absent(found.reason or "no value")
     return Estimate(found.value, found.low, found.high, found.n)
 
 

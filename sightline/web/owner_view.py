@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sightline.estimate import Estimate
 from sightline.judging import overview as judged
 from sightline.judging.agreement import Coefficient
 from sightline.judging.round_people import OfPerson
 from sightline.judging.store import rounds, showing
 from sightline.judging.store.tokens import PANEL
 from sightline.records import Question
-from sightline.statistics.intervals import Interval
 from sightline.study.schema import database
 from sightline.web import payloads_owner as p
 from sightline.web.owner_charts import offered
@@ -68,7 +68,7 @@ def figure(found: Coefficient) -> p.Figure:
     )
 
 
-def _share(name: str, found: Interval) -> p.Figure:
+def _share(name: str, found: Estimate) -> p.Figure:
     return p.Figure(
         name=name, value=found.value, low=found.low, high=found.high, n=found.n, reason=found.reason
     )

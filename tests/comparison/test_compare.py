@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-from sightline.comparison.between import between
-from sightline.comparison.compare import Compared, Versus, breakdown, compare
+from sightline.comparison.compare import Comparison, Pair, breakdown, compare
+from sightline.comparison.compare_sets import compare_sets
 from sightline.errors import DataError, UsageError
 from sightline.judging.truth import truth
 from sightline.measures.score import score
@@ -67,7 +67,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     study.close()
 
 
-def pair(found: Compared, first: str, second: str) -> Versus:
+def pair(found: Comparison, first: str, second: str) -> Pair:
     (versus,) = (each for each in found.pairs if {each.first, each.second} == {first, second})
     return versus
 
@@ -262,7 +262,7 @@ def test_judged_and_unjudged_measures_are_compared_beside_each_other(unjudged: S
         unjudged, [Question("relevance", "ordinal", 0, 1, 1), *first], importer="t", path="qrels", digest="2"
     )
     score(unjudged, ["nqc@100", "reciprocal_rank"])
-    rows = between(unjudged, ["nqc", "reciprocal_rank", "nqc"], "kind=x,y").rows
+    rows = compare_sets(unjudged, "kind=x,y", ["nqc", "reciprocal_rank", "nqc"]).rows
     told = {(row.by, row.system): row.improvement.first.value for row in rows}
     assert told["reciprocal_rank", "steep"] == 1 and told["reciprocal_rank", "flat"] == 0
     # Even queries 0, 2, 4, 6: (2 + 4 + 6 + 8) / 4 / 16.

@@ -12,6 +12,7 @@ from sightline.comparison.queries import query_analysis
 from sightline.comparison.query_tables import query_tables
 from sightline.data.import_ import import_
 from sightline.errors import DataError, UsageError
+from sightline.estimate import is_absent
 from sightline.judging.truth import truth
 from sightline.language import wordnet
 from sightline.language.wordnet import Synset
@@ -29,7 +30,6 @@ from sightline.records import (
     Truth,
 )
 from sightline.rendering.html import render
-from sightline.rendering.quantities import Missing
 from sightline.report.report import build
 from sightline.study import reading
 from sightline.study.study import Study, create_study
@@ -129,7 +129,7 @@ def test_the_tables_have_the_spread_and_the_adjusted_p(study: Study) -> None:
     shown = {row[0]: row[2] for row in tables["related"].rows}
     related = {each.feature: each for each in found.related}
     assert shown["words"] == related["words"].p_bh
-    assert isinstance(shown["depth of the most abstract word"], Missing)
+    assert is_absent(shown["depth of the most abstract word"])
 
 
 def test_it_is_in_the_report_where_rankings_were_scored(study: Study) -> None:

@@ -95,7 +95,7 @@ def test_one_question_only(tmp_path: Path) -> None:
         *of_images("disliked", 5, 4, 3, 2, 1),
     )
     score(study, "brightness")
-    (found,) = trust(study, "disliked")
+    (found,) = trust(study, "disliked").rows
     assert found.question == "disliked" and found.correlation.value == pytest.approx(-1)
     with pytest.raises(UsageError, match="no question is called 'likd'"):
         trust(study, "likd")
@@ -104,7 +104,7 @@ def test_one_question_only(tmp_path: Path) -> None:
 def test_too_few_pairs_have_a_reason(tmp_path: Path) -> None:
     study = study_with(tmp_path, Question("liked"), *of_images("liked", 1, 2))
     score(study, "brightness")
-    (found,) = trust(study)
+    (found,) = trust(study).rows
     assert (found.correlation.value, found.correlation.n) == (None, 2)
     assert found.correlation.reason
 
@@ -139,14 +139,14 @@ def test_rankings_are_measured_as_they_stand(tmp_path: Path) -> None:
     with create_study(tmp_path / "study") as study:
         load(study, told, importer="test", path="test", digest="1")
         score(study, "reciprocal_rank")
-        (before,) = trust(study, "liked")
+        (before,) = trust(study, "liked").rows
         assert before.correlation.value == pytest.approx(-1)
         # The first is relevant throughout, but of prompt 0 nothing else is: all ranks are 1.
         new = [
             Truth("relevance", Subject(key, image=ImageKey("c", f"{n}-0")), 1.0) for n, key in enumerate(keys)
         ]
         load(study, new[1:], importer="test", path="more", digest="2")
-        (after,) = trust(study, "liked")
+        (after,) = trust(study, "liked").rows
         assert after.correlation.value is None
 
 

@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from sightline.estimate import Estimate, absent, is_absent
 from sightline.judging import charts
 from sightline.judging.charts import Judged, Labelled, Query, Validated
 from sightline.rendering.charts import Spec, render
-from sightline.rendering.quantities import Estimate, Missing
 from sightline.rendering.theme import ACCENT, ALARM, CARD, SERIES
 
 LABELS = [Labelled(s, label, n) for s, label, n in (
@@ -18,7 +18,7 @@ LABELS = [Labelled(s, label, n) for s, label, n in (
     ("glide", "high", 1),
 )]  # fmt: skip
 PEOPLE = [Judged("ann", 40, Estimate(0.6, 0.4, 0.8, 30)), Judged("bob", 7, Estimate(-0.1, -0.33, 0.2, 7)),
-          Judged("new", 1, Missing("no item was judged by both"))]  # fmt: skip
+          Judged("new", 1, absent("no item was judged by both"))]  # fmt: skip
 TRIED = [Validated("ann", 9, 1), Validated("bob", 2, 6)]
 FIVE = ("fully relevant", "majority relevant", "unsure", "majority irrelevant", "fully irrelevant")
 QUERIES = [Query("a dog", [1, 1, 2, 0, 0]), Query("a cat", [4, 0, 0, 0, 0])]
@@ -87,7 +87,7 @@ def test_control_items_are_laid_end_to_end() -> None:
     ]  # fmt: skip
     table = charts.validation_table([*TRIED, Validated("new", 0, 0)])
     assert [row[3] for row in table.rows][:2] == [0.9, 0.25]
-    assert isinstance(table.rows[2][3], Missing)
+    assert is_absent(table.rows[2][3])
 
 
 def test_categories_are_shares_of_a_query() -> None:

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import pytest
 from PIL import Image, ImageDraw
 
+from sightline.estimate import Estimate, absent
 from sightline.rendering import document as d
-from sightline.rendering.quantities import Estimate, Missing
 from sightline.rendering.shown import Finding, Scale, ShownPrompt, Thumbnail
 
 SYSTEMS = ("careful", "innumerate", "sloppy")
@@ -181,7 +181,7 @@ def make_report() -> d.Report:
             ]
             + [
                 d.MeasureTrust("text_read", "higher", "agreement", Estimate(0.44, 0.12, 0.67, 36)),
-                d.MeasureTrust("text_read", "higher", "quality", Missing("only 3 prompts ask for text")),
+                d.MeasureTrust("text_read", "higher", "quality", absent("only 3 prompts ask for text")),
             ]
         ),
         prediction=d.Prediction(
@@ -218,7 +218,7 @@ def make_report() -> d.Report:
                 d.Annotator(
                     "annotator 9", 288, Estimate(0.02, -0.1, 0.14, 288), "control kappa 0.05, below 0.4"
                 ),
-                d.Annotator("annotator 10", 12, Missing("fewer than 20 shared judgements"), "left early"),
+                d.Annotator("annotator 10", 12, absent("fewer than 20 shared judgements"), "left early"),
             ],
             (
                 d.Agreement(

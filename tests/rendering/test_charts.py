@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from sightline.estimate import Estimate
 from sightline.rendering import charts
 from sightline.rendering.charts import NARROW, WIDE, CurvePoint, Dot, Spec, short_names
-from sightline.rendering.quantities import Estimate
 from sightline.rendering.theme import SERIES
 
 HOSTILE = '</text><script>alert("1")</script>\x00 עברית 🐈'

@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 
 import pytest
 
+from sightline.estimate import Estimate, absent
 from sightline.rendering import document as d
 from sightline.rendering.blocks import LONGEST_PROMPT, THUMBNAILS_SHOWN, picture_columns, picture_type
 from sightline.rendering.html import render
-from sightline.rendering.quantities import Estimate, Missing
 from sightline.rendering.shown import Finding, Scale, ShownPrompt, Thumbnail
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
@@ -163,7 +163,7 @@ def test_any_number_of_systems(count: int) -> None:
 
 def test_script_in_every_text_is_only_text() -> None:
     evil = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
-    quantity = Missing(evil)
+    quantity = absent(evil)
     prompt = ShownPrompt(evil, quantity, ((evil, evil),), (Thumbnail(None, evil, reason=evil),), evil)
     hostile = d.Report(
         evil,

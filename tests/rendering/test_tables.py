@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.rendering.quantities import Estimate, Missing
+from sightline.estimate import Estimate, absent
 from sightline.rendering.tables import Column, Table, neutralised, reasons
 
 
@@ -22,7 +22,7 @@ def table() -> Table:
         ),
         (
             ("careful", Estimate(4.123, 3.951, 4.283, 24), 1.5, 1),
-            ("<b>sloppy</b>", Missing("nobody judged it"), np.float64(2.25), np.int64(2)),
+            ("<b>sloppy</b>", absent("nobody judged it"), np.float64(2.25), np.int64(2)),
         ),
         "Systems & more",
     )

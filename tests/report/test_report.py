@@ -8,6 +8,7 @@ import pytest
 from PIL import Image as Pillow
 
 from sightline.errors import DataError
+from sightline.estimate import absent
 from sightline.judging.truth import truth
 from sightline.measures.score import score
 from sightline.records import (
@@ -23,7 +24,6 @@ from sightline.records import (
     Subject,
     Truth,
 )
-from sightline.rendering.quantities import Missing
 from sightline.report.report import build, report
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load, undo
@@ -170,4 +170,4 @@ def test_relevance_that_can_no_longer_be_foretold_does_not_stop_the_report(unjud
     made = build(unjudged)
     assert not made.rankings
     why = "relevance cannot be foretold: fewer than 2 queries with rankings have been judged"
-    assert made.extras[0].tables[0].rows[0][2:] == [Missing(why), Missing(why)]
+    assert made.extras[0].tables[0].rows[0][2:] == [absent(why), absent(why)]

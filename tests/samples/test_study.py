@@ -93,7 +93,7 @@ def test_the_planted_weakness_is_where_it_was_planted(demo: Path) -> None:
 
 def test_measures_are_held_against_people(demo: Path) -> None:
     with open_study(demo / "study") as study:
-        found = {(each.measure, each.question): each.correlation.value for each in trust(study)}
+        found = {(each.measure, each.question): each.correlation.value for each in trust(study).rows}
     assert (found["colour_match", "alignment"] or 0) > 0.3
 
 

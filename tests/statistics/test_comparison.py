@@ -18,11 +18,11 @@ def systems(seed=0, n=60):
 def test_means_pairs_and_ranks():
     matrix = systems()
     found = compare(matrix)
-    assert [standing.system for standing in found.standings][-1] == 1
-    ranks = {s.system: (s.best_rank, s.worst_rank) for s in found.standings}
+    assert [int(standing.system) for standing in found.standings][-1] == 1
+    ranks = {int(s.system): (s.best_rank, s.worst_rank) for s in found.standings}
     assert ranks == {0: (1, 2), 2: (1, 2), 1: (3, 3)}
     for pair in found.pairs:
-        differences = matrix[:, pair.first] - matrix[:, pair.second]
+        differences = matrix[:, int(pair.first)] - matrix[:, int(pair.second)]
         limits = stats.ttest_1samp(differences, 0).confidence_interval(0.95)
         assert (pair.difference.low, pair.difference.high) == pytest.approx((limits.low, limits.high))
         assert pair.difference.n == 60
@@ -46,14 +46,14 @@ def test_missing_answers():
     matrix[:10, 0] = np.nan
     matrix[5:20, 1] = np.nan
     found = compare(matrix)
-    by_pair = {(pair.first, pair.second): pair for pair in found.pairs}
+    by_pair = {(int(pair.first), int(pair.second)): pair for pair in found.pairs}
     assert by_pair[0, 1].difference.n == 40
     assert by_pair[0, 2].difference.n == 50
-    assert {s.system: s.mean.n for s in found.standings} == {0: 50, 1: 45, 2: 60}
+    assert {int(s.system): s.mean.n for s in found.standings} == {0: 50, 1: 45, 2: 60}
     matrix[:, 1] = np.nan
     found = compare(matrix)
     gone = found.standings[-1]
-    assert (gone.system, gone.mean.value, gone.best_rank, gone.worst_rank) == (1, None, 1, 3)
+    assert (int(gone.system), gone.mean.value, gone.best_rank, gone.worst_rank) == (1, None, 1, 3)
     assert [pair.p_adjusted is None for pair in found.pairs] == [True, False, True]
 
 
@@ -71,8 +71,8 @@ def test_naming_order_does_not_matter(seed, width, order):
     rng = np.random.default_rng(seed)
     matrix = rng.normal(size=(12, width)) + np.arange(width)
     found, shuffled = compare(matrix), compare(matrix[:, order])
-    ranks = {s.system: (s.best_rank, s.worst_rank) for s in found.standings}
-    assert ranks == {order[s.system]: (s.best_rank, s.worst_rank) for s in shuffled.standings}
+    ranks = {int(s.system): (s.best_rank, s.worst_rank) for s in found.standings}
+    assert ranks == {order[int(s.system)]: (s.best_rank, s.worst_rank) for s in shuffled.standings}
     for standing in found.standings:
         assert 1 <= standing.best_rank <= standing.worst_rank <= width
 
@@ -93,7 +93,7 @@ def test_the_order_comes_from_shared_prompts_where_systems_answered_different_on
     first = np.concatenate([easy, np.full(20, np.nan)])
     second = np.concatenate([easy + 0.05, hard])
     found = compare(np.column_stack([first, second]))
-    assert found.standings[0].system == 1 and found.standings[0].best_rank == 1
+    assert found.standings[0].system == "1" and found.standings[0].best_rank == 1
     assert found.standings[0].mean.value < found.standings[1].mean.value
 
 
@@ -110,7 +110,7 @@ def test_both_corrections_and_the_detectable_difference():
     assert [pair.p_bh for pair in found.pairs] == pytest.approx(stats.false_discovery_control(p))
     assert all(pair.p <= pair.p_bh <= pair.p_adjusted for pair in found.pairs)
     for pair in found.pairs:
-        differences = systems()[:, pair.first] - systems()[:, pair.second]
+        differences = systems()[:, int(pair.first)] - systems()[:, int(pair.second)]
         # Large n: the normal power formula at alpha / 3 pairs, z(1 - .05/6) + z(.8) standard errors.
         rough = (stats.norm.ppf(1 - 0.05 / 6) + stats.norm.ppf(0.8)) * differences.std(ddof=1) / np.sqrt(60)
         assert pair.detectable == pytest.approx(rough, rel=0.05)

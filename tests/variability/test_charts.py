@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import t as student
 
+from sightline.estimate import Estimate
 from sightline.rendering import charts
 from sightline.rendering.blocks import Figure
 from sightline.rendering.charts import NARROW, WIDE, Spec
-from sightline.rendering.quantities import Estimate
 from sightline.statistics.reuse import Curve, Reusability, mean_curve, reusability
 from sightline.variability.charts import (
     BINS,

@@ -5,7 +5,7 @@ import io
 import pytest
 from PIL import Image
 
-from sightline.rendering.quantities import Estimate, Missing
+from sightline.estimate import Estimate, absent
 from sightline.rendering.shown import Scale, Thumbnail
 from sightline.rendering.theme import SERIES, system_colours
 from sightline.variability.gallery import MOST_PICTURES, MOST_ROWS, Shown, across_systems, by_prompt
@@ -44,7 +44,7 @@ def test_one_prompt_across_systems_has_a_row_a_system() -> None:
 
 def test_missing_and_blank_images_are_said() -> None:
     missing = Shown(
-        "p", "a", Missing("fewer than two images"), [Thumbnail(None, "a", None, "gone"), picture()]
+        "p", "a", absent("fewer than two images"), [Thumbnail(None, "a", None, "gone"), picture()]
     )
     (row,) = by_prompt([missing], SCALE, COLOURS).rows
     assert (row.value, row.reason) == ("-", "fewer than two images")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from sightline.data.sources import Once, Row, Source
 from sightline.data.sources.rows import Required
 from sightline.data.sources.strict_json import parse_json
 from sightline.errors import DataError
+from sightline.estimate import DIRECTIONS
 from sightline.records import ImageKey, PromptKey, PromptText, Question, Subject
 
+T = TypeVar("T", bound=str)
 HOMES = ("suite", "collection")
 """Columns that say row by row what an option says for the whole table."""
 SUBJECT_COLUMNS = (
@@ -22,7 +24,6 @@ SUBJECT_COLUMNS = (
 SCALE_COLUMNS = ("scale", "scale_low", "scale_high", "scale_step", "direction")
 QUESTION_COLUMNS = ("question", *SCALE_COLUMNS)
 SCALES = ("nominal", "ordinal", "interval")
-DIRECTIONS = ("higher", "lower", "none")
 TRANSLATION = "prompt."
 """What the columns of a prompt's translations begin with: `prompt.de`, `prompt.pt-BR`."""
 EXPORT_NOTE = "sightline-export.json"
@@ -199,8 +200,9 @@ def questions_of(row: Row, once: Once) -> Iterator[Question]:
         yield question._replace(at=row.at)
 
 
-def _one_of(row: Row, column: str, allowed: tuple[str, ...], default: str) -> str:
-    found = row.text(column, default)
-    if found not in allowed:
+def _one_of(row: Row, column: str, allowed: tuple[T, ...], default: T) -> T:
+    found = row.text(column, str(default))
+    chosen = next((each for each in allowed if each == found), None)
+    if chosen is None:
         raise row.wrong(column, "one of " + ", ".join(allowed), f"Without the column it is {default}.")
-    return found
+    return chosen

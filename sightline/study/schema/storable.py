@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sightline.errors import DataError
+from sightline.estimate import DIRECTIONS
 from sightline.records import Question
 from sightline.study.schema import tables
 
@@ -15,7 +16,6 @@ INT32 = 2**31 - 1
 INT64 = 2**63 - 1
 BIGGEST = float(tables.BIGGEST)
 SCALES = ("nominal", "ordinal", "interval")
-DIRECTIONS = ("higher", "lower", "none")
 
 
 def refuse_bad_text(told: Iterable[tuple[str | None, str]]) -> None:

@@ -1,4 +1,4 @@
-"""Numbers as a reader meets them: a value with its interval and n, or the reason why there is none."""
+"""One measured number with its interval and n, or the reason why there is none, and how it is printed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Direction = Literal["higher", "lower", "none"]
+DIRECTIONS: tuple[Direction, ...] = ("higher", "lower", "none")
 
 ARROWS: dict[Direction, str] = {"higher": "↑", "lower": "↓", "none": ""}
 DIRECTION_WORDS: dict[Direction, str] = {"higher": "higher is better", "lower": "lower is better", "none": ""}
@@ -22,33 +23,49 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with the interval and the count it rests on; an end that is unknown is None."""
+    """A measured number: its value, interval and count, or the reason why there is none.
 
-    value: float
+    `n` counts the independent units behind it (0 where they are not counted), `method` says how the interval
+    was made and `direction` which way is better. Both ends of the interval are None where it is unknown.
+    """
+
+    value: float | None
     low: float | None = None
     high: float | None = None
-    n: int | None = None
+    n: int = 0
+    method: str = ""
+    reason: str | None = None
+    unit: str = ""
+    direction: Direction = "none"
 
     def __post_init__(self) -> None:
         for name in ("value", "low", "high"):
             number = getattr(self, name)
             if number is not None and not math.isfinite(number):
-                raise ValueError(f"{name} of an estimate must be finite, not {number}; use Missing(reason)")
+                raise ValueError(f"{name} of an estimate must be finite, not {number}; use absent(reason)")
         if (self.low is None) != (self.high is None):
             raise ValueError("an interval needs both its ends")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ValueError(f"interval [{self.low}, {self.high}] is upside down")
 
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"no value: {self.reason}" if self.reason else "no value"
+        count = format_n(self)
+        return f"{format_cell(self)}{f' ({count})' if count else ''}"
 
-@dataclass(frozen=True)
-class Missing:
+
+Cell = str | bool | int | float | Estimate | None
+
+
+def absent(reason: str) -> Estimate:
     """No value, and why."""
+    return Estimate(None, reason=reason)
 
-    reason: str
 
-
-Quantity = Estimate | Missing
-Cell = str | bool | int | float | Estimate | Missing | None
+def is_absent(cell: Cell) -> bool:
+    """Whether a cell holds no value."""
+    return isinstance(cell, Estimate) and cell.value is None
 
 
 def direction_said(direction: Direction) -> str:
@@ -62,16 +79,16 @@ def clean(text: str) -> str:
 
 
 def plain(cell: Cell) -> Cell:
-    """A cell in Python's own types: numpy scalars unwrapped, None and non-finite numbers as Missing."""
+    """A cell in Python's own types: numpy scalars unwrapped, None and non-finite numbers as absent values."""
     if cell is None:
-        return Missing("no value")
-    if isinstance(cell, (str, bool, Estimate, Missing)):
+        return absent("no value")
+    if isinstance(cell, (str, bool, Estimate)):
         return cell
     if isinstance(cell, numbers.Integral):
         return int(cell)
     if isinstance(cell, numbers.Real):
         value = float(cell)
-        return value if math.isfinite(value) else Missing("not a finite number")
+        return value if math.isfinite(value) else absent("not a finite number")
     raise TypeError(f"a table cell cannot be a {type(cell).__name__}")
 
 
@@ -91,7 +108,8 @@ def common_decimals(cells: Iterable[Cell]) -> int:
     The most that any cell asks for, but at most one above the median: one very narrow interval does not make
     all others look more precise than they are.
     """
-    asked = sorted(decimals_for(cell) for cell in cells if isinstance(cell, (Estimate, float)))
+    known = (cell for cell in cells if isinstance(cell, (Estimate, float)) and not is_absent(cell))
+    asked = sorted(decimals_for(cell) for cell in known)
     return min(asked[-1], asked[len(asked) // 2] + 1) if asked else 2
 
 
@@ -119,14 +137,15 @@ def range_decimals(low: float, high: float) -> int:
     return _clamp(2 - (math.ceil(exponent) - 1 if exponent > 0 else math.floor(exponent)), 0, 4)
 
 
-def shared_decimals(quantities: Iterable[Quantity | None], domain: tuple[float, float] | None = None) -> int:
+def shared_decimals(quantities: Iterable[Estimate | None], domain: tuple[float, float] | None = None) -> int:
     """Decimals for all values of one scale: by their intervals, else by the scale's range or their own."""
-    found = [each for each in quantities if isinstance(each, Estimate)]
-    with_interval = [each for each in found if each.low is not None]
+    known = [each for each in quantities if each is not None and each.value is not None]
+    with_interval = [each for each in known if each.low is not None]
     if with_interval:
         return common_decimals(with_interval)
-    if domain is None and found:
-        domain = min(each.value for each in found), max(each.value for each in found)
+    values = [each.value for each in known if each.value is not None]
+    if domain is None and values:
+        domain = min(values), max(values)
     return range_decimals(*domain) if domain else 2
 
 
@@ -161,13 +180,13 @@ def format_interval(estimate: Estimate, style: str = "", decimals: int | None = 
 def format_cell(cell: Cell, style: str = "", decimals: int | None = None) -> str:
     """One cell as text: "4.12 [3.95, 4.28]", "yes", "1,234", or "-" where there is no value."""
     cell = plain(cell)
-    if isinstance(cell, Missing):
-        return "-"
     if isinstance(cell, str):
         return clean(cell)
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     if isinstance(cell, Estimate):
+        if cell.value is None:
+            return "-"
         places = decimals_for(cell) if decimals is None else decimals
         interval = format_interval(cell, style, places)
         return f"{format_number(float(cell.value), style, places)} {interval}".rstrip()
@@ -177,12 +196,12 @@ def format_cell(cell: Cell, style: str = "", decimals: int | None = None) -> str
 
 def format_n(cell: Cell) -> str:
     """How many observations an estimate rests on: "n 24", or nothing where it is unknown."""
-    return f"n {cell.n:,}" if isinstance(cell, Estimate) and cell.n is not None else ""
+    return f"n {cell.n:,}" if isinstance(cell, Estimate) and cell.value is not None and cell.n else ""
 
 
 def _size(cell: Cell) -> float:
     if isinstance(cell, Estimate):
-        return max(abs(end) for end in (cell.value, cell.low, cell.high) if end is not None)
+        return max((abs(end) for end in (cell.value, cell.low, cell.high) if end is not None), default=0.0)
     return abs(cell) if isinstance(cell, float) else 0.0
 
 

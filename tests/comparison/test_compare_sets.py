@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sightline.comparison.between import between
+from sightline.comparison.compare_sets import compare_sets
 from sightline.errors import UsageError
 from sightline.measures.score import score
 from sightline.records import Answer, ImageKey, Prompt, PromptKey, Question, Record, Subject, System, Truth
@@ -42,7 +42,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
 
 
 def test_the_table(study: Study) -> None:
-    found = between(study, ["reciprocal_rank", "hit_rate@1"], "kind=conceptual,descriptive")
+    found = compare_sets(study, "kind=conceptual,descriptive", ["reciprocal_rank", "hit_rate@1"])
     assert (found.first, found.second) == ("conceptual", "descriptive")
     cells = {(row.system, row.by): row for row in found.rows}
     # Reciprocal ranks 1/3 to 1/8 against six times 1: mean 1.21786/6 = .20298, (1 - .20298) / .20298 = 393 %.
@@ -60,7 +60,7 @@ def test_the_table(study: Study) -> None:
 
 
 def test_one_value_against_all_others(study: Study) -> None:
-    found = between(study, "reciprocal_rank", "kind=conceptual")
+    found = compare_sets(study, "kind=conceptual", "reciprocal_rank")
     assert found.second == "not conceptual"
     assert found.rows[0].improvement.second.n == 8
 
@@ -70,14 +70,14 @@ def test_one_value_against_all_others(study: Study) -> None:
 )
 def test_unreadable_sets(study: Study, sets: str) -> None:
     with pytest.raises(UsageError, match="cannot read"):
-        between(study, "reciprocal_rank", sets)
+        compare_sets(study, sets, "reciprocal_rank")
 
 
 def test_unknown_tags_and_values(study: Study) -> None:
     with pytest.raises(UsageError, match="no prompt has a tag 'knd'"):
-        between(study, "reciprocal_rank", "knd=conceptual")
+        compare_sets(study, "knd=conceptual", "reciprocal_rank")
     with pytest.raises(UsageError, match="no prompt has kind = 'descriptiv'") as caught:
-        between(study, "reciprocal_rank", "kind=conceptual,descriptiv")
+        compare_sets(study, "kind=conceptual,descriptiv", "reciprocal_rank")
     assert "descriptive" in caught.value.remedy
 
 
@@ -93,8 +93,8 @@ def test_where_less_is_better_a_fall_is_the_improvement(tmp_path: Path) -> None:
             records.append(Truth("error", Subject(key, image=image), float(value)))
     with create_study(tmp_path / "study") as made:
         load(made, records, importer="test", path="test", digest="1")
-        (row,) = between(made, "error", "kind=hard,easy").rows
-        (back,) = between(made, "error", "kind=easy,hard").rows
+        (row,) = compare_sets(made, "kind=hard,easy", "error").rows
+        (back,) = compare_sets(made, "kind=easy,hard", "error").rows
     assert (row.improvement.first.value, row.improvement.second.value) == (6, 2)
     assert row.improvement.relative == pytest.approx(4 / 6)
     # All ten lie apart: one order in 10! / (5! 5!) = 252.
@@ -115,7 +115,7 @@ def test_prompts_without_the_tag_are_counted(study: Study, tmp_path: Path) -> No
     with create_study(tmp_path / "study") as made:
         load(made, records, importer="test", path="test", digest="1")
         # 3 and 4 have a value and no kind; 5 has no value.
-        found = between(made, "fit", "kind=a")
+        found = compare_sets(made, "kind=a", "fit")
         assert (found.untagged, found.rows[0].improvement.second.n) == (2, 1)
-        assert between(made, "fit", "kind=a,b").untagged == 0
-    assert between(study, "reciprocal_rank", "kind=conceptual").untagged == 0
+        assert compare_sets(made, "kind=a,b", "fit").untagged == 0
+    assert compare_sets(study, "kind=conceptual", "reciprocal_rank").untagged == 0

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import polars as pl
 
-from sightline.comparison.compare import signed, tagged, values_by
+from sightline.comparison.compare import tagged, values_by
 from sightline.errors import DataError, UsageError
+from sightline.estimate import absent
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
+from sightline.statistics.intervals import negated
 from sightline.statistics.query_sets import Improvement, improvements
 from sightline.statistics.significance import benjamini_hochberg, holm
 from sightline.study import reading
 from sightline.study.study import Study
+from sightline.verbs import argument, option, verb
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Between:
 
 
 @dataclass(frozen=True)
-class Sets:
+class SetComparison(Result):
     """The names of two sets of prompts, and what every system and measure makes of them.
 
     Where one value of a tag is set against all others, `untagged` prompts with a value have no such tag and
@@ -51,13 +57,48 @@ class Sets:
     rows: Sequence[Between]
     untagged: int = 0
 
+    @property
+    def notes(self) -> Sequence[str]:
+        said = [f"Blank: p is .05 or more that {self.second} is better by chance; between **: below .01."]
+        if self.untagged:
+            said.append(f"{self.untagged:,} prompts without this tag are in neither set.")
+        return said
 
-def between(study: Study, by: str | Sequence[str], sets: str) -> Sets:
-    """Whether systems do better on one set of prompts than on another, as ConQA tables it.
+    def tables(self) -> dict[str, Table]:
+        columns = [
+            Column("system"),
+            Column("by", "measure"),
+            Column("first", f"mean on {self.first}", estimate=True),
+            Column("second", f"mean on {self.second}", estimate=True),
+            Column("improvement", "relative improvement"),
+            Column("p", format="p"),
+            Column("p_holm", "p after Holm", format="p"),
+            Column("p_bh", "p after BH", format="p"),
+        ]
+        rows = []
+        for each in self.rows:
+            change = each.improvement
+            tested = (change.test.p, each.p_holm, each.p_bh)
+            shown = [absent(change.test.reason or "not tested") if p is None else p for p in tested]
+            rows.append((each.system, each.by, change.first, change.second, change.shown, *shown))
+        return {"": Table(columns, rows, f"From {self.first} to {self.second}")}
 
-    `sets` is `tag=first,second`, or `tag=first` for that value against all others of the tag. Different
-    prompts are not paired: one-sided Mann-Whitney U that values on the first set tend to be lower, or higher
-    where less is better.
+
+@verb("analyse")
+def compare_sets(
+    study: Study,
+    sets: Annotated[
+        str, argument("A tag and two of its values; TAG=FIRST is against all others.", "TAG=FIRST,SECOND")
+    ],
+    by: Annotated[
+        str | Sequence[str],
+        option("Compare by this question or measure; repeatable.", metavar="QUESTION|MEASURE"),
+    ],
+) -> SetComparison:
+    """Compare two sets of prompts: does every system do better on one than on the other?
+
+    As ConQA tables it. Different prompts are not paired: a one-sided Mann-Whitney U test that values on the
+    first set tend to be lower, or higher where less is better.
     """
     first, second, groups, untold = _two_sets(study, sets)
     lines, less, ranked = [], set(), None
@@ -77,7 +118,7 @@ def between(study: Study, by: str | Sequence[str], sets: str) -> Sets:
     found = improvements(*(whole[column].to_list() for column in ("system", "by", "second", "value")))
     for key, cell in found.items():
         if key[1] in less:
-            found[key] = Fall(signed(cell.first, -1), signed(cell.second, -1), cell.test)
+            found[key] = Fall(negated(cell.first), negated(cell.second), cell.test)
     p = np.array([np.nan if each.test.p is None else each.test.p for each in found.values()])
     rows = [
         Between(system, name, cell, *(None if np.isnan(q) else float(q) for q in adjusted))
@@ -85,7 +126,8 @@ def between(study: Study, by: str | Sequence[str], sets: str) -> Sets:
             found, found.values(), holm(p), benjamini_hochberg(p), strict=True
         )
     ]
-    return Sets(first, second, rows, values.join(untold, on="prompt_id", how="semi")["prompt_id"].n_unique())
+    untagged = values.join(untold, on="prompt_id", how="semi")["prompt_id"].n_unique()
+    return SetComparison(first, second, rows, untagged)
 
 
 def _two_sets(study: Study, sets: str) -> tuple[str, str, pl.DataFrame, pl.DataFrame]:
@@ -95,7 +137,7 @@ def _two_sets(study: Study, sets: str) -> tuple[str, str, pl.DataFrame, pl.DataF
     if not tag or not told or len(names) > 2 or not all(names) or len(set(names)) < len(names):
         raise UsageError(
             f"cannot read {sets!r}",
-            remedy="Write a tag and two of its values: --between kind=conceptual,descriptive",
+            remedy="Write a tag and two of its values: kind=conceptual,descriptive",
         )
     chosen = [tagged(study, f"{tag}={name}") for name in names]
     tags = reading.tags(study).filter(pl.col("name") == tag)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.rendering.quantities import (
+from sightline.estimate import (
     Estimate,
-    Missing,
+    absent,
     clean,
     column_decimals,
     common_decimals,
@@ -34,7 +34,7 @@ def test_an_estimate_shows_its_interval() -> None:
         (Estimate(0.16, -0.14, 0.46), "+", "+0.16 [−0.14, +0.46]"),
         (Estimate(2.0), "", "2.00"),
         (True, "", "yes"),
-        (Missing("why"), "", "-"),
+        (absent("why"), "", "-"),
         (None, "", "-"),
         (math.nan, "", "-"),
         (math.inf, "", "-"),
@@ -78,7 +78,7 @@ def test_numbers_far_apart_keep_their_own_digits() -> None:
 def test_values_without_interval_take_the_digits_of_their_scale() -> None:
     spans = ((0, 1), (1, 5), (0, 10), (0, 100), (0, 1000), (0, 0.5), (3, 3))
     assert [range_decimals(*span) for span in spans] == [2, 2, 2, 1, 0, 3, 2]
-    assert shared_decimals([Estimate(0.0952), Estimate(1.0), None, Missing("why")], (0, 1)) == 2
+    assert shared_decimals([Estimate(0.0952), Estimate(1.0), None, absent("why")], (0, 1)) == 2
     assert shared_decimals([Estimate(0.487), Estimate(4.41)]) == 2  # their own range is 3.9
     assert shared_decimals([Estimate(4.1, 3.9, 4.3), Estimate(0.5)], (0, 1000)) == 2  # by the interval
     assert shared_decimals([]) == 2
