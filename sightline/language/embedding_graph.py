@@ -127,7 +127,8 @@ def ego(graph: Graph, of: int) -> Ego:
     """Edges, their weight, ln(edges / degree), degree / (n-1), closeness, betweenness and PageRank of a node.
 
     Closeness is (n-1) / sum of distances; betweenness the share of shortest paths between others that pass,
-    over (n-1)(n-2)/2 pairs. A word without neighbours has 0 of each, and all of the PageRank.
+    over (n-1)(n-2)/2 pairs. A word without neighbours has 0 of each, and all of the PageRank. On networks of
+    a few words networkx has the same figures, some hundred times more slowly: docs/design-notes.md.
     """
     n = len(graph)
     if n < 2:

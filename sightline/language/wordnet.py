@@ -1,7 +1,8 @@
 """WordNet's own database files: the senses of a word, and how deep each lies below the root.
 
 Read as Princeton publishes them (index.noun, data.noun, noun.exc and their kin), from a folder or from the
-archive that NLTK downloads. Nothing of it is shipped with Sightline.
+archive that NLTK downloads. Nothing of it is shipped with Sightline. docs/design-notes.md has why this is not
+NLTK's reader.
 """
 
 from __future__ import annotations

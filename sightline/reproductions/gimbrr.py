@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sightline.data.sources import Row, Source
 from sightline.records import NoValue
 from sightline.reproductions._card import Number, Obtained, Paper, Part, Printed
-from sightline.statistics.regression import Regression, Term, factor, least_squares, number
+
+Array = NDArray[np.float64]
 
 VERDICTS = "annotations_df_230311.csv"
 DIRECTORY, VARIABLES = "Prompt_dir_230228.csv", "Prompt_dir_230228_extraVars.csv"
@@ -175,28 +179,15 @@ def _regressions(source: Source) -> Obtained:
     ]
     on_single = _on_single_objects(verdicts, rates, complex_tasks)
     both = [(task, system) for task in (*RELATED, *UNRELATED) for system in systems]
-    cut = len(RELATED) * len(systems)
-    x = number("multiple", [rates[SEVERAL][system] for _, system in both])
-    kind = factor("kind", ["related" if task in RELATED else "unrelated" for task, _ in both])
-    y = [rates[task][system] for task, system in both]
-    crossed, additive = _fitted(y, [x, kind, x * kind]), _fitted(y, [x, kind])
-    found: dict[str, Number | NoValue | None] = {
-        **_slope("regression.single", on_single),
-        **_slope("regression.related", list(zip(x.columns[:cut, 0].tolist(), y[:cut], strict=True))),
-        **_slope("regression.unrelated", list(zip(x.columns[cut:, 0].tolist(), y[cut:], strict=True))),
+    x = np.array([rates[SEVERAL][system] for _, system in both])
+    y = np.array([rates[task][system] for task, system in both])
+    related = np.array([task in RELATED for task, _ in both])
+    return {
+        **_slope("regression.single", *np.array(on_single).reshape(-1, 2).T),
+        **_slope("regression.related", x[related], y[related]),
+        **_slope("regression.unrelated", x[~related], y[~related]),
+        **dict(zip(TOGETHER, _together(x, related.astype(np.float64), y), strict=True)),
     }
-    if crossed is None or additive is None:
-        return found | dict.fromkeys(TOGETHER)
-    main, slope = crossed.term("multiple"), additive.coefficient("multiple")
-    values = (
-        crossed.term("multiple:kind").p,
-        crossed.residual_df,
-        main.sum_of_squares,
-        main.p,
-        slope.value,
-        slope.p,
-    )
-    return found | dict(zip(TOGETHER, values, strict=True))
 
 
 def _by_system_and_task(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], float]:
@@ -222,18 +213,47 @@ def _on_single_objects(
     return points
 
 
-def _slope(stem: str, points: Sequence[tuple[float, float]]) -> Obtained:
-    fitted = _fitted([y for _, y in points], [number("x", [x for x, _ in points])])
-    value, p = (fitted.coefficient("x").value, fitted.coefficient("x").p) if fitted else (None, None)
-    return {f"{stem}.slope": value, f"{stem}.p": p, f"{stem}.n": len(points)}
+def _slope(stem: str, x: Array, y: Array) -> Obtained:
+    """The slope of y on x; none, and so a figure that fails, from two points or where x does not vary."""
+    from scipy.stats import linregress
+
+    fitted = linregress(x, y) if x.size > 2 and np.ptp(x) > 0 else None
+    slope, p = (None, None) if fitted is None else (fitted.slope, fitted.pvalue)
+    return {f"{stem}.slope": slope, f"{stem}.p": p, f"{stem}.n": x.size}
 
 
-def _fitted(y: Sequence[float], terms: Sequence[Term]) -> Regression | None:
-    """The fit, or None where the data cannot tell the terms apart: then there is no figure, and it fails."""
-    try:
-        return least_squares(y, terms)
-    except ValueError:
-        return None
+def _together(x: Array, kind: Array, y: Array) -> tuple[Number | None, ...]:
+    """Figures of y on x, kind and their product, in the order of TOGETHER; none where they are collinear.
+
+    A term's sum of squares is what the residuals lose when it enters, F that over the residual mean square.
+    """
+    from scipy.special import fdtrc
+
+    if np.linalg.matrix_rank(np.column_stack([np.ones(y.size), x, kind, x * kind])) < 4:
+        return (None,) * len(TOGETHER)
+    crossed, additive = _residual(y, x, kind, x * kind), _residual(y, x, kind)
+    df = y.size - 4
+
+    def p(gained: float, rest: float, df: int) -> float:
+        return float(fdtrc(1, df, gained / (rest / df)))
+
+    main = _residual(y) - _residual(y, x)
+    slope = np.linalg.lstsq(np.column_stack([x, kind, np.ones(y.size)]), y)[0][0]
+    return (
+        p(additive - crossed, crossed, df),
+        df,
+        main,
+        p(main, crossed, df),
+        float(slope),
+        p(_residual(y, kind) - additive, additive, df + 1),
+    )
+
+
+def _residual(y: Array, *columns: Array) -> float:
+    """The residual sum of squares of y on an intercept and these columns."""
+    design = np.column_stack([np.ones(y.size), *columns])
+    rest = y - design @ np.linalg.lstsq(design, y)[0]
+    return float(rest @ rest)
 
 
 def _slopes(stem: str, slope: str, p: str, n: str, note: str) -> list[Printed]:

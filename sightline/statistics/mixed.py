@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sightline.statistics.regression import INTERCEPT
-
 Array = NDArray[np.float64]
 
+INTERCEPT = "intercept"
 # What is left of a column once those before it are taken out, as a share of it: below this it is rounding.
 _COLLINEAR = 1e-9
 # Logarithms of the ratio of variances between which it is sought; beyond, one of the two is nothing.
@@ -75,13 +74,15 @@ def mixed_model(
 
     The values of one prompt under several systems are not independent of each other. With `clusters` (the
     prompts) errors are those of the jackknife over clusters, which allows for that, with Student's t of one
-    degree of freedom fewer than clusters; without, they are the model's own.
+    degree of freedom fewer than clusters; without, they are the model's own. statsmodels' MixedLM has no such
+    errors, is slower and stops short of the best fit: docs/design-notes.md has the figures.
     Source: Laird and Ware, Biometrics 38 (1982); Bell and McCaffrey, Survey Methodology 28 (2002).
     """
     target, design, names, kept = _complete(y, columns, groups)
     labels = [groups[place] for place in kept.tolist()]
     levels = list(dict.fromkeys(labels))
-    place = np.array([levels.index(label) for label in labels])
+    place_of = {level: place for place, level in enumerate(levels)}
+    place = np.array([place_of[label] for label in labels])
     _refuse(design, names, len(levels))
     problem = _Problem(target, design, place, len(levels))
     ratio = problem.best_ratio()

@@ -147,18 +147,13 @@ def holm(p: ArrayLike) -> Array:
 
 
 def benjamini_hochberg(p: ArrayLike) -> Array:
-    """p-values adjusted to bound the share of false alarms.
+    """p-values adjusted to bound the proportion of false alarms (scipy); NaN stays NaN and is not counted.
 
-    Running minimum from above of p(i) m / i, at most 1.
-    NaN stays NaN and is not counted among the m.
     Source: Benjamini and Hochberg, Journal of the Royal Statistical Society B 57 (1995).
     """
+    from scipy.stats import false_discovery_control
 
-    def scaled(ordered: Array) -> Array:
-        ratio = ordered * ordered.size / np.arange(1, ordered.size + 1)
-        return np.asarray(np.minimum.accumulate(ratio[::-1])[::-1], dtype=np.float64)
-
-    return _adjust(p, scaled)
+    return _adjust(p, false_discovery_control)
 
 
 def minimum_detectable_difference(

@@ -25,7 +25,10 @@ BUCKETS, FARTHEST = 32, 128
 
 
 def read_safetensors(file: Path) -> dict[str, Floats]:
-    """The arrays of a safetensors file, read from disk as they are used; all of them are 32-bit floats."""
+    """The arrays of a safetensors file, read from disk as they are used; all of them are 32-bit floats.
+
+    The safetensors package copies them all into memory first: docs/design-notes.md has what that costs.
+    """
     with file.open("rb") as opened:
         whole = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
     length = int.from_bytes(whole[:8], "little")

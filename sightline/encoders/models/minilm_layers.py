@@ -17,6 +17,7 @@ WEIGHTS = Weights(
 
 @backbone(
     encodes=("text",),
+    packages=("tokenizers",),
     weights=WEIGHTS,
     source="Wang et al. 2020; Reimers and Gurevych 2019 (all-MiniLM-L6-v2)",
     licence="Apache-2.0",

@@ -28,6 +28,7 @@ VOCABULARY = replace(
 
 @backbone(
     encodes=("text",),
+    packages=("tokenizers",),
     weights=WEIGHTS,
     source="Song et al. 2020; Reimers and Gurevych 2019 (all-mpnet-base-v2)",
     licence="Apache-2.0",

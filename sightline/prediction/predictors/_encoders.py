@@ -175,17 +175,14 @@ class Source:
             ) from None
 
     def _of_pinned(self) -> tuple[Any, Any]:
-        from importlib import import_module
-
         import transformers
-
-        read = import_module("safetensors.torch").load_file
-        cut = import_module("tokenizers").BertWordPieceTokenizer
+        from safetensors.torch import load_file
+        from tokenizers import BertWordPieceTokenizer
 
         assert self.pinned and self.weights and self.vocabulary
         config = getattr(transformers, f"{self.pinned.library}Config")(**self.pinned.shape)
         model = getattr(transformers, f"{self.pinned.library}Model")(config)
-        absent = model.load_state_dict(read(self.weights), strict=False).missing_keys
+        absent = model.load_state_dict(load_file(self.weights), strict=False).missing_keys
         absent = [name for name in absent if not name.startswith("pooler")]
         if absent:
             raise DataError(
@@ -194,7 +191,7 @@ class Source:
         lines = self.vocabulary.read_text("utf-8").splitlines()
         start, end, padding = self.pinned.marks
         pieces = {line: number for number, line in enumerate(lines)}
-        return model, cut(pieces, cls_token=start, sep_token=end, pad_token=padding)
+        return model, BertWordPieceTokenizer(pieces, cls_token=start, sep_token=end, pad_token=padding)
 
 
 def located(name: str, model: str, sha256: str) -> Source:
