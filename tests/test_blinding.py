@@ -481,10 +481,10 @@ def test_a_large_picture_is_blinded_without_decoding_it() -> None:
     noise = np.random.default_rng(1).integers(0, 256, (1024, 1024, 3), np.uint8)
     data = saved(noise, compress_level=1, pnginfo=texts(parameters=WORD))
     assert len(data) > 3_000_000
-    took = []
+    took: dict[Any, list[float]] = {blind: [], decode: []}
     for _ in range(10):
-        start = time.perf_counter()
-        blind(data)
-        took.append(time.perf_counter() - start)
-    # Decoding alone takes 20 ms and more.
-    assert min(took) < 0.010
+        for act, times in took.items():
+            start = time.perf_counter()
+            act(data)
+            times.append(time.perf_counter() - start)
+    assert min(took[blind]) < min(took[decode]) / 2

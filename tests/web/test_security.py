@@ -35,7 +35,7 @@ def token_of(link: str) -> str:
 
 
 # One client for all: making one takes longer than the request, as it reads certificates it does not need.
-PLAIN = httpx.Client(timeout=20, trust_env=False)
+PLAIN = httpx.Client(timeout=60, trust_env=False)
 
 
 def asked(
@@ -426,7 +426,7 @@ MARKS = (b"TOP SECRET", b"root:x:", b"SQLite format", b"[annotate.", b"def creat
 def raw_get(server: Any, path: str, cookies: str) -> tuple[int, bytes]:
     """A GET whose path goes out exactly as it is."""
     where = urlsplit(server.url)
-    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=10)
+    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=60)
     try:
         connection.putrequest("GET", path, skip_accept_encoding=True)
         connection.putheader("Cookie", cookies)
@@ -503,7 +503,7 @@ def test_words_of_sql_are_words(live: Any, client: Callable[[str], Any]) -> None
         table: rows(server, f"SELECT count(*) FROM {table}") for table in ("judgement", "prompt", "image")
     }
     tried = 0
-    with httpx.Client(base_url=server.url, headers=headers, timeout=20) as http_client:
+    with httpx.Client(base_url=server.url, headers=headers, timeout=60) as http_client:
         for (method, path, told), evil in itertools.product(list(operations(server)), INJECTIONS):
             replies = []
             for each in told.get("parameters", []):
