@@ -336,7 +336,6 @@ def test_small_tools() -> None:
     assert [once.new(each) for each in ("a", "b", "a")] == [True, True, False]
 
 
-@pytest.mark.serial
 def test_a_row_costs_little_more_than_csv(tmp_path: Path) -> None:
     out = io.StringIO()
     csv.writer(out).writerows([["prompt", "n"], *([f"prompt {n}", n] for n in range(50_000))])

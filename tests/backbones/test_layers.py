@@ -13,8 +13,6 @@ from sightline.backbones._layers import BERT, MPNET, Layers, Names, _apart, _erf
 from sightline.backbones._wordpiece import WordPieces
 from sightline.errors import DataError, UsageError
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
 WORDS = ["[UNK]", "[CLS]", "[SEP]", "<s>", "</s>", "a", "cat", "on", "##s", "red", "chair", "near", "window"]
 TEXTS = [
     "a cat on a red chair",
@@ -27,6 +25,8 @@ SIZES = {"hidden_size": 24, "num_attention_heads": 12, "intermediate_size": 40, 
 
 
 def checkpoint(folder: Path, kind: str) -> Any:
+    torch = pytest.importorskip("torch", reason="the extra torch is not installed")
+    transformers = pytest.importorskip("transformers", reason="the extra torch is not installed")
     torch.manual_seed(0)
     if kind == "bert":
         told = transformers.BertConfig(vocab_size=len(WORDS), max_position_embeddings=160, **SIZES)
@@ -52,6 +52,8 @@ def test_every_layer_is_the_librarys(
     tmp_path: Path, kind: str, names: Names, ends: tuple[str, str], small: float
 ) -> None:
     model = checkpoint(tmp_path, kind)
+    import torch
+
     pieces = WordPieces({word: n for n, word in enumerate(WORDS)}, start=ends[0], end=ends[1])
     arrays = read_safetensors(tmp_path / "model.safetensors")
     found = Layers(arrays, names, pieces, (0, 1, 3), extremes=(2,), small=small).text(TEXTS)
@@ -78,6 +80,8 @@ def test_neighbours_do_not_matter(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("length", [1, 5, 40, 128])
 def test_distances_fall_into_the_librarys_buckets(length: int) -> None:
+    torch = pytest.importorskip("torch", reason="the extra torch is not installed")
+    transformers = pytest.importorskip("transformers", reason="the extra torch is not installed")
     encoder = transformers.models.mpnet.modeling_mpnet.MPNetEncoder
     places = torch.arange(length)
     wanted = encoder.relative_position_bucket(places[None, :] - places[:, None], num_buckets=32)

@@ -119,7 +119,6 @@ def test_many_items_are_drawn_in_bundles_with_the_same_result():
         assert wide / (found.high - found.low) == pytest.approx(np.sqrt(3), rel=0.1)
 
 
-@pytest.mark.serial
 def test_a_thousand_resamples_cost_far_less_than_a_thousand_times_one():
     rng = np.random.default_rng(2)
     item = np.repeat(np.arange(10_000), 3)

@@ -37,7 +37,6 @@ def test_memory_is_bounded_by_the_batch(study: Study, monkeypatch: pytest.Monkey
     assert reading.counts(study)["answer"] == 11_000
 
 
-@pytest.mark.serial
 def test_the_time_of_loading_grows_with_the_rows(tmp_path: Path) -> None:
     took = []
     with create_study(tmp_path / "s") as study:

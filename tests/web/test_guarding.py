@@ -275,7 +275,6 @@ def test_more_than_was_announced_is_not_body(port: int, app: FastAPI) -> None:
     assert (reply.status, app.state.received) == (200, [{"a": 1}])
 
 
-@pytest.mark.serial
 def test_less_than_was_announced_times_out(port: int, app: FastAPI) -> None:
     app.state.received.clear()
     reply = ask(port, request("POST", "/echo", b'{"a":1}', Content_Length="500"))
@@ -283,7 +282,6 @@ def test_less_than_was_announced_times_out(port: int, app: FastAPI) -> None:
     assert app.state.received == []
 
 
-@pytest.mark.serial
 def test_a_drip_is_cut_off_in_all(port: int) -> None:
     """A byte every 0.2 s is never silent for 0.5 s, but all of it must be there within a second."""
     pieces = [b"x"] * 300

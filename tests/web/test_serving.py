@@ -109,7 +109,6 @@ def took(began: float) -> float:
 # -- slow and greedy clients --------------------------------------------------------------------
 
 
-@pytest.mark.serial
 def test_a_connection_without_a_word_is_closed(port: int) -> None:
     began = time.monotonic()
     with connect(port) as opened:
@@ -117,7 +116,6 @@ def test_a_connection_without_a_word_is_closed(port: int) -> None:
     assert took(began) > 0.5
 
 
-@pytest.mark.serial
 def test_a_slow_head_is_closed_however_it_drips(port: int) -> None:
     """A header line every 0.2 s keeps the line busy; the head must still be whole within 0.6 s."""
     began = time.monotonic()
@@ -135,7 +133,6 @@ def test_a_slow_head_is_closed_however_it_drips(port: int) -> None:
     assert json.loads(reply.partition(b"\r\n\r\n")[2])["error"]
 
 
-@pytest.mark.serial
 def test_a_slow_head_is_closed_on_a_used_connection_too(port: int) -> None:
     with connect(port) as opened:
         opened.sendall(GET)
@@ -146,7 +143,6 @@ def test_a_slow_head_is_closed_on_a_used_connection_too(port: int) -> None:
     assert took(began) > 0.5
 
 
-@pytest.mark.serial
 def test_a_head_in_two_pieces_is_read() -> None:
     with served(Limits(head_seconds=2, stop_seconds=2)) as (port, _), connect(port) as opened:
         opened.sendall(GET[:20])
@@ -159,7 +155,6 @@ def test_a_head_in_two_pieces_is_read() -> None:
         assert hello(opened)
 
 
-@pytest.mark.serial
 def test_an_idle_connection_is_closed(port: int) -> None:
     with connect(port) as opened:
         opened.sendall(GET)
@@ -180,7 +175,6 @@ def test_a_head_without_end_is_refused(port: int) -> None:
         assert until_closed(opened).startswith(b"HTTP/1.1 400 ")
 
 
-@pytest.mark.serial
 def test_a_body_nobody_reads_does_not_hold_the_connection(port: int) -> None:
     """It is read for a moment, so that the reply arrives, and then the connection ends."""
     began = time.monotonic()
@@ -193,7 +187,6 @@ def test_a_body_nobody_reads_does_not_hold_the_connection(port: int) -> None:
                 time.sleep(0.01)
 
 
-@pytest.mark.serial
 def test_a_client_that_does_not_read_is_cut_off() -> None:
     limits = Limits(stall_seconds=2, stop_seconds=2)
     with served(limits) as (port, server), connect(port) as opened:
@@ -207,7 +200,6 @@ def test_a_client_that_does_not_read_is_cut_off() -> None:
         assert not server.server_state.connections
 
 
-@pytest.mark.serial
 def test_a_slow_reader_gets_everything() -> None:
     """Slower than the patience for a stalled reader in all, but never stalled."""
     limits = Limits(stall_seconds=2, stop_seconds=2)
