@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs install lock bench clean chromium wordnet
+.PHONY: help demo test test-all lint docs install lock bench clean chromium wordnet
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,15 +12,21 @@ TESTS := $(VENV)/.test-installed
 EXTRAS := $(VENV)/.extras-installed
 # Extra words for pytest, as in: make test ARGS="-k store"
 ARGS ?=
+# A file's tests stay together, since they share what is dear to set up; -n NUMBER in ARGS takes as many processes. Libraries
+# get one thread in each: threads of several processes that wait for each other make the arithmetic several times slower.
+PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 help:  ## show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 16
 
 demo: $(BASE)  ## set up .venv and run the whole flow on the sample study
 	@$(BIN)/sightline demo
 
-test: $(EXTRAS) chromium wordnet lint  ## ruff, mypy and all tests; says at the end what was skipped
-	@sh tools/tests.sh $(BIN)/python $(ARGS)
+test: $(EXTRAS) chromium wordnet $(if $(ARGS),,lint)  ## ruff, mypy and all but slow tests; says what was skipped
+	@$(PYTEST) -m "not slow" $(ARGS)
+
+test-all: $(EXTRAS) chromium wordnet $(if $(ARGS),,lint)  ## the same with slow tests, and more examples of properties
+	@SIGHTLINE_TESTS=long $(PYTEST) $(ARGS)
 
 lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .

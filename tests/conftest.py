@@ -2,7 +2,8 @@
 
 SIGHTLINE_REQUIRE=all (set by .ci/run) turns every skip into a failure, unless its reason begins with
 "not needed here: ". A test that uses a browser is run once more if it fails, and the end of the run names it.
-Tests marked `serial` measure time, or need the machine to themselves: tools/tests.sh runs them by themselves.
+Tests marked `slow` have a quicker sibling and run in `make test-all`, where SIGHTLINE_TESTS=long also lets
+property tests draw more examples.
 """
 
 from __future__ import annotations
@@ -34,30 +35,19 @@ HERE = Path(__file__).resolve().parent
 MAY_SKIP = "not needed here: "
 REQUIRE_ALL = os.environ.get("SIGHTLINE_REQUIRE", "") == "all"
 
-settings.register_profile("here", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
-# Where a change must pass to land, the same examples are drawn every time; at a desk, new ones.
-settings.load_profile("ci" if os.environ.get("CI") or REQUIRE_ALL else "here")
+# The same examples every time: whether a change passes must not depend on chance.
+for profile, examples in (("change", 20), ("long", 200)):
+    settings.register_profile(
+        profile, max_examples=examples, derandomize=True, deadline=None, database=None, print_blob=True
+    )
+settings.load_profile(os.environ.get("SIGHTLINE_TESTS") or "change")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("sightline")
-    group.addoption("--serial", choices=["only", "without"], help="run only the serial tests, or all others")
-    group.addoption("--failed-to", metavar="FILE", help="add the names of the tests that failed to a file")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "chromium" in getattr(item, "fixturenames", ()):
             # What was skipped because there is no browser has none the second time either.
             item.add_marker(pytest.mark.flaky(reruns=1, rerun_except=[pytest.skip.Exception]))
-    asked = config.getoption("--serial")
-    if asked:
-        apart: dict[bool, list[pytest.Item]] = {True: [], False: []}
-        for item in items:
-            apart[item.get_closest_marker("serial") is not None].append(item)
-        items[:] = apart[asked == "only"]
-        config.hook.pytest_deselected(items=apart[asked != "only"])
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
@@ -109,9 +99,6 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(f"{times:4} x {reason}")
     for reason, times in required.most_common():
         terminalreporter.write_line(f"{times:4} x FAILED, since all is required: {reason}")
-    if config.getoption("--failed-to"):
-        with open(config.getoption("--failed-to"), "a", encoding="utf-8") as file:
-            file.writelines(f"{name}\n" for name in names)
 
 
 def _tell_reruns(terminalreporter: Any, failed: dict[str, None]) -> None:

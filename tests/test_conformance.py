@@ -6,7 +6,8 @@ is raised in the extension's declaration; its new identity then has no value yet
 
     SIGHTLINE_GOLDEN=add python -m pytest tests/test_conformance.py tests/test_registry.py
 
-adds the missing ones. Nothing ever overwrites a value.
+adds the missing ones. Nothing ever overwrites a value. A golden value holds on every processor: how far a
+result may be from it is said by kind in TOLERANCE.
 """
 
 from __future__ import annotations
@@ -63,6 +64,12 @@ from sightline.study.writing.loading import load
 # Whose golden values are kept here; other packages have their own tests.
 OURS = ("sightline", "sightline-example")
 GOLDEN = Path(__file__).with_name("golden.json")
+# Relative. Float32 networks, solvers and iterations end differently on processors with other instructions.
+TOLERANCE = {
+    kind: 1e-3
+    for kind in ("backbone", "consensus", "distance", "of_answer", "of_image_set", "predictor", "retriever")
+}
+FLOAT64 = 1e-5
 # These kinds need files or a study as input; their behaviour is tested in the folder named here.
 ELSEWHERE = {"importer": "tests/importers", "check": "tests/checks"}
 
@@ -307,17 +314,34 @@ def plain(results: Any) -> Any:
     raise AssertionError(f"{type(results).__name__} is no result")
 
 
-def same(one: Any, two: Any) -> bool:
-    match one, two:
-        case (bool() | str() | None, _):
-            return type(one) is type(two) and one == two
-        case (int() | float(), int() | float()):
-            return math.isclose(one, two, rel_tol=1e-5, abs_tol=1e-7)
-        case list(), list():
-            return len(one) == len(two) and all(map(same, one, two))
-        case dict(), dict():
-            return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
-    return False
+def same(one: Any, two: Any, kind: str) -> bool:
+    """Whether two plain results agree, numbers within what their kind allows."""
+    relative = TOLERANCE.get(kind, FLOAT64)
+
+    def agree(one: Any, two: Any, absolute: float) -> bool:
+        match one, two:
+            case (bool() | str() | None, _):
+                return type(one) is type(two) and one == two
+            case (int(), int()):
+                return one == two
+            case (int() | float(), int() | float()):
+                return math.isclose(one, two, rel_tol=relative, abs_tol=absolute)
+            case list(), list():
+                if kind == "backbone":
+                    # A direction of a vector may be near zero by cancellation: its neighbours give the scale.
+                    absolute = relative * max((abs(x) for x in one if isinstance(x, float)), default=0)
+                return len(one) == len(two) and all(map(agree, one, two, [absolute] * len(one)))
+            case dict(), dict():
+                return one.keys() == two.keys() and all(agree(one[key], two[key], absolute) for key in one)
+        return False
+
+    return agree(one, two, relative / 100)
+
+
+def near(one: Any, two: Any) -> bool:
+    """Whether two arrays are equal but for the order in which a network or a solver adds up."""
+    one, two = np.asarray(one), np.asarray(two)
+    return one.shape == two.shape and bool((np.abs(one - two) <= 1e-4 * np.abs(two).max(initial=0)).all())
 
 
 def each_by_itself(ready: Configured, *columns: Sequence[Any]) -> Any:
@@ -327,8 +351,8 @@ def each_by_itself(ready: Configured, *columns: Sequence[Any]) -> Any:
     together = gate(ready.spec, function(*columns), n)
     assert gate(ready.spec, function(*([] for _ in columns)), 0) == []
     alone = [gate(ready.spec, function(*([column[k]] for column in columns)), 1)[0] for k in range(n)]
-    assert same(plain(together), plain(alone))
-    assert plain(gate(ready.spec, function(*columns), n)) == plain(together)
+    assert same(plain(together), plain(alone), ready.spec.kind)
+    assert same(plain(gate(ready.spec, function(*columns), n)), plain(together), ready.spec.kind)
     json.dumps([outcome.evidence for outcome in together], allow_nan=False)
     return [outcome.reason if outcome.value is None else outcome.value for outcome in together]
 
@@ -352,7 +376,7 @@ def of_image_set(ready: Configured) -> Any:
     results = [gate(ready.spec, function(images), 1)[0] for images in sets]
     assert results[0].value is None, "nothing cannot have a value"
     (turned,) = gate(ready.spec, function(pictures()[:5][::-1]), 1)
-    assert same(plain(turned), plain(results[3])), "a set has no order"
+    assert same(plain(turned), plain(results[3]), ready.spec.kind), "a set has no order"
     return [result.reason if result.value is None else result.value for result in results]
 
 
@@ -366,11 +390,11 @@ def of_ranking(ready: Configured) -> Any:
         return [outcome.reason or outcome.value for outcome in gate(ready.spec, told, len(queries))]
 
     together = gated(rankings())
-    assert same(together, gated(rankings()))
+    assert same(together, gated(rankings()), ready.spec.kind)
     # Nothing but what it says it rests on may count: its own ranking, those of its prompt, or all.
     size = {"runs": 2, "everything": len(together)}.get(ready.spec.details["rests_on"], 1)
     parts = [gated(rankings()[start : start + size]) for start in range(0, len(together), size)]
-    assert same(together, [value for part in parts for value in part])
+    assert same(together, [value for part in parts for value in part], ready.spec.kind)
     assert gated([]) == []
     return together
 
@@ -385,10 +409,10 @@ def distance(ready: Configured) -> Any:
     low, high = ready.spec.range
     assert low == 0 and matrix.min() >= 0 and (high is None or matrix.max() <= high)
     order = np.array([3, 0, 8, 1, 7, 2, 6, 4, 5])
-    assert np.allclose(function([pictures()[k] for k in order]), matrix[np.ix_(order, order)], atol=1e-9)
+    assert near(function([pictures()[k] for k in order]), matrix[np.ix_(order, order)])
     assert np.asarray(function([])).shape == (0, 0)
     assert np.asarray(function(pictures()[:1])).tolist() == [[0]]
-    assert np.allclose(function([pictures()[0]] * 2), 0, atol=1e-9), "an image and itself"
+    assert np.allclose(function([pictures()[0]] * 2), 0, atol=1e-6), "an image and itself"
     return matrix
 
 
@@ -405,7 +429,7 @@ def backbone(ready: Configured) -> Any:
         assert ready.spec.details["dimensions"] in (None, vectors.shape[1])
         assert encode([]).shape == (0, vectors.shape[1])
         alone = np.concatenate([encode([each]) for each in inputs[what]])
-        assert np.allclose(alone, vectors, atol=1e-6)
+        assert near(alone, vectors)
         # A few directions of the whole instead of every number: the file stays readable.
         results[what] = vectors @ np.cos(np.outer(np.arange(vectors.shape[1]), [0, 1, 2, 3]))
     assert results, "it encodes nothing"
@@ -421,9 +445,9 @@ def predictor(ready: Configured) -> Any:
     state = model.state()
     assert all(isinstance(array, np.ndarray) and array.dtype != object for array in state.values())
     again = ready.load().restore(state)
-    assert (np.asarray(again.predict(x)) == predicted).all(), "restored, it must predict the same"
+    assert near(again.predict(x), predicted), "restored, it must predict the same"
     rows = np.array([4, 0])
-    assert np.allclose(model.predict(x.take(rows)), predicted[rows])
+    assert near(model.predict(x.take(rows)), predicted[rows])
     assert np.asarray(model.predict(x.take(np.array([], dtype=np.int64)))).shape == (0, 2)
     told = model.explain(x)
     assert len(told) == len(x) and all(math.isfinite(part) for parts in told for part in parts.values())
@@ -431,8 +455,8 @@ def predictor(ready: Configured) -> Any:
     assert list(x.prompts) == before[2]
     other = ready.load().fit(x, truth[::-1])
     assert other is not model
-    assert (np.asarray(model.predict(x)) == predicted).all(), "two models share what they learned"
-    assert np.allclose(ready.load().fit(x, truth).predict(x), predicted)
+    assert near(model.predict(x), predicted), "two models share what they learned"
+    assert near(ready.load().fit(x, truth).predict(x), predicted)
     assert np.asarray(ready.load().fit(x, truth[:, :1]).predict(x)).shape == (30, 1)
     return predicted[:5]
 
@@ -520,7 +544,8 @@ def generator(ready: Configured) -> Any:
     made = list(function(asked, [1, 2, 3]))
     assert len(made) == 3 and all(isinstance(each, bytes | Failure) for each in made)
     assert any(isinstance(each, bytes) for each in made)
-    assert plain(list(function(asked[1:], [2, 3]))) == plain(made[1:]), "the seed decides, not the batch"
+    without_first = plain(list(function(asked[1:], [2, 3])))
+    assert same(without_first, plain(made[1:]), "generator"), "the seed decides, not the batch"
     assert list(function([], [])) == []
     return made
 
@@ -595,4 +620,5 @@ def test_behaviour_and_golden_value(extension: Extension, tmp_path: Path) -> Non
     if extension.spec.origin not in OURS:
         return
     assert identity in golden, "it has no golden value yet: the top of this file says how to add it"
-    assert same(golden[identity]["result"], result), "its arithmetic changed: raise its version"
+    unchanged = same(golden[identity]["result"], result, extension.spec.kind)
+    assert unchanged, "its arithmetic changed: raise its version"

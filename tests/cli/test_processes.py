@@ -28,7 +28,7 @@ def start(*words: object, **more: Any) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     return process.returncode, out, err
 
 
@@ -94,14 +94,14 @@ def test_stopping_keeps_what_was_done(run: Run, study: Path, tmp_path: Path) -> 
         "    '''Takes its time.'''\n"
         "    if MARK.exists():\n"
         "        MARK.with_name('waiting').touch()\n"
-        "        time.sleep(60)\n"
+        "        time.sleep(600)\n"
         "    MARK.touch()\n"
         "    return [1.0] * len(images)\n",
         encoding="utf-8",
     )
     environment = {**os.environ, "SIGHTLINE_PLUGINS": str(plugins)}
     process = start("score", study, "slow", "--json", "--workers", 1, env=environment)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not (tmp_path / "waiting").exists():
         assert process.poll() is None and time.monotonic() < deadline, process.communicate()
         time.sleep(0.05)
@@ -110,7 +110,7 @@ def test_stopping_keeps_what_was_done(run: Run, study: Path, tmp_path: Path) -> 
     assert (code, out) == (130, "")
     assert err == "Stopped. What was done is kept; run the same command again to go on.\n"
     (plugins / "slow.py").write_text(
-        (plugins / "slow.py").read_text("utf-8").replace("time.sleep(60)", "pass"), encoding="utf-8"
+        (plugins / "slow.py").read_text("utf-8").replace("time.sleep(600)", "pass"), encoding="utf-8"
     )
     code, out, _ = finish(start("score", study, "slow", "--json", env=environment))
     (row,) = json.loads(out)["measures"]["rows"]

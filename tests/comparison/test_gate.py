@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import permutation_test
 
@@ -156,7 +156,6 @@ def test_with_a_margin_a_pass_must_be_shown() -> None:
 values = st.lists(st.integers(-8, 8), min_size=10, max_size=14)
 
 
-@settings(max_examples=40, deadline=None)
 @given(values, st.integers(0, 4), st.sampled_from([0.0, 0.5, 2.0]))
 def test_better_values_never_do_worse(drawn: list[int], more: int, margin: float) -> None:
     order = {"fell": 0, "could not tell": 1, "passed": 2}
@@ -165,7 +164,6 @@ def test_better_values_never_do_worse(drawn: list[int], more: int, margin: float
     assert order[after.verdict] >= order[before.verdict]
 
 
-@settings(max_examples=40, deadline=None)
 @given(values, st.sampled_from([0.0, 1.0]), st.sampled_from([0.125, 4.0]))
 def test_the_unit_does_not_matter(drawn: list[int], margin: float, unit: float) -> None:
     (plain,) = rulings(column(drawn), [margin], 0.05)

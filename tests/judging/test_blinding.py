@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 from PIL import ImageCms, PngImagePlugin
@@ -445,7 +445,6 @@ CHANGES = st.lists(
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning:PIL")
-@settings(max_examples=400)
 @given(kind=st.sampled_from(sorted(REAL)), changes=CHANGES, sums=st.booleans())
 @example(kind="png", changes=[], sums=False)
 def test_damaged_files_are_refused_or_shown_as_measures_see_them(
@@ -476,15 +475,14 @@ def test_any_bytes_are_refused_or_shown(start: bytes, rest: bytes) -> None:
         assert error.what
 
 
-@pytest.mark.serial
 def test_a_large_picture_is_blinded_without_decoding_it() -> None:
     noise = np.random.default_rng(1).integers(0, 256, (1024, 1024, 3), np.uint8)
     data = saved(noise, compress_level=1, pnginfo=texts(parameters=WORD))
     assert len(data) > 3_000_000
-    took = []
+    took: dict[Any, list[float]] = {blind: [], decode: []}
     for _ in range(10):
-        start = time.perf_counter()
-        blind(data)
-        took.append(time.perf_counter() - start)
-    # Decoding alone takes 20 ms and more.
-    assert min(took) < 0.010
+        for act, times in took.items():
+            start = time.perf_counter()
+            act(data)
+            times.append(time.perf_counter() - start)
+    assert min(took[blind]) < min(took[decode]) / 2

@@ -11,7 +11,7 @@ from math import comb
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 from scipy.stats import chisquare
@@ -128,7 +128,6 @@ def test_every_image_is_on_one_page_of_its_prompt(study: Study, built: Build) ->
     assert all(type(number) is int for item in items for slot in item.slots for number in slot.ids)
 
 
-@settings(max_examples=25)
 @given(st.integers(1, 17), st.integers(1, 7), st.integers(0, 99))
 def test_pages_are_few_and_of_nearly_one_size(
     tmp_path_factory: pytest.TempPathFactory, images: int, places: int, seed: int

@@ -104,8 +104,14 @@ def test_order_and_company_do_not_matter() -> None:
     together = foretell([*PROMPTS, "", PROMPTS[0]], tier="light", explain=False).outlooks
     assert [outlook.prompt for outlook in together] == [*PROMPTS, "", PROMPTS[0]]
     alone = foretell(PROMPTS[1:], tier="light", explain=False).outlooks[0]
-    assert together[1].expected["hbpp"].value == pytest.approx(alone.expected["hbpp"].value, abs=1e-12)
-    assert together[0].expected == together[3].expected
+    # BLAS may add up the rows of one product in different orders.
+    for one, two in ((together[1], alone), (together[0], together[3])):
+        assert one.expected.keys() == two.expected.keys()
+        for target, expected in one.expected.items():
+            other = two.expected[target]
+            assert (other.value, other.low, other.high) == pytest.approx(
+                (expected.value, expected.low, expected.high), rel=1e-4, abs=1e-5
+            )
 
 
 def test_rewordings_are_ranked_by_what_is_expected() -> None:

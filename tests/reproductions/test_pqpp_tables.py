@@ -153,7 +153,7 @@ def test_truth_of_the_test_rows_reaches_no_prediction(tested: Path, said_of_test
             assert values == other
         else:
             assert isinstance(other, np.ndarray)
-            assert values.tobytes() == other.tobytes(), name
+            np.testing.assert_allclose(other, values, rtol=1e-6, atol=1e-9, err_msg=name)
     learned = said_of_test["Sightline light"]
     assert isinstance(learned, np.ndarray)
     for number in range(len(COLUMNS)):
@@ -166,14 +166,14 @@ def test_validation_is_learned_from_where_test_is_judged(tested: Path, said_of_t
     corrupt(tested / "validation.csv")
     before, after = said_of_test["Sightline light"], said(tested, "test")["Sightline light"]
     assert isinstance(before, np.ndarray) and isinstance(after, np.ndarray)
-    assert not np.array_equal(before, after)
+    assert not np.allclose(before, after, rtol=1e-6, atol=1e-9)
 
 
 def test_validation_is_not_learned_from_while_it_is_judged(folder: Path, said_of_validation: Said) -> None:
     corrupt(folder / "validation.csv")
     before, after = said_of_validation["Sightline light"], said(folder, "validation")["Sightline light"]
     assert isinstance(before, np.ndarray) and isinstance(after, np.ndarray)
-    assert before.tobytes() == after.tobytes()
+    np.testing.assert_allclose(after, before, rtol=1e-6, atol=1e-9)
 
 
 def test_a_row_in_two_splits_is_refused(folder: Path) -> None:

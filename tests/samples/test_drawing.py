@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
@@ -111,7 +111,6 @@ def test_nothing_overlaps_and_everything_is_inside(scene: Scene) -> None:
         assert a[2] <= b[0] + 1e-9 or b[2] <= a[0] + 1e-9 or a[3] <= b[1] + 1e-9 or b[3] <= a[1] + 1e-9
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.from_type(Scene))
 def test_any_scene_can_be_drawn_at_any_size(scene: Scene) -> None:
     for size in (64, 150):

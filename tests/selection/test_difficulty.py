@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sightline
@@ -123,7 +123,6 @@ def test_the_same_words_are_chosen_once() -> None:
     assert among(want, texts, 4).tolist() == [0, 2, 4], "no more than there are: the caller says so"
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.one_of(st.none(), st.integers(0, 5)), min_size=1, max_size=30), st.integers(1, 10))
 def test_nobody_outside_is_wanted_more(wants: list[int | None], n: int) -> None:
     want = np.array([np.nan if each is None else each for each in wants], dtype=float)

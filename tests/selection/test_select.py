@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sightline
@@ -97,7 +97,6 @@ def test_another_suffix_is_refused(study: Study, tmp_path: Path) -> None:
         write_selected(sightline.select(study, 2), tmp_path / "pilot.xlsx")
 
 
-@settings(max_examples=25)
 @given(st.data())
 def test_spread_never_takes_a_row_twice(data: st.DataObject) -> None:
     rows = data.draw(st.integers(1, 12))

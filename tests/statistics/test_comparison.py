@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -64,7 +64,6 @@ def test_one_system_and_wrong_shape():
         compare([1, 2, 3])
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(2, 5), st.permutations(range(5)))
 def test_naming_order_does_not_matter(seed, width, order):
     order = [column for column in order if column < width]

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import curve_fit
@@ -69,7 +69,6 @@ def test_a_planted_curve_comes_back_through_noise() -> None:
     assert found.residual_sum_of_squares / 3000 == pytest.approx(0.01, rel=0.08)
 
 
-@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(st.integers(-50, 50), st.floats(-5, 5, allow_nan=False)), min_size=6, max_size=40

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sightline.errors import UsageError
@@ -33,13 +33,11 @@ def test_hamming_counts_bits() -> None:
 
 
 @given(HASHES, st.integers(0, 63))
-@settings(deadline=None)
 def test_every_pair_is_found_once(hashes: list[int], within: int) -> None:
     assert found(hashes, within) == by_hand(hashes, within)
 
 
 @given(st.integers(0, 2**64 - 1), st.lists(st.sets(st.integers(0, 63), max_size=6), max_size=20))
-@settings(deadline=None)
 def test_neighbours_of_one_hash_are_found(centre: int, flips: list[set[int]]) -> None:
     hashes = [centre] + [centre ^ sum(1 << bit for bit in flipped) for flipped in flips]
     assert found(hashes, 6) == by_hand(hashes, 6)

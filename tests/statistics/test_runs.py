@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sightline.statistics import rankings as measures
@@ -90,7 +90,6 @@ GRADES = st.sampled_from([-2, -1, 0, 1, 2, 3])
 QUERIES = st.sampled_from(["q1", "q2", "q3", "q10"])
 
 
-@settings(max_examples=300)
 @given(
     st.dictionaries(QUERIES, st.dictionaries(DOCS, GRADES, min_size=1)),
     st.dictionaries(QUERIES, st.dictionaries(DOCS, SCORES, min_size=1), min_size=1),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sightline.errors import DataError, UsageError
@@ -52,7 +52,6 @@ def test_it_equals_a_full_sort(kind: str, block: tuple[int, int] | None) -> None
     assert scores == pytest.approx(products, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_it_equals_a_full_sort_whatever_the_shape(data: st.DataObject) -> None:
     n, d = data.draw(st.integers(1, 60)), data.draw(st.integers(1, 6))

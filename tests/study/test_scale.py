@@ -38,14 +38,14 @@ def test_memory_is_bounded_by_the_batch(study: Study, monkeypatch: pytest.Monkey
     assert reading.counts(study)["answer"] == 11_000
 
 
-@pytest.mark.serial
-def test_a_million_answers_would_load_in_a_minute(tmp_path: Path) -> None:
-    n = 40_000
+def test_the_time_of_loading_grows_with_the_rows(tmp_path: Path) -> None:
+    took = []
     with create_study(tmp_path / "s") as study:
-        start = time.process_time()
-        load(study, records(n, "s"), importer="t", path="p", digest="d")
-        took = time.process_time() - start
-        assert took * 1_000_000 / n < 60
+        for n in (8_000, 32_000):
+            start = time.process_time()
+            load(study, records(n, str(n)), importer="t", path="p", digest=str(n))
+            took.append(time.process_time() - start)
+    assert took[1] < 4 * 2 * took[0]
 
 
 def test_undo_does_not_go_through_a_table_for_each_row(study: Study) -> None:
@@ -61,11 +61,13 @@ def test_undo_does_not_go_through_a_table_for_each_row(study: Study) -> None:
             yield Judgement("better", pair, i % 2, n=3)
 
     for mark in ("a", "b"):
+        start = time.perf_counter()
         load(study, votes(mark), importer="t", path=mark, digest=mark)
+        loading = time.perf_counter() - start
     start = time.perf_counter()
     gone = undo(study, 1)
     took = time.perf_counter() - start
     assert (gone["judgement"], gone["subject"], gone["image"]) == (n, n, 2 * n)
-    assert took < 10
+    assert took < 10 * loading
     counts = reading.counts(study)
     assert (counts["judgement"], counts["image"], counts["prompt"]) == (n, 2 * n, n // 100)

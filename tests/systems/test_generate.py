@@ -21,13 +21,19 @@ from sightline.study.study import Study, create_study, open_study
 from sightline.study.writing.loading import load, sources
 from sightline.systems.generate import seed_of
 
-# Notes each call in a file, fails on prompts that ask for it, and draws the seed into the picture.
+# Notes each call in a file, fails on prompts that ask for it, and draws the seed into the picture. Where
+# HELD is set, the call with that number lasts until its caller is gone.
 PROGRAM = """
-import sys, time
-prompt, seed, output, log, pause = sys.argv[1:6]
+import os, sys, time
+caller = os.getppid()
+prompt, seed, output, log = sys.argv[1:]
+held = int(os.environ.get("HELD", "0"))
 with open(log, "a") as file:
     file.write(prompt + " " + seed + chr(10))
-time.sleep(float(pause))
+while held and len(open(log).readlines()) >= held:
+    time.sleep(0.01)
+    if os.getppid() != caller:
+        sys.exit()
 if "fail" in prompt:
     sys.exit("it cannot be drawn")
 if "text" in prompt:
@@ -59,10 +65,10 @@ def ask(study: Study, *texts: str, suite: str = "suite") -> None:
     load(study, prompts, importer="test", path=suite, digest=suite)
 
 
-def line(tmp_path: Path, pause: float = 0) -> str:
+def line(tmp_path: Path) -> str:
     program = tmp_path / "draw.py"
     program.write_text(PROGRAM)
-    words = f"{sys.executable} -I {program} {{prompt}} {{seed}} {{output}} {tmp_path / 'log'} {pause}"
+    words = f"{sys.executable} -I {program} {{prompt}} {{seed}} {{output}} {tmp_path / 'log'}"
     return f"command(line={words!r})"
 
 
@@ -209,22 +215,22 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     with create_study(tmp_path / "killed") as study:
         ask(study, *texts)
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(tmp_path / "killed"), line(tmp_path, 0.02)],
-        env={**os.environ, "PYTHONPATH": str(Path(sightline.__file__).parent.parent)},
+        [sys.executable, "-c", CHILD, str(tmp_path / "killed"), line(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(Path(sightline.__file__).parent.parent), "HELD": "12"},
         start_new_session=True,
     )
     # 8 answers a commit: with 12 begun, 8 are kept and the others under way.
-    until = time.monotonic() + 30
-    while time.monotonic() < until and (not (tmp_path / "log").exists() or len(log(tmp_path)) < 12):
+    until = time.monotonic() + 120
+    while not (tmp_path / "log").exists() or len(log(tmp_path)) < 12:
+        assert child.poll() is None and time.monotonic() < until
         time.sleep(0.01)
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
-    time.sleep(0.3)  # the program under way is in a session of its own and notes its call yet
     with open_study(tmp_path / "killed") as study:
         kept = reading.counts(study)["answer"]
-        assert 8 <= kept < 28
+        assert kept == 8
         begun = len(log(tmp_path))
-        done = sightline.generate(study, "mine", line(tmp_path, 0.02), samples=2)
+        done = sightline.generate(study, "mine", line(tmp_path), samples=2)
         assert (done.known, done.made) == (kept, 28 - kept)
         # Only what was not committed is drawn again.
         assert len(log(tmp_path)) == begun + 28 - kept

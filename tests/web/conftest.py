@@ -173,7 +173,7 @@ class Client:
         import httpx
 
         base = link.partition("/j/")[0]
-        self.http = httpx.Client(base_url=base, headers={"X-Sightline": "1"}, timeout=20)
+        self.http = httpx.Client(base_url=base, headers={"X-Sightline": "1"}, timeout=60)
         self.http.get(link)
         self.serial = 0
 

@@ -32,7 +32,6 @@ def load(*more: str) -> dict[str, Any]:
     return dict(found)
 
 
-@pytest.mark.serial
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_nothing_acknowledged_is_lost_and_nothing_is_kept_twice(
     database: str, request: pytest.FixtureRequest

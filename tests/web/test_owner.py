@@ -350,7 +350,7 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **more})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(server.owner())
@@ -541,7 +541,7 @@ def _written(table: list[dict[str, str]]) -> str:
     return out.getvalue()
 
 
-def _until(holds: Callable[[], bool], seconds: float = 10.0) -> None:
+def _until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it did not come about"

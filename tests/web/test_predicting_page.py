@@ -52,7 +52,7 @@ def opened(browser: Any, live: Any) -> Iterator[Callable[..., Any]]:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **more})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(server.owner())

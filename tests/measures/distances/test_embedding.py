@@ -69,8 +69,8 @@ def test_clip_through_transformers(clip_checkpoint: Path) -> None:
     rows = (output if isinstance(output, torch.Tensor) else output.pooler_output).double().numpy()
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     cosine = registry.configure("distance", f"embedding(encoder={clip}, metric=cosine)").load()(images)
-    np.testing.assert_allclose(cosine, 1 - rows @ rows.T, atol=1e-6)
+    np.testing.assert_allclose(cosine, 1 - rows @ rows.T, atol=1e-4)
     euclidean = registry.configure("distance", f"embedding(encoder={clip})").load()(images)
     # Vectors of length 1: |a - b|^2 = 2 (1 - cos).
-    np.testing.assert_allclose(euclidean**2, 2 * cosine, atol=1e-6)
+    np.testing.assert_allclose(euclidean**2, 2 * cosine, atol=1e-4)
     assert cosine[0, 1] > 1e-4

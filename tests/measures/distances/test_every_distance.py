@@ -102,17 +102,17 @@ def test_a_file_counts_as_the_image_it_shows(text: str, kind: str) -> None:
     other = shapes()[3]
     found = loaded(text)([file, shown, other])
     # The networks work with single precision; nothing else may tell two files of equal pixels apart.
-    assert found[0, 1] == pytest.approx(0, abs=1e-6)
-    assert found[0, 2] == pytest.approx(found[1, 2], abs=1e-6)
+    assert found[0, 1] == pytest.approx(0, abs=1e-4)
+    assert found[0, 2] == pytest.approx(found[1, 2], abs=1e-4)
 
 
 @every_distance
 def test_copies_are_at_distance_zero_and_equal_to_all_others(text: str) -> None:
     first, second = saved(scene()), saved(ImageOps.invert(scene()))
     found = loaded(text)([first, second, saved(scene()), second, first])
-    assert (found[np.ix_([0, 2, 4], [0, 2, 4])] <= 1e-9).all() and found[1, 3] <= 1e-9
-    np.testing.assert_allclose(found[0], found[2], atol=1e-9)
-    np.testing.assert_allclose(found[0], found[4], atol=1e-9)
+    assert (found[np.ix_([0, 2, 4], [0, 2, 4])] <= 1e-6).all() and found[1, 3] <= 1e-6
+    np.testing.assert_allclose(found[0], found[2], atol=1e-6)
+    np.testing.assert_allclose(found[0], found[4], atol=1e-6)
     assert found[0, 1] > 1e-3
 
 
@@ -133,4 +133,4 @@ def test_pairs_do_not_depend_on_the_company(text: str) -> None:
     images = [saved(scene()), *shapes()[:4]]
     found = loaded(text)(images)
     alone = loaded(text)([images[3], images[0]])
-    assert alone[0, 1] == pytest.approx(found[0, 3], abs=1e-6)
+    assert alone[0, 1] == pytest.approx(found[0, 3], abs=1e-4)

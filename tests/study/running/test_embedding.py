@@ -234,7 +234,7 @@ class Slow:
         before = self.prepared
         with self.begun:
             # The model waits until threads have prepared the next batch: without overlap it waits in vain.
-            self.begun.wait_for(lambda: self.prepared >= min(40, before + 8 - before % 8), timeout=5)
+            self.begun.wait_for(lambda: self.prepared >= min(40, before + 8 - before % 8), timeout=60)
             self.seen.append(self.prepared)
         return np.stack(prepared)
 
@@ -304,7 +304,7 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(
 
     def run(nth: int) -> int:
         told = [sys.executable, "-c", EMBED, str(study.home), str(nth)]
-        return subprocess.run(told, env=environment, timeout=60, check=False).returncode
+        return subprocess.run(told, env=environment, timeout=300, check=False).returncode
 
     kept = 0
     for nth in kills:

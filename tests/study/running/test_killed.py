@@ -24,6 +24,8 @@ from sightline.study.schema import database
 from sightline.study.study import Study, open_study
 
 IMAGES, BATCH = 150, 4
+# Seconds, only against a test that would hang.
+PATIENCE = 120.0
 TALLY = """
 import os
 import time
@@ -35,8 +37,12 @@ from sightline.extension import NoValue, Value, measure
 def {name}(images, *, pause: float = 0.004):
     '''Mean brightness; every picture it is given is written down at once.'''
     found = []
+    held = int(os.environ.get("HELD", "0"))
     for image in images:
         handle = os.open(os.environ["TALLY"], os.O_APPEND | os.O_CREAT | os.O_WRONLY)
+        # Whoever stops this run waits for so many lines of 65 characters, and finds it there however late.
+        while held and os.fstat(handle).st_size >= 65 * held:
+            time.sleep(0.01)
         os.write(handle, (image.sha256 + "\\n").encode())
         os.close(handle)
         time.sleep(pause)
@@ -86,12 +92,13 @@ class Bench:
     environment: dict[str, str]
 
     def start(
-        self, workers: int, *, measure: str = "tally", moment: str = "start", nth: int = 0
+        self, workers: int, *, measure: str = "tally", moment: str = "start", nth: int = 0, held: int = 0
     ) -> subprocess.Popen[str]:
+        """With `held`, it stands still once about so many pictures in all were begun."""
         told = [str(self.home), measure, str(workers), str(BATCH), moment, str(nth)]
         return subprocess.Popen(
             [sys.executable, "-c", SCORE, *told],
-            env=self.environment,
+            env={**self.environment, "HELD": str(held)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -100,7 +107,7 @@ class Bench:
 
     def finish(self, workers: int, measure: str = "tally") -> None:
         process = self.start(workers, measure=measure)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, said
 
     def computed(self) -> Counter[str]:
@@ -163,9 +170,9 @@ def family(pid: int) -> list[psutil.Process]:
     return []
 
 
-def still_there(processes: list[psutil.Process], seconds: float) -> list[psutil.Process]:
-    """Which of these have not ended within this time."""
-    deadline = time.monotonic() + seconds
+def still_there(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Which of these do not end."""
+    deadline = time.monotonic() + PATIENCE
     while alive := [p for p in processes if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]:
         if time.monotonic() > deadline:
             return alive
@@ -174,9 +181,9 @@ def still_there(processes: list[psutil.Process], seconds: float) -> list[psutil.
 
 
 def wait_for_lines(bench: Bench, lines: int, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 30
-    while bench.computed().total() < lines and process.poll() is None:
-        assert time.monotonic() < deadline
+    deadline = time.monotonic() + PATIENCE
+    while bench.computed().total() < lines:
+        assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.005)
 
 
@@ -189,7 +196,7 @@ def test_killed_at_any_moment_and_run_again(
     # Soon after its birth, when nothing is computed yet; then after so many more pictures were begun.
     for begun in (None, 1, moments.randrange(10, 30), moments.randrange(2 * BATCH + 1, 50)):
         before = bench.computed()
-        process = bench.start(workers)
+        process = bench.start(workers, held=before.total() + (begun or 1))
         if begun is None:
             time.sleep(moments.uniform(0, 0.2))
         else:
@@ -201,7 +208,7 @@ def test_killed_at_any_moment_and_run_again(
         # The first batch is computed, and timed, before workers are started.
         if workers > 1 and begun is not None and begun > 2 * BATCH:
             assert len(children) >= workers
-        assert not still_there(children, 2.0)
+        assert not still_there(children)
         now = bench.kept()
         assert kept <= now
         # What was kept is never computed again, and of the rest no more than was under way is lost:
@@ -232,7 +239,7 @@ def test_killed_around_a_commit(
     kept = 0
     for moment, nth, gained in (("inside", 3, 2), ("before", 2, 1), ("after", 2, 2)):
         process = bench.start(workers, moment=moment, nth=nth)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
         assert process.returncode == -signal.SIGKILL
         # All or nothing: whole batches, those committed before the kill.
         kept += gained * BATCH
@@ -246,15 +253,15 @@ def test_killed_around_a_commit(
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_ends_cleanly_and_keeps_what_was_done(bench: Bench, workers: int) -> None:
-    process = bench.start(workers)
+    process = bench.start(workers, held=30)
     wait_for_lines(bench, 30, process)
     children = family(process.pid)
     # A terminal sends it to the whole group, workers included.
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=10)
+    _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode not in (0, None)
     assert said.count("Traceback") == 1 and said.rstrip().endswith("KeyboardInterrupt")
-    assert not still_there(children, 1.0)
+    assert not still_there(children)
     kept = bench.kept()
     assert 30 - BATCH * (workers + 1) <= len(kept) < IMAGES
     before = bench.computed()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-WAIT = 10_000
+WAIT = 60_000
 
 
 class Person:
@@ -70,7 +70,7 @@ class Person:
     def all_sent(self) -> None:
         """Wait until every answer has its receipt."""
         self.page.wait_for_function(
-            "() => !Object.keys(localStorage).some(key => key.includes('/answer/'))", timeout=40_000
+            "() => !Object.keys(localStorage).some(key => key.includes('/answer/'))", timeout=60_000
         )
 
     def says(self, text: str) -> None:

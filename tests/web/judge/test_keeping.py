@@ -52,7 +52,7 @@ def test_pages_run_out_without_network_and_it_goes_on_with_it(live: Any, visit: 
     person.press("y")
     person.page.wait_for_selector("#screen .waiting")
     person.context.set_offline(False)
-    person.page.wait_for_selector("#things .thing:visible", timeout=15_000)
+    person.page.wait_for_selector("#things .thing:visible", timeout=60_000)
     person.all_sent()
     assert len(server.answers()) == 2
 

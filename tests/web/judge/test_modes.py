@@ -309,7 +309,7 @@ def test_a_rest_counts_down_and_ends_by_itself(live: Any, visit: Any) -> None:
     person.press("y")
     person.page.wait_for_selector("#screen .rest")
     assert person.page.inner_text(".clock").startswith("0:0")
-    person.page.wait_for_selector("#things .thing:visible", timeout=15_000)
+    person.page.wait_for_selector("#things .thing:visible", timeout=60_000)
     assert person.page.inner_text("#session") == "0 of 1 page"
 
 
@@ -322,4 +322,4 @@ def test_a_pause_shows_and_ends(live: Any, visit: Any) -> None:
     person.page.wait_for_selector("#screen .paused")
     oversee.resume(server.study, "r")
     person.begin()
-    person.page.wait_for_selector("#things .thing:visible", timeout=30_000)
+    person.page.wait_for_selector("#things .thing:visible", timeout=60_000)
