@@ -191,7 +191,7 @@ def _formats_index() -> str:
     return "\n\n".join(
         (
             "# Import formats",
-            "What `sightline import` recognises, one page each. [Formats](../formats.md) describes what they have "
+            "What `sightline import` recognises, one page each. [Formats](../formats.md) says what they have "
             "in common, and exporting; [import](../commands/import.md) is the command.",
             _table(("layout", "what it is", "source"), rows),
         )
