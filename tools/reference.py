@@ -42,28 +42,28 @@ TITLES: Mapping[str, str] = {
 PAGES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "measures": (
         MEASURE_KINDS,
-        "Automatic scores; computed by [score](../stages/score.md), held against people by "
-        "[trust](../stages/trust.md).",
+        "Automatic scores; computed by [score](../commands/score.md), compared with people by "
+        "[trust](../commands/trust.md).",
     ),
-    "distances": (("distance",), "How far images are apart: [variability](../stages/variability.md)."),
+    "distances": (("distance",), "How different images are: [variability](../commands/variability.md)."),
     "backbones": (
         ("backbone",),
-        "What turns texts and images into vectors; used by [select](../stages/select.md), distances and "
+        "What turns texts and images into vectors; used by [select](../commands/select.md), distances and "
         "predictors.",
     ),
-    "predictors": (("predictor",), "What foretells the truth of a prompt: [predict](../stages/predict.md)."),
-    "consensus": (("consensus",), "How votes become one value: [truth](../stages/truth.md)."),
-    "screening": (("screening",), "Whose votes count: [truth](../stages/truth.md)."),
+    "predictors": (("predictor",), "Models that predict the truth: [predict](../commands/predict.md)."),
+    "consensus": (("consensus",), "How judgements become one value: [truth](../commands/truth.md)."),
+    "screening": (("screening",), "Whose judgements count: [truth](../commands/truth.md)."),
     "checks": (
         ("check",),
-        "The rules of [check](../stages/check.md). [Checking a study](../checks.md) tells what they find in "
-        "published data.",
+        "The rules of [check](../commands/check.md). [Checking a study](../checks.md) says what they find "
+        "in published data.",
     ),
-    "tasks": (("task",), "Prompts that test one skill: [suite](../stages/suite.md)."),
-    "generators": (("generator",), "What draws the prompts of a study: [generate](../stages/generate.md)."),
-    "retrievers": (("retriever",), "What searches a collection: [retrieve](../stages/retrieve.md)."),
-    "exporters": (("exporter",), "The forms in which tables leave: [export](../stages/export.md)."),
-    "annotation-modes": (("annotation_mode",), "How a page of judging looks, as data."),
+    "tasks": (("task",), "Prompts that test one skill: [suite](../commands/suite.md)."),
+    "generators": (("generator",), "What creates images for prompts: [generate](../commands/generate.md)."),
+    "retrievers": (("retriever",), "What searches a collection: [retrieve](../commands/retrieve.md)."),
+    "exporters": (("exporter",), "The forms in which tables are exported: [export](../commands/export.md)."),
+    "annotation-modes": (("annotation_mode",), "How an annotation task looks, as data."),
 }
 # Parameters that many extensions share, said once here instead of in every docstring.
 SHARED: Mapping[tuple[str, str], str] = {
@@ -78,32 +78,32 @@ SHARED: Mapping[tuple[str, str], str] = {
     ("backbone", "dimensions"): "how many numbers a vector has",
     ("predictor", "encoder"): "what turns prompts into vectors",
     ("of_ranking", "k"): "how many places count",
-    ("annotation_mode", "images"): "how many images a page shows",
-    ("consensus", "confidence"): "how sure the interval is",
-    ("screening", "below"): "the correlation below which an annotator is left out",
+    ("annotation_mode", "images"): "how many images a task shows",
+    ("consensus", "confidence"): "confidence level of the interval",
+    ("screening", "below"): "the correlation below which an annotator is excluded",
 }
 # Parameters of which a docstring speaks without naming them in backticks.
 OWN: Mapping[str, str] = {
-    "pairwise_mean.distance": "how far two images are apart",
+    "pairwise_mean.distance": "how different two images are",
     "hit_rate.k": "how many places count",
     "precision.k": "how many places count",
     "ndcg.k": "how many places count; None for all",
     "ndcg.gains": "linear, exponential or binary",
-    "ms_ssim.side": "pixels a side after scaling",
-    "lpips.side": "pixels a side after scaling",
+    "ms_ssim.side": "pixels per side after scaling",
+    "lpips.side": "pixels per side after scaling",
     "lpips.net": "alex or vgg",
     "perceptual_hash.bits": "frequencies kept each way",
-    "k_expected.distance": "how far two images are apart",
+    "k_expected.distance": "how different two images are",
     "k_expected.k": "how many images are looked at",
-    "k_expected.permutations": "random orders drawn where there are many images",
+    "k_expected.permutations": "random orders sampled where there are many images",
     "k_expected.seed": "of those orders",
     "embedding.encoder": "what turns images into vectors",
     "embedding_similarity.encoder": "what puts texts and images into one space",
     "text_only.encoder": "what turns texts into vectors",
     "beside.first": "the encoder whose numbers come first",
     "beside.second": "the encoder whose numbers come after them",
-    "bm25.k1": "how soon more of the same word stops counting",
-    "bm25.b": "how much long captions are held back",
+    "bm25.k1": "how soon repetitions of a word stop counting",
+    "bm25.b": "how much long captions are penalised",
     "preference.tie": "whether no difference may be answered",
     "export.prompts": "what reads the table of prompts",
     "export.answers": "what reads the table of answers",
@@ -178,7 +178,7 @@ def write(docs: Path = DOCS) -> list[str]:
 
 
 def left_over(wanted: Mapping[str, str], docs: Path = DOCS) -> list[str]:
-    """Pages in the generated folders that nothing gives any more."""
+    """Pages in the generated folders that no longer have a source."""
     there = [path.relative_to(docs).as_posix() for name in GENERATED for path in (docs / name).glob("*.md")]
     return sorted(set(there) - set(wanted))
 
@@ -190,9 +190,9 @@ def _formats_index() -> str:
     ]
     return "\n\n".join(
         (
-            "# Formats that come in",
-            "What `sightline import` recognises, a page each. [Formats](../formats.md) has what they have in "
-            "common and how data leaves; [import](../stages/import.md) is the command.",
+            "# Import formats",
+            "What `sightline import` recognises, one page each. [Formats](../formats.md) says what they have "
+            "in common, and exporting; [import](../commands/import.md) is the command.",
             _table(("layout", "what it is", "source"), rows),
         )
     )
@@ -207,10 +207,10 @@ def _reference_index() -> str:
     parts = [
         "# Reference",
         "Every extension and every option, as the program itself knows them. `sightline list` shows the same "
-        "together with what is installed here; [Extending](../extending.md) tells how to add one.",
+        "together with what is installed; [Extending](../extending.md) explains how to add one.",
         _table(("kind", "what there is"), rows),
         "- [Commands](commands.md): every command, argument and option\n"
-        "- [Formats](../formats/README.md): every layout that comes in",
+        "- [Formats](../formats/README.md): every layout that can be imported",
     ]
     return "\n\n".join(parts)
 
@@ -260,13 +260,13 @@ def _format(extension: Extension) -> str:
         parts.append(_parameters(extension))
     facts = [fact for fact in _facts(extension) if fact[1]]
     parts += ["## Source", "\n".join(f"- {name}: {value}" for name, value in facts)]
-    return "\n\n".join([*parts, "[All formats](README.md) · [import](../stages/import.md)"])
+    return "\n\n".join([*parts, "[All formats](README.md) · [import](../commands/import.md)"])
 
 
 def _facts(extension: Extension) -> Iterator[tuple[str, str]]:
     spec, details = extension.spec, extension.spec.details
     if spec.kind in MEASURE_KINDS:
-        yield "better", {"none": "neither end"}.get(spec.direction, spec.direction)
+        yield "direction", spec.direction
         yield "range", _range(*spec.range)
         yield "no value where", details.get("nan", "")
         if not details.get("feature", True):
@@ -291,7 +291,7 @@ def _facts(extension: Extension) -> Iterator[tuple[str, str]]:
 
 
 def _mode(mode: Any) -> Iterator[tuple[str, str]]:
-    yield "layout", f"{mode.layout}, {mode.images} image{'s' if mode.images != 1 else ''} a page"
+    yield "layout", f"{mode.layout}, {mode.images} image{'s' if mode.images != 1 else ''} per task"
     for question in mode.questions:
         labels = "; ".join(f"{value} {_prose(label)}" for value, label in question.labels.items())
         ends = f", {question.low:g} to {question.high:g}" if question.low is not None else ""
@@ -370,9 +370,9 @@ def _command(name: str, command: Any) -> Iterator[str]:
         yield _fenced(paragraph.lstrip("\b\n"), "sh") if kept else _marked(paragraph)
     rows = [(f"`{_spelt(each)}`", _of_option(each)) for each in command.params]
     yield _table(("argument or option", "meaning"), rows)
-    stage = DOCS / "stages" / f"{name}.md"
+    stage = DOCS / "commands" / f"{name}.md"
     if stage.is_file():
-        yield f"More: [{name}](../stages/{name}.md)"
+        yield f"More: [{name}](../commands/{name}.md)"
 
 
 def is_option(parameter: Any) -> bool:
