@@ -303,9 +303,9 @@ def examine(study: Study, found: dict[str, Any]) -> dict[str, int]:
 
 BARE = (
     "CREATE TABLE bare (id BIGINT PRIMARY KEY, key VARCHAR(32) NOT NULL UNIQUE, question_id BIGINT, "
-    "subject_id BIGINT, annotator_id BIGINT, page_id BIGINT, slot SMALLINT, occasion INTEGER, "
+    "subject_id BIGINT, annotator_id BIGINT, page_id BIGINT, slot SMALLINT, repetition INTEGER, "
     "revision INTEGER, value DOUBLE PRECISION, skipped TEXT, n INTEGER, session TEXT, control SMALLINT, "
-    "took_ms INTEGER, at VARCHAR(40), UNIQUE (annotator_id, question_id, subject_id, occasion, revision))"
+    "took_ms INTEGER, at VARCHAR(40), UNIQUE (annotator_id, question_id, subject_id, repetition, revision))"
 )
 INDEXES = ("subject_id", "annotator_id", "page_id", "question_id, subject_id")
 

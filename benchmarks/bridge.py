@@ -33,7 +33,7 @@ def measure(data: Path, image: str | None, text: str | None, folds: int, seed: i
         started = time.monotonic()
         fitted = fit_bridge(study, collection, image=image, text=text, folds=folds, seed=seed)
         return {
-            "backbone": fitted.backbone.replace(folder, ""),
+            "encoder": fitted.encoder.replace(folder, ""),
             "images": fitted.images,
             "captions": fitted.captions,
             "among": fitted.among,

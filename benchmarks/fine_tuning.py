@@ -1,4 +1,4 @@
-"""How long the fine-tuned encoder takes to learn PQPP, and how well it foretells prompts it has not seen.
+"""How long the fine-tuned encoder takes to learn PQPP, and how well it predicts prompts it has not seen.
 
 Learns from train.csv alone (a tenth of it is held out inside to stop early) and tells Pearson and Kendall on
 validation.csv for every target. The setting is an option: `--setting "rank=0, rate=0.0001"` tries another

@@ -1,8 +1,8 @@
-"""How fast prompts are foretold and predictors fitted, and how good each tier is on rows it never saw.
+"""How fast prompts are predicted and predictors fitted, and how good each tier is on rows it never saw.
 
-    SIGHTLINE_DATA=... python benchmarks/prediction.py [--tier light] [--tier offline] [--tier full]
+    SIGHTLINE_DATA=... python benchmarks/prediction.py [--tier small] [--tier medium] [--tier large]
 
-Speed: the shipped light tier foretells the training prompts of PQPP in one batch without explanations,
+Speed: the shipped light tier predicts the training prompts of PQPP in one batch without explanations,
 against scikit-learn's TfidfVectorizer (the same sequences of words and letters) with Ridge, which has no
 features, no stacking and no intervals; and one prompt is asked from the command line, started anew each time.
 Quality: each tier is fitted to the 6,000 training rows and held against the 2,000 validation rows, with the
@@ -28,7 +28,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline, make_union
 
 from sightline.prediction import fitted
-from sightline.prediction.predict import TARGETS, foretell
+from sightline.prediction.predict import TARGETS, predict
 from sightline.statistics.correlation import kendall, pearson
 
 COLUMNS = ("avg_generative_score", "retrieval_avg_pk", "retrieval_avg_rr", "glide_score", "sdxl_score")
@@ -61,15 +61,15 @@ def peer() -> Any:
 
 
 def speed(texts: list[str], truth: np.ndarray) -> None:
-    foretell(texts[:1], tier="light", explain=False)
-    ours = seconds(lambda: foretell(texts, tier="light", explain=False), 3)
+    predict(texts[:1], tier="small", explain=False)
+    ours = seconds(lambda: predict(texts, tier="small", explain=False), 3)
     other = peer().fit(texts, truth)
     theirs = seconds(lambda: other.predict(texts), 3)
     print(
         f"light batch: {len(texts) / ours:,.0f} prompts/s; TfidfVectorizer + Ridge "
         f"{len(texts) / theirs:,.0f}/s; ratio {theirs / ours:.2f}"
     )
-    for tier in ("light", "offline", "full"):
+    for tier in ("small", "medium", "large"):
         command = [sys.executable, "-m", "sightline", "predict", PROMPT, "--tier", tier]
         bare = statistics.median(
             seconds(lambda: subprocess.run([sys.executable, "-c", "import numpy"], check=True), 1)
@@ -106,7 +106,7 @@ def main() -> None:
     texts, truth = rows("train")
     new, wanted = rows("validation")
     speed(texts, truth)
-    for tier in asked.tier or ["light"]:
+    for tier in asked.tier or ["small"]:
         quality(tier, texts, truth, new, wanted)
 
 

@@ -50,9 +50,9 @@ indices, _ = top_k(queries, images, k)
 tell(time.perf_counter() - start)
 """
 ENCODER = """
-from sightline.extension import backbone
+from sightline.extension import encoder
 
-@backbone(encodes=("text", "image"), source="none", licence="Apache-2.0")
+@encoder(encodes=("text", "image"), source="none", licence="Apache-2.0")
 def held():
     "An encoder all of whose vectors are held by the study."
     raise RuntimeError("a vector is missing")
@@ -69,7 +69,7 @@ pictures = [Picture(b"", sha256=f"{i:064x}") for i in range(n)]
 candidates = Candidates(keys, [[] for _ in keys], pictures)
 prompts = [Prompt(PromptKey("prompts", str(i)), f"prompt {i}") for i in range(asked)]
 with open_study(sys.argv[1]) as study:
-    encoder = cached(study, registry.configure("backbone", "held"))
+    encoder = cached(study, registry.configure("encoder", "held"))
     search = registry.configure("retriever", "exact(encoder=held)").load({"encoder": encoder})
     start = time.perf_counter()
     search(candidates, prompts, k)
@@ -128,7 +128,7 @@ def through_the_retriever(images: np.ndarray, queries: np.ndarray, k: int) -> di
         Path(folder, "plugins").mkdir()
         Path(folder, "plugins", "held.py").write_text(ENCODER, encoding="utf-8")
         os.environ["SIGHTLINE_PLUGINS"] = str(Path(folder, "plugins"))
-        identity = registry.configure("backbone", "held").identity
+        identity = registry.configure("encoder", "held").identity
         contents = [f"{i:064x}" for i in range(len(images))]
         texts = [text_hash(f"prompt {i}") for i in range(len(queries))]
         with create_study(Path(folder, "study")) as study:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from sightline.measures.rankings import overlap as overlap
     from sightline.measures.score import score as score
     from sightline.measures.score import score_files as score_files
-    from sightline.prediction.fit import predict as predict
-    from sightline.prediction.predict import foretell as foretell
+    from sightline.prediction.fit import fit as fit
+    from sightline.prediction.predict import predict as predict
     from sightline.prediction.predict import suggest as suggest
     from sightline.report.report import report as report
     from sightline.report.status import status as status
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from sightline.systems.rerank import rerank as rerank
     from sightline.systems.retrieve import retrieve as retrieve
     from sightline.variability.calibrate import calibrate as calibrate
-    from sightline.variability.calibrate import check_backbones as check_backbones
+    from sightline.variability.calibrate import check_encoders as check_encoders
     from sightline.variability.reference import fit_reference as fit_reference
     from sightline.variability.reuse import reuse as reuse
     from sightline.variability.variability import variability as variability

@@ -258,7 +258,7 @@ class Configured:
         target = self.extension.target
         if inspect.isclass(target):
             return target(**arguments)
-        if self.spec.kind == "backbone":
+        if self.spec.kind == "encoder":
             file = [find(self.spec.name, self.spec.weights)] if self.spec.weights else []
             return target(*file, **arguments)
         return partial(target, **arguments)
@@ -366,7 +366,7 @@ class _Measure:
     of_prompt = staticmethod(_decorator("of_prompt", scale="value", feature=True))
     of_image = staticmethod(_decorator("of_image", scale="value"))
     of_answer = staticmethod(_decorator("of_answer", scale="value"))
-    of_image_set = staticmethod(_decorator("of_image_set", scale="value"))
+    of_set = staticmethod(_decorator("of_set", scale="value"))
     of_ranking = staticmethod(
         _decorator(
             "of_ranking",
@@ -380,7 +380,7 @@ class _Measure:
 
 measure = _Measure()
 distance = _decorator("distance")
-backbone = _decorator("backbone", encodes=("text",), dimensions=None)
+encoder = _decorator("encoder", encodes=("text",), dimensions=None)
 predictor = _decorator("predictor", sees="prompt")
 importer = _decorator("importer", claims=(), example="")
 exporter = _decorator("exporter", suffix="")
@@ -392,11 +392,11 @@ generator = _decorator("generator")
 retriever = _decorator("retriever")
 check = _decorator("check", severity="warning", measures=())
 
-MEASURE_KINDS = ("of_prompt", "of_image", "of_answer", "of_image_set", "of_ranking")
+MEASURE_KINDS = ("of_prompt", "of_image", "of_answer", "of_set", "of_ranking")
 KINDS = (
     *MEASURE_KINDS,
     "distance",
-    "backbone",
+    "encoder",
     "predictor",
     "importer",
     "exporter",
@@ -433,10 +433,10 @@ __all__ = [
     "Values",
     "Weights",
     "annotation_mode",
-    "backbone",
     "check",
     "consensus",
     "distance",
+    "encoder",
     "exporter",
     "find",
     "from_origin",

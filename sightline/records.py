@@ -130,7 +130,7 @@ class Judgement(NamedTuple):
     annotator: AnnotatorKey | None = None
     n: int = 1
     skipped: str | None = None
-    occasion: int = 0
+    repetition: int = 0
     revision: int = 0
     session: str = ""
     control: bool = False
@@ -261,7 +261,7 @@ class Material(Protocol):
         """prompt_id, system_id, image_id, value, reason of a measure the rule declares."""
 
 
-class Beyond(Protocol):
+class CollectionContext(Protocol):
     """What a measure of a ranking may ask for that is not in the run: looked up, or searched for again."""
 
     def texts(self) -> Sequence[str]:
@@ -282,7 +282,7 @@ class Beyond(Protocol):
         """Images and offsets of the rankings of the queries with noise on them, and why there is none."""
 
     def relevance(
-        self, predictor: Any, encoder: Any, *, depth: int, level: float, folds: int, seed: int
+        self, predictor: Any, encoder: Any, *, depth: int, min_rel: float, folds: int, seed: int
     ) -> np.ndarray:
         """How probably the image at each place is relevant, told by a predictor that never saw its query.
 
@@ -311,14 +311,14 @@ class Rankings:
     images: np.ndarray | None = None
     prompts: np.ndarray | None = None
     systems: np.ndarray | None = None
-    beyond: Beyond | None = field(default=None, compare=False, repr=False)
+    beyond: CollectionContext | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class Votes:
     """Judgements of one question as columns; `annotator` is -1 where votes are anonymous.
 
-    `control` marks votes on control items: screening looks at them, truth does not. `occasion` numbers the
+    `control` marks votes on control items: screening looks at them, truth does not. `repetition` numbers the
     times an annotator was asked about the same item on purpose, from 0. `superseded` counts single anonymous
     verdicts that were given again later and do not count any more; `up_to` is the newest judgement that was
     there when they were read. `pairs` has a row an item of a question about pairs: opaque ids of A and B.
@@ -331,7 +331,7 @@ class Votes:
     session: np.ndarray
     took_ms: np.ndarray
     control: np.ndarray
-    occasion: np.ndarray
+    repetition: np.ndarray
     items: int
     annotators: Sequence[AnnotatorKey]
     question: Question
@@ -341,7 +341,7 @@ class Votes:
 
     def where(self, keep: np.ndarray) -> Votes:
         """The votes at which `keep` is true; items and annotators keep their numbers."""
-        columns = ("item", "annotator", "value", "n", "session", "took_ms", "control", "occasion")
+        columns = ("item", "annotator", "value", "n", "session", "took_ms", "control", "repetition")
         return replace(self, **{name: getattr(self, name)[keep] for name in columns})
 
 

@@ -24,9 +24,9 @@ from sightline.errors import ExtensionError, UsageError, near
 from sightline.extension import KINDS, MEASURE_KINDS, Configured, Extension, Needs, Parameter, from_origin
 
 SHELVES: Mapping[str, str] = {
-    **{kind: f"measures/{kind.replace('of_image_set', 'of_set')}" for kind in MEASURE_KINDS},
+    **{kind: f"measures/{kind.replace('of_set', 'of_set')}" for kind in MEASURE_KINDS},
     "distance": "measures/distances",
-    "backbone": "encoders/models",
+    "encoder": "encoders/models",
     "predictor": "prediction/predictors",
     "importer": "data/importers",
     "exporter": "data/exporters",

@@ -36,7 +36,7 @@ class Weights:
 
 
 def find(name: str, weights: Weights) -> Path:
-    """The weights file of the backbone of this name, checked against its pinned sha256.
+    """The weights file of the encoder of this name, checked against its pinned sha256.
 
     Order: environment variable SIGHTLINE_WEIGHTS_<NAME>, the package that carries it, the hub unless
     SIGHTLINE_OFFLINE or HF_HUB_OFFLINE forbids it.

@@ -240,11 +240,11 @@ def postgres_url(postgres: str) -> Iterator[str]:
 ENCODER = '''
 from pathlib import Path
 import numpy as np
-from sightline.extension import backbone
+from sightline.extension import encoder
 
 NAMED = {"red": 0, "green": 1, "blue": 2}
 
-@backbone(encodes=("text", "image"), source="me", licence="MIT")
+@encoder(encodes=("text", "image"), source="me", licence="MIT")
 def colours(*, log: str = ""):
     """Texts by the colours they name, images by their mean colour; `log` counts what was encoded."""
     return _Colours(log)

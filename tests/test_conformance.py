@@ -67,7 +67,7 @@ GOLDEN = Path(__file__).with_name("golden.json")
 # Relative. Float32 networks, solvers and iterations end differently on processors with other instructions.
 TOLERANCE = {
     kind: 1e-3
-    for kind in ("backbone", "consensus", "distance", "of_answer", "of_image_set", "predictor", "retriever")
+    for kind in ("encoder", "consensus", "distance", "of_answer", "of_set", "predictor", "retriever")
 }
 FLOAT64 = 1e-5
 # These kinds need files or a study as input; their behaviour is tested in the folder named here.
@@ -124,7 +124,7 @@ def small_bridge() -> Configured:
         load(study, records, importer="test", path="halves", digest="1")
         fitted = fit_bridge(study, "halves", image="colour_layout", text="hashed_words", folds=3)
     encoders = {"image_encoder": "colour_layout", "text_encoder": "hashed_words"}
-    return registry.configure("backbone", "bridge", path=str(fitted.path), **encoders)
+    return registry.configure("encoder", "bridge", path=str(fitted.path), **encoders)
 
 
 def runnable(extension: Extension) -> Configured:
@@ -327,7 +327,7 @@ def same(one: Any, two: Any, kind: str) -> bool:
             case (int() | float(), int() | float()):
                 return math.isclose(one, two, rel_tol=relative, abs_tol=absolute)
             case list(), list():
-                if kind == "backbone":
+                if kind == "encoder":
                     # A direction of a vector may be near zero by cancellation: its neighbours give the scale.
                     absolute = relative * max((abs(x) for x in one if isinstance(x, float)), default=0)
                 return len(one) == len(two) and all(map(agree, one, two, [absolute] * len(one)))
@@ -370,7 +370,7 @@ def of_answer(ready: Configured) -> Any:
     return each_by_itself(ready, [prompt for prompt, _ in pairs], [picture for _, picture in pairs])
 
 
-def of_image_set(ready: Configured) -> Any:
+def of_set(ready: Configured) -> Any:
     function = ready.load()
     sets = [pictures()[:size] for size in (0, 1, 2, 5)] + [(pictures()[0],) * 3]
     results = [gate(ready.spec, function(images), 1)[0] for images in sets]
@@ -416,7 +416,7 @@ def distance(ready: Configured) -> Any:
     return matrix
 
 
-def backbone(ready: Configured) -> Any:
+def encoder(ready: Configured) -> Any:
     encoder = ready.load()
     results = {}
     inputs: dict[str, Sequence[Any]] = {"text": [prompt.text for prompt in prompts()], "image": pictures()}
@@ -594,7 +594,7 @@ def exporter(ready: Configured, folder: Path) -> Any:
 BEHAVIOUR: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        of_prompt, of_image, of_answer, of_image_set, of_ranking, distance, backbone, predictor, consensus,
+        of_prompt, of_image, of_answer, of_set, of_ranking, distance, encoder, predictor, consensus,
         screening, annotation_mode, task, generator, retriever, exporter,
     )
 }  # fmt: skip

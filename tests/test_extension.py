@@ -18,8 +18,8 @@ from sightline.extension import (
     Configured,
     Extension,
     Weights,
-    backbone,
     distance,
+    encoder,
     from_origin,
     measure,
     needs,
@@ -96,9 +96,9 @@ def test_identity_knows_version_weights_and_kind_but_not_words() -> None:
     assert plain.identity == Configured(distance(source="x", licence="y")(same), {}).identity
     others = [
         distance(version=2),
-        backbone(),
-        backbone(weights=Weights("a" * 64)),
-        backbone(weights=Weights("b" * 64)),
+        encoder(),
+        encoder(weights=Weights("a" * 64)),
+        encoder(weights=Weights("b" * 64)),
     ]
     identities = {Configured(decorate(glow), {}).identity for decorate in others}
     assert len(identities | {plain.identity}) == 5
@@ -117,7 +117,7 @@ def test_a_parameter_must_be_plain() -> None:
 def test_short_form_leaves_out_defaults() -> None:
     assert configured().short == "glow"
     assert configured(name="a 'b'").short == "glow(name=\"a 'b'\")"
-    assert registry.configure("of_image_set", "pairwise_mean(distance=ssim)").short == "pairwise_mean"
+    assert registry.configure("of_set", "pairwise_mean(distance=ssim)").short == "pairwise_mean"
 
 
 def test_direct_calls_must_fill_what_it_needs() -> None:
@@ -130,7 +130,7 @@ def test_direct_calls_must_fill_what_it_needs() -> None:
 
 
 def test_encoders_are_loaded_once_and_predictors_never_shared() -> None:
-    encoder = registry.configure("backbone", "hashed_words")
+    encoder = registry.configure("encoder", "hashed_words")
     assert encoder.load() is encoder.load()
     predictor = registry.configure("predictor", "ridge")
     assert predictor.load() is not predictor.load()
@@ -144,7 +144,7 @@ def test_something_ready_takes_the_place_of_what_is_nested() -> None:
     distance = registry.configure("distance", "embedding")
     assert distance.load({"encoder": Ready()})([None, None]).tolist() == [[0, 3], [3, 0]]
     images = [Picture(b"one"), Picture(b"two")]
-    deeper = registry.configure("of_image_set", "pairwise_mean(distance=embedding)")
+    deeper = registry.configure("of_set", "pairwise_mean(distance=embedding)")
     assert deeper.load({"distance.encoder": Ready()})(images) == 1 - 3
     with pytest.raises(UsageError, match="no extension that could be replaced"):
         distance.load({"metric": Ready()})
@@ -154,12 +154,12 @@ def test_something_ready_takes_the_place_of_what_is_nested() -> None:
 
 
 def test_what_is_replaced_need_not_be_installed() -> None:
-    @backbone(packages=("no-such-package",))
+    @encoder(packages=("no-such-package",))
     def absent() -> None:
         """Cannot be had."""
 
     @measure.of_image()
-    def glow(images: object, *, encoder: object = needs("backbone", "absent")) -> object:
+    def glow(images: object, *, encoder: object = needs("encoder", "absent")) -> object:
         """How much an image glows."""
         return encoder
 

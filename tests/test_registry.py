@@ -108,7 +108,7 @@ def test_a_package_brings_extensions(installed: Path) -> None:
 
 
 ENCODE = RUN + (
-    "load = lambda: registry.configure('backbone', 'tiny_colours').load()\n"
+    "load = lambda: registry.configure('encoder', 'tiny_colours').load()\n"
     "print(json.dumps(attempt(lambda: load().image([Picture(file.getvalue())]).shape)))"
 )
 
@@ -260,7 +260,7 @@ def test_a_package_that_is_not_there_is_named_with_the_command(plugins: Path) ->
         (lambda: registry.find_measure("precison@10"), "precision"),
         (lambda: registry.names("distances"), "distance"),
         (lambda: registry.configure("distance", "ssim(sid=3)"), "side"),
-        (lambda: registry.configure("of_image_set", "pairwise_mean(distance=sim)"), "ssim"),
+        (lambda: registry.configure("of_set", "pairwise_mean(distance=sim)"), "ssim"),
     ],
 )
 def test_unknown_names_suggest_near_ones(ask: Any, near: str) -> None:
@@ -277,20 +277,20 @@ def test_printed_forms_mean_the_same() -> None:
         "precision",
         "precision@10",
         "precision(k=10)",
-        "precision(level=1)",
-        " precision(k=10, level=1.0) ",
+        "precision(min_rel=1)",
+        " precision(k=10, min_rel=1.0) ",
     ]
     assert len({registry.configure("of_ranking", form).identity for form in forms}) == 1
     assert registry.configure("of_ranking", "precision@20").short == "precision(k=20)"
-    assert str(registry.configure("of_ranking", "precision@20")) == "precision(k=20, level=1.0)"
+    assert str(registry.configure("of_ranking", "precision@20")) == "precision(k=20, min_rel=1.0)"
 
 
 def test_nested_extensions_can_be_told_in_any_way() -> None:
     forms = ["pairwise_mean(distance=ssim(side=32))", "pairwise_mean(distance='ssim(side=32)')"]
-    found = [registry.configure("of_image_set", form) for form in forms]
+    found = [registry.configure("of_set", form) for form in forms]
     found.append(
         registry.configure(
-            "of_image_set", "pairwise_mean", distance=registry.configure("distance", "ssim", side=32)
+            "of_set", "pairwise_mean", distance=registry.configure("distance", "ssim", side=32)
         )
     )
     assert len({each.identity for each in found}) == 1
@@ -300,9 +300,7 @@ def test_nested_extensions_can_be_told_in_any_way() -> None:
 
 def test_an_extension_of_another_kind_does_not_fit() -> None:
     with pytest.raises(UsageError, match="must name a distance"):
-        registry.configure(
-            "of_image_set", "pairwise_mean", distance=registry.configure("of_image", "sharpness")
-        )
+        registry.configure("of_set", "pairwise_mean", distance=registry.configure("of_image", "sharpness"))
 
 
 @pytest.mark.parametrize(
@@ -331,7 +329,7 @@ def test_an_extension_of_another_kind_does_not_fit() -> None:
         "precision(k='ten')",
         "precision(k=True)",
         "precision(k=None)",
-        "precision(level=1e999)",
+        "precision(min_rel=1e999)",
         "ndcg(k='ten')",
         "ndcg(k=True)",
     ],

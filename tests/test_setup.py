@@ -159,9 +159,7 @@ def test_known(): assert False
 """
 
 
-def run_tests(
-    folder: Path, source: str, *words: str, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def run_tests(folder: Path, source: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs tests in a folder of their own with our conftest."""
     shutil.copy(ROOT / "tests" / "conftest.py", folder)
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")

@@ -24,10 +24,10 @@ TITLES: Mapping[str, str] = {
     "of_prompt": "Measures of a prompt",
     "of_image": "Measures of an image",
     "of_answer": "Measures of an answer",
-    "of_image_set": "Measures of the images of one prompt",
+    "of_set": "Measures of the images of one prompt",
     "of_ranking": "Measures of a ranking",
     "distance": "Distances",
-    "backbone": "Backbones",
+    "encoder": "Encoders",
     "predictor": "Predictors",
     "consensus": "Consensus rules",
     "screening": "Screening rules",
@@ -46,8 +46,8 @@ PAGES: Mapping[str, tuple[tuple[str, ...], str]] = {
         "[trust](../commands/trust.md).",
     ),
     "distances": (("distance",), "How different images are: [variability](../commands/variability.md)."),
-    "backbones": (
-        ("backbone",),
+    "encoders": (
+        ("encoder",),
         "What turns texts and images into vectors; used by [select](../commands/select.md), distances and "
         "predictors.",
     ),
@@ -75,7 +75,7 @@ SHARED: Mapping[tuple[str, str], str] = {
     ("importer", "panel"): "the group of people that annotators' names belong to",
     ("importer", "name"): "the name it is kept under",
     ("importer", "distance"): "the distance that was measured",
-    ("backbone", "dimensions"): "how many numbers a vector has",
+    ("encoder", "dimensions"): "how many numbers a vector has",
     ("predictor", "encoder"): "what turns prompts into vectors",
     ("of_ranking", "k"): "how many places count",
     ("annotation_mode", "images"): "how many images a task shows",
@@ -100,8 +100,8 @@ OWN: Mapping[str, str] = {
     "embedding.encoder": "what turns images into vectors",
     "embedding_similarity.encoder": "what puts texts and images into one space",
     "text_only.encoder": "what turns texts into vectors",
-    "beside.first": "the encoder whose numbers come first",
-    "beside.second": "the encoder whose numbers come after them",
+    "concat.first": "the encoder whose numbers come first",
+    "concat.second": "the encoder whose numbers come after them",
     "bm25.k1": "how soon repetitions of a word stop counting",
     "bm25.b": "how much long captions are penalised",
     "preference.tie": "whether no difference may be answered",
@@ -340,12 +340,12 @@ def _range(low: float | None, high: float | None) -> str:
 
 
 def _commands() -> str:
-    from sightline.cli._app import COMMANDS
+    from sightline.cli._app import summaries
 
     parts = [
         "# Commands",
         "Every command with its arguments and options, as `sightline COMMAND --help` has them.",
-        "\n".join(f"- [{name}](#{name}): {_prose(about)}" for name, about in COMMANDS.items()),
+        "\n".join(f"- [{name}](#{name}): {_prose(about)}" for name, (_, about) in summaries().items()),
     ]
     for name, command in commands().items():
         parts += _command(name, command)
@@ -354,10 +354,9 @@ def _commands() -> str:
 
 def commands() -> dict[str, Any]:
     """Every command by name, as its parser."""
-    from sightline.cli._app import COMMANDS, build
+    from sightline.cli._app import parser, summaries
 
-    program = build()
-    return {name: program.get_command(None, name) for name in COMMANDS}
+    return {name: parser(name) for name in summaries()}
 
 
 def _command(name: str, command: Any) -> Iterator[str]:

@@ -36,7 +36,7 @@ LEGACY: Mapping[str, tuple[str, str]] = {
     "truth": ("judge", "Settle votes into truth, and tell how far people agree."),
     "score": ("measure", "Compute automatic measures of a study or of image files."),
     "variability": ("measure", "Tell how alike a system's images of one prompt are."),
-    "predict": ("measure", "Foretell how hard prompts are, and tell how well that works."),
+    "predict": ("measure", "Predict how hard prompts are, and tell how well that works."),
     "gate": ("analyse", "Fail a build when a new system falls below a baseline."),
     "queries": ("analyse", "Tell what goes with a query being hard."),
     "wording": ("analyse", "Tell what in the wording goes with variability."),
@@ -96,8 +96,17 @@ class Legacy(click.Command):
         return args
 
     def invoke(self, ctx: click.Context) -> Any:
-        import_module(f"{__package__}.{self.name}{'_' if self.name in TAKEN_BY_PYTHON else ''}")
-        return _built[str(self.name)].main(args=ctx.args, prog_name=f"sightline {self.name}")
+        return parser(str(self.name)).main(args=ctx.args, prog_name=f"sightline {self.name}")
+
+
+def parser(name: str) -> Any:
+    """What parses a command: its arguments, options and help."""
+    if name in adapter.index():
+        return adapter.command(name)
+    if name in OWN:
+        return OWN[name]
+    import_module(f"{__package__}.{name}{'_' if name in TAKEN_BY_PYTHON else ''}")
+    return _built[name]
 
 
 def command(name: str) -> Callable[[Function], Function]:
@@ -118,7 +127,7 @@ def command(name: str) -> Callable[[Function], Function]:
 
 
 @click.command("help", context_settings=SETTINGS)
-@click.argument("command", required=False)
+@click.argument("command", required=False, help="The command; without one, all of them.")
 @click.pass_context
 def help_(ctx: click.Context, command: str | None) -> None:
     """Show help for a command."""
@@ -133,7 +142,7 @@ def help_(ctx: click.Context, command: str | None) -> None:
 
 
 @click.command("completion", context_settings=SETTINGS)
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=click.Choice(SHELLS), help="The shell.")
 def completion(shell: str) -> None:
     """Print the script that completes commands and options in a shell.
 

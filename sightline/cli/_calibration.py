@@ -107,10 +107,10 @@ def _grades(
 def _choices(output: Output, study: Study, at: str, question: str, distances: list[str], seed: int) -> None:
     from sightline.estimate import absent
     from sightline.rendering.tables import Column, Table
-    from sightline.variability.calibrate import check_backbones
+    from sightline.variability.calibrate import check_encoders
 
     with watched() as listener:
-        found = check_backbones(study, question, distances, seed=seed, listener=listener)
+        found = check_encoders(study, question, distances, seed=seed, listener=listener)
     tables = {
         "distances": Table(
             [

@@ -15,7 +15,7 @@ from sightline.errors import DataError, UsageError, near
 
 if TYPE_CHECKING:
     from sightline.estimate import Cell, Direction
-    from sightline.prediction.predict import Expected, Foretelling, Outlook
+    from sightline.prediction.predict import Expected, Prediction, Predictions
     from sightline.prediction.prompt_files import Line
     from sightline.rendering.tables import Column, Table
 
@@ -54,16 +54,16 @@ SHIPPED: Mapping[str, Shown] = {
 
 
 class Teller(Protocol):
-    """What foretells prompts: the predictor that ships, or one from a file."""
+    """What predicts prompts: the predictor that ships, or one from a file."""
 
     targets: Sequence[str]
     shown: Mapping[str, Shown]
     called: str
 
-    def tell(self, prompts: Sequence[str], explain: bool = True) -> Foretelling:
+    def tell(self, prompts: Sequence[str], explain: bool = True) -> Predictions:
         """What is expected of each prompt."""
 
-    def rank(self, prompt: str, candidates: Sequence[str], by: str) -> Foretelling:
+    def rank(self, prompt: str, candidates: Sequence[str], by: str) -> Predictions:
         """The prompt and its rewordings, best first."""
 
 
@@ -79,12 +79,12 @@ class Shipped:
         self.targets: Sequence[str] = TARGETS
         self.shown: Mapping[str, Shown] = SHIPPED
 
-    def tell(self, prompts: Sequence[str], explain: bool = True) -> Foretelling:
-        from sightline.prediction.predict import foretell
+    def tell(self, prompts: Sequence[str], explain: bool = True) -> Predictions:
+        from sightline.prediction.predict import predict
 
-        return foretell(prompts, tier=self._tier, explain=explain)
+        return predict(prompts, tier=self._tier, explain=explain)
 
-    def rank(self, prompt: str, candidates: Sequence[str], by: str) -> Foretelling:
+    def rank(self, prompt: str, candidates: Sequence[str], by: str) -> Predictions:
         from sightline.prediction.predict import suggest
 
         return suggest(prompt, candidates, by=by, tier=self._tier)
@@ -110,12 +110,12 @@ class FromFile:
             for name in fitted.targets
         }
 
-    def tell(self, prompts: Sequence[str], explain: bool = True) -> Foretelling:
-        from sightline.prediction.predict import foretell
+    def tell(self, prompts: Sequence[str], explain: bool = True) -> Predictions:
+        from sightline.prediction.predict import predict
 
-        return foretell(prompts, model=self.path, explain=explain)
+        return predict(prompts, model=self.path, explain=explain)
 
-    def rank(self, prompt: str, candidates: Sequence[str], by: str) -> Foretelling:
+    def rank(self, prompt: str, candidates: Sequence[str], by: str) -> Predictions:
         from sightline.prediction.predict import suggest
 
         return suggest(prompt, candidates, by=by, model=self.path)
@@ -126,17 +126,19 @@ def of_prompts(output: Output, prompts: Sequence[str], teller: Teller) -> int:
     with waiting("reading the prompts"):
         found = teller.tell(prompts)
     if output.for_programs:
-        output.show(_table(teller, found.outlooks), words=_weighed(found.outlooks), **_facts(teller, found))
+        output.show(
+            _table(teller, found.predictions), words=_weighed(found.predictions), **_facts(teller, found)
+        )
     elif len(prompts) <= BLOCKS:
-        for outlook in found.outlooks:
-            output.say(*_block(teller, outlook), "")
+        for prediction in found.predictions:
+            output.say(*_block(teller, prediction), "")
     else:
-        output.show(_table(teller, found.outlooks, people=True))
-        _say_warnings(output, found.outlooks)
-    refused = [outlook for outlook in found.outlooks if outlook.refused]
-    if len(refused) < len(found.outlooks):
+        output.show(_table(teller, found.predictions, people=True))
+        _say_warnings(output, found.predictions)
+    refused = [prediction for prediction in found.predictions if prediction.refused]
+    if len(refused) < len(found.predictions):
         _say_tier(output, teller, found.tier, found.why, found.coverage)
-        told = next(outlook.prompt for outlook in found.outlooks if not outlook.refused)
+        told = next(prediction.prompt for prediction in found.predictions if not prediction.refused)
         named = quoted(told) if len(told) <= LONG else "PROMPT"
         own = f" --model {quoted(teller.path)}" if isinstance(teller, FromFile) else ""
         output.next(f"sightline predict {named}{own} --suggest 'another wording'", "rank your own rewordings")
@@ -159,11 +161,11 @@ def of_rewordings(
         )
     with waiting("reading the rewordings"):
         found = teller.rank(prompt, candidates, chosen)
-    table = _ranked(teller, prompt, found.outlooks, chosen, people=not output.for_programs)
+    table = _ranked(teller, prompt, found.predictions, chosen, people=not output.for_programs)
     output.show(table, most=SHOWN, by=chosen, unread=bad, **_facts(teller, found))
     output.say(*bad)
-    _say_warnings(output, found.outlooks)
-    output.say("", _verdict(prompt, found.outlooks, chosen, _shown(teller, chosen)))
+    _say_warnings(output, found.predictions)
+    output.say("", _verdict(prompt, found.predictions, chosen, _shown(teller, chosen)))
     _say_tier(output, teller, found.tier, found.why, found.coverage)
     return 0
 
@@ -173,12 +175,12 @@ def of_file(output: Output, file: Path, column: str | None, to: Path | None, tel
     from sightline.prediction.prompt_files import (
         Batch,
         check_writable,
-        foretell_rows,
+        predict_rows,
         read_prompts,
         write_rows,
     )
 
-    def tell(prompts: Sequence[str]) -> Foretelling:
+    def tell(prompts: Sequence[str]) -> Predictions:
         return teller.tell(prompts, explain=False)
 
     if to is not None:
@@ -186,10 +188,10 @@ def of_file(output: Output, file: Path, column: str | None, to: Path | None, tel
         if to.exists() and file.exists() and os.path.samefile(file, to):
             raise UsageError("--to is the very file that is read", remedy="Write to another file.")
     batch = Batch()
-    collected: list[tuple[Line, Outlook]] = []
+    collected: list[tuple[Line, Prediction]] = []
     try:
         with counted(f"predicting {file.name}") as progress:
-            rows = foretell_rows(read_prompts(file, column), tell, batch, str(file), progress)
+            rows = predict_rows(read_prompts(file, column), tell, batch, str(file), progress)
             if to is not None:
                 write_rows(rows, to, teller.targets)
             else:
@@ -200,8 +202,8 @@ def of_file(output: Output, file: Path, column: str | None, to: Path | None, tel
     if to is not None:
         output.show(_summary(batch.rows, batch.refused, batch.warned, str(to)), bad=batch.named, **facts)
     else:
-        outlooks = [outlook for _, outlook in collected]
-        table = _table(teller, outlooks, [line for line, _ in collected], people=not output.for_programs)
+        predictions = [prediction for _, prediction in collected]
+        table = _table(teller, predictions, [line for line, _ in collected], people=not output.for_programs)
         output.show(table, most=SHOWN, **facts)
     if batch.refused:
         output.say(f"{batch.refused:,} of {batch.rows:,} rows have no prediction:", *_indented(batch.named))
@@ -240,16 +242,16 @@ def _is_file(path: Path) -> bool:
         return False  # a text may be longer than any file name
 
 
-def _block(teller: Teller, outlook: Outlook) -> list[str]:
+def _block(teller: Teller, prediction: Prediction) -> list[str]:
     """One prompt as a person likes to read it: the figures with their gauges, then the words."""
     from sightline.estimate import format_number
 
-    lines = [_short(outlook.prompt, 100)]
-    if outlook.refused:
-        return [*lines, f"  no prediction: {outlook.refused}"]
+    lines = [_short(prediction.prompt, 100)]
+    if prediction.refused:
+        return [*lines, f"  no prediction: {prediction.refused}"]
     wide = max(len(shown.title) for shown in teller.shown.values()) + 1
     for target, shown in teller.shown.items():
-        found = outlook.expected.get(target)
+        found = prediction.expected.get(target)
         if found is not None:
             value, low, high = (
                 format_number(float(each), "", 2) for each in (found.value, found.low, found.high)
@@ -257,12 +259,12 @@ def _block(teller: Teller, outlook: Outlook) -> list[str]:
             figures = f"{value:>5}  {f'[{low}, {high}]':<15}"
             told = f"  {shown.title:<{wide}} {figures} {_gauge(found, shown)}  {shown.meaning}"
             lines.append(told.rstrip())
-    easier, harder = _sides(teller, outlook)
+    easier, harder = _sides(teller, prediction)
     first = teller.shown[teller.targets[0]].title
     of = f" ({first})" if len(teller.shown) > 1 else ""
     lines += [f"  + easier{of}  {', '.join(easier)}"] if easier else []
     lines += [f"  {MINUS} harder{of}  {', '.join(harder)}"] if harder else []
-    return [*lines, *(f"  ! {warning}" for warning in outlook.warnings)]
+    return [*lines, *(f"  ! {warning}" for warning in prediction.warnings)]
 
 
 def _gauge(found: Expected, shown: Shown) -> str:
@@ -279,11 +281,11 @@ def _gauge(found: Expected, shown: Shown) -> str:
     return "".join("●" if n == value else "─" if low <= n <= high else "·" for n in range(GAUGE))
 
 
-def _sides(teller: Teller, outlook: Outlook) -> tuple[list[str], list[str]]:
+def _sides(teller: Teller, prediction: Prediction) -> tuple[list[str], list[str]]:
     """The words that make the prompt easiest, and those that make it hardest, by the first target."""
     target = teller.targets[0]
     sign = _shown(teller, target).sign
-    told = [(word, part) for word, part in outlook.words.get(target, ()) if abs(part) >= LEAST]
+    told = [(word, part) for word, part in prediction.words.get(target, ()) if abs(part) >= LEAST]
     easier = [_effect(word, part) for word, part in told if sign * part > 0]
     harder = [_effect(word, part) for word, part in told if sign * part < 0]
     return easier[:WORDS], harder[:WORDS]
@@ -297,10 +299,10 @@ def _shown(teller: Teller, target: str) -> Shown:
     return teller.shown.get(target, Shown(target, None, None))
 
 
-def _expected_columns(teller: Teller, outlooks: Sequence[Outlook], people: bool) -> list[Column]:
+def _expected_columns(teller: Teller, predictions: Sequence[Prediction], people: bool) -> list[Column]:
     from sightline.rendering.tables import Column
 
-    found = {target for outlook in outlooks for target in outlook.expected}
+    found = {target for prediction in predictions for target in prediction.expected}
     return [
         Column(name, shown.title, shown.direction, format=".2f", estimate=True)
         for name, shown in ((name, _shown(teller, name)) for name in teller.targets)
@@ -308,14 +310,14 @@ def _expected_columns(teller: Teller, outlooks: Sequence[Outlook], people: bool)
     ]
 
 
-def _expected_cells(outlook: Outlook, columns: Sequence[Column]) -> list[Cell]:
+def _expected_cells(prediction: Prediction, columns: Sequence[Column]) -> list[Cell]:
     from sightline.estimate import Estimate, absent
 
     cells: list[Cell] = []
     for column in columns:
-        found = outlook.expected.get(column.name)
+        found = prediction.expected.get(column.name)
         if found is None:
-            cells.append(absent(outlook.refused or "not predicted"))
+            cells.append(absent(prediction.refused or "not predicted"))
         elif isfinite(found.low) and isfinite(found.high):
             cells.append(Estimate(found.value, found.low, found.high))
         else:
@@ -324,40 +326,43 @@ def _expected_cells(outlook: Outlook, columns: Sequence[Column]) -> list[Cell]:
 
 
 def _table(
-    teller: Teller, outlooks: Sequence[Outlook], lines: Sequence[Line] = (), people: bool = False
+    teller: Teller, predictions: Sequence[Prediction], lines: Sequence[Line] = (), people: bool = False
 ) -> Table:
     from sightline.rendering.tables import Column, Table
 
-    expected = _expected_columns(teller, outlooks, people)
+    expected = _expected_columns(teller, predictions, people)
     columns = [*([Column("row")] if lines else []), Column("prompt"), *expected]
-    worded = any(outlook.words for outlook in outlooks)
+    worded = any(prediction.words for prediction in predictions)
     columns += [Column("easier"), Column("harder")] if worded else []
     columns += [] if people else [Column("warnings")]
     rows: list[list[Cell]] = []
-    for number, outlook in enumerate(outlooks):
+    for number, prediction in enumerate(predictions):
         cells: list[Cell] = [lines[number].row] if lines else []
-        cells += [_short(outlook.prompt) if people else outlook.prompt, *_expected_cells(outlook, expected)]
-        cells += [", ".join(side) for side in _sides(teller, outlook)] if worded else []
-        cells += [] if people else ["; ".join(outlook.warnings)]
+        cells += [
+            _short(prediction.prompt) if people else prediction.prompt,
+            *_expected_cells(prediction, expected),
+        ]
+        cells += [", ".join(side) for side in _sides(teller, prediction)] if worded else []
+        cells += [] if people else ["; ".join(prediction.warnings)]
         rows.append(cells)
     return Table(columns, rows, "What is expected, with 90 % intervals" if people else "")
 
 
-def _ranked(teller: Teller, prompt: str, outlooks: Sequence[Outlook], by: str, people: bool) -> Table:
+def _ranked(teller: Teller, prompt: str, predictions: Sequence[Prediction], by: str, people: bool) -> Table:
     from sightline.estimate import absent
     from sightline.rendering.tables import Column, Table
 
-    expected, shown = _expected_columns(teller, outlooks, people), _shown(teller, by)
-    own = next((each.expected.get(by) for each in outlooks if _is_own(each, prompt)), None)
+    expected, shown = _expected_columns(teller, predictions, people), _shown(teller, by)
+    own = next((each.expected.get(by) for each in predictions if _is_own(each, prompt)), None)
     rows: list[list[Cell]] = []
-    for rank, outlook in enumerate(outlooks, 1):
-        mine = outlook.expected.get(by)
-        gain: Cell = absent(outlook.refused or "nothing to compare with")
+    for rank, prediction in enumerate(predictions, 1):
+        mine = prediction.expected.get(by)
+        gain: Cell = absent(prediction.refused or "nothing to compare with")
         if mine is not None and own is not None:
             gain = shown.sign * (mine.value - own.value) + 0.0  # no -0.0
-        said = "your prompt" if _is_own(outlook, prompt) else ""
-        text = _short(outlook.prompt) if people else outlook.prompt
-        rows.append([rank, text, said, gain, *_expected_cells(outlook, expected)])
+        said = "your prompt" if _is_own(prediction, prompt) else ""
+        text = _short(prediction.prompt) if people else prediction.prompt
+        rows.append([rank, text, said, gain, *_expected_cells(prediction, expected)])
     columns = [Column("rank"), Column("prompt", "wording"), Column("own", " "), Column("gain", format="+.2f")]
     return Table(
         [*columns, *expected],
@@ -366,13 +371,13 @@ def _ranked(teller: Teller, prompt: str, outlooks: Sequence[Outlook], by: str, p
     )
 
 
-def _is_own(outlook: Outlook, prompt: str) -> bool:
-    return outlook.prompt.strip() == prompt.strip()
+def _is_own(prediction: Prediction, prompt: str) -> bool:
+    return prediction.prompt.strip() == prompt.strip()
 
 
-def _verdict(prompt: str, outlooks: Sequence[Outlook], by: str, shown: Shown) -> str:
+def _verdict(prompt: str, predictions: Sequence[Prediction], by: str, shown: Shown) -> str:
     """Whether rewording pays, and how sure that is."""
-    told = [each for each in outlooks if by in each.expected]
+    told = [each for each in predictions if by in each.expected]
     own = next((each for each in told if _is_own(each, prompt)), None)
     if own is None or not told:
         return "Nothing can be said of your own prompt, so that nothing is better or worse than it."
@@ -400,30 +405,30 @@ def _summary(rows: int, refused: int, warned: int, to: str) -> Table:
     return Table(columns, [(rows, rows - refused, refused, warned, to)])
 
 
-def _weighed(outlooks: Sequence[Outlook]) -> list[dict[str, list[dict[str, str | float]]]]:
+def _weighed(predictions: Sequence[Prediction]) -> list[dict[str, list[dict[str, str | float]]]]:
     """What each word adds to each figure, prompt by prompt."""
     return [
         {
             target: [{"word": word, "effect": effect} for word, effect in told]
-            for target, told in outlook.words.items()
+            for target, told in prediction.words.items()
         }
-        for outlook in outlooks
+        for prediction in predictions
     ]
 
 
-def _facts(teller: Teller, found: Foretelling) -> dict[str, Any]:
+def _facts(teller: Teller, found: Predictions) -> dict[str, Any]:
     return {teller.called: found.tier, "why": found.why, "coverage": found.coverage}
 
 
 def _say_tier(output: Output, teller: Teller, tier: str, why: str, coverage: float) -> None:
     by = f"the {tier} tier" if teller.called == "tier" else tier
-    told = f"Predicted by {by}" + (f" ({why.rstrip('.')})" if why else "")
+    told = f"FitResult by {by}" + (f" ({why.rstrip('.')})" if why else "")
     output.say(f"{told}. Intervals hold {coverage * 100:.0f} % of prompts of the same kind.")
 
 
-def _say_warnings(output: Output, outlooks: Sequence[Outlook]) -> None:
-    for outlook in outlooks:
-        output.say(*(f"! {_short(outlook.prompt, 40)}: {warning}" for warning in outlook.warnings))
+def _say_warnings(output: Output, predictions: Sequence[Prediction]) -> None:
+    for prediction in predictions:
+        output.say(*(f"! {_short(prediction.prompt, 40)}: {warning}" for warning in prediction.warnings))
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

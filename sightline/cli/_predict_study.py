@@ -1,4 +1,4 @@
-"""What `sightline predict STUDY` says: how well the truth of its prompts can be foretold, and of new ones."""
+"""What `sightline predict STUDY` says: how well the truth of its prompts can be predicted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sightline.errors import DataError, UsageError
 if TYPE_CHECKING:
     from sightline.estimate import Cell
     from sightline.prediction.fitted import Fitted
-    from sightline.prediction.results import Foretold, Predicted, Result
+    from sightline.prediction.results import FitResult, Predicted, Result
     from sightline.rendering.tables import Column, Table
     from sightline.statistics.prediction_quality import Figure
 
@@ -51,7 +51,7 @@ class Asked:
 def of_study(output: Output, asked: Asked) -> None:
     """Try predictors on the study's truth, show how well they do, and write the paper's table if asked."""
     from sightline.prediction.bench import question_of
-    from sightline.prediction.fit import predict
+    from sightline.prediction.fit import fit as predict
     from sightline.prediction.saving import check_model, save_best
     from sightline.study.study import open_study
 
@@ -76,7 +76,7 @@ def of_study(output: Output, asked: Asked) -> None:
     tables = _for_programs(found) if output.for_programs else _for_people(found)
     if asked.prompts and output.csv:
         # Whoever asks about prompts wants the answer about them, not about the predictor.
-        tables = {"foretold": tables["foretold"], **tables}
+        tables = {"predicted": tables["predicted"], **tables}
     output.show(tables, split=found.split.said, best=dict(found.best), notes=list(found.notes))
     output.say(
         "\N{DAGGER} p < .01, \N{DOUBLE DAGGER} p < .001 that there is no relation at all.", *found.notes
@@ -120,7 +120,7 @@ def _draw(output: Output, asked: Asked, to: Path, questions: Sequence[str]) -> N
     output.say(*drawn.notes, f"{len(drawn.files)} pictures: {to}")
 
 
-def _for_people(found: Predicted) -> dict[str, Table]:
+def _for_people(found: FitResult) -> dict[str, Table]:
     from sightline.rendering.tables import Column, Table
 
     several = len(found.questions) > 1
@@ -144,11 +144,11 @@ def _for_people(found: Predicted) -> dict[str, Table]:
         "quarters": _quarters(
             [each for each in found.results if each.predictor == found.best[each.question]]
         ),
-        "foretold": _foretold(found.foretold, several),
+        "predicted": _predicted(found.predicted, several),
     }
 
 
-def _for_programs(found: Predicted) -> dict[str, Table]:
+def _for_programs(found: FitResult) -> dict[str, Table]:
     from sightline.rendering.tables import Column, Table
 
     columns = [Column("predictor"), Column("question"), Column("prompts")]
@@ -167,7 +167,7 @@ def _for_programs(found: Predicted) -> dict[str, Table]:
         "differences": _differences(found),
         "quarters": _quarters(found.results),
         "features": _features(found),
-        "foretold": _foretold(found.foretold, True),
+        "predicted": _predicted(found.predicted, True),
     }
 
 
@@ -183,7 +183,7 @@ def _marked(found: Figure) -> Cell:
     return f"{told} {format_interval(Estimate(found.value, found.low, found.high), '', 2)}"
 
 
-def _differences(found: Predicted) -> Table:
+def _differences(found: FitResult) -> Table:
     from sightline.estimate import absent
     from sightline.rendering.tables import Column, Table
 
@@ -200,7 +200,7 @@ def _differences(found: Predicted) -> Table:
         Column("second"),
         Column("difference", "Pearson, first minus second", format="+", estimate=True),
         Column("p_adjusted", "p after Holm", format="p"),
-        Column("significant", "more than chance"),
+        Column("significant", "significant"),
     ]
     return Table(columns, rows, "Predictors on the same prompts")
 
@@ -235,7 +235,7 @@ def _quarters(results: Sequence[Result]) -> Table:
     return Table(columns, rows, "By quarter of difficulty")
 
 
-def _features(found: Predicted) -> Table:
+def _features(found: FitResult) -> Table:
     from sightline.rendering.tables import Column, Table
 
     table, _ = found.paper_table()
@@ -249,7 +249,7 @@ def _features(found: Predicted) -> Table:
     return Table(columns, rows, "Every feature alone")
 
 
-def _foretold(told: Sequence[Foretold], several: bool) -> Table:
+def _predicted(told: Sequence[Predicted], several: bool) -> Table:
     from sightline.estimate import Estimate
     from sightline.rendering.tables import Column, Table
 
@@ -268,7 +268,7 @@ def _because(parts: Sequence[tuple[str, float]]) -> str:
     return ", ".join(f"{name} {part:+.2f}" for name, part in parts[:3])
 
 
-def _sentence(found: Predicted, question: str) -> str:
+def _sentence(found: FitResult, question: str) -> str:
     """What it comes to, in words."""
     best = found.best[question]
     each = next(e for e in found.results if e.question == question and e.predictor == best)
@@ -290,7 +290,7 @@ def _check_table(to: Path) -> None:
         raise DataError(what, where=str(to if to.is_dir() else to.parent), remedy="Name a file.")
 
 
-def _write_table(found: Predicted, to: Path) -> None:
+def _write_table(found: FitResult, to: Path) -> None:
     from sightline.statistics.prediction_quality import as_csv, as_latex
 
     table, headings = found.paper_table()

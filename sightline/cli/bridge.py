@@ -29,7 +29,7 @@ def bridge(
         typer.Option(
             "--image",
             metavar="BACKBONE",
-            help="What sees the images: see sightline list backbone.",
+            help="What sees the images: see sightline list encoder.",
             show_default="the best that is here",
         ),
     ] = None,
@@ -64,7 +64,7 @@ def bridge(
 ) -> None:
     """Fit a search engine's eye on your own captioned images.
 
-    The bridge is a backbone like any other: search with it, or score how well images fit their prompts.
+    The bridge is an encoder like any other: search with it, or score how well images fit their prompts.
     Its hit rates are measured on images held back, and told beside those of chance.
 
     \b
@@ -104,7 +104,7 @@ def bridge(
             "curve": _curve(done),
             **({"answers": _answers(answered)} if answered is not None else {}),
         },
-        backbone=done.backbone,
+        encoder=done.encoder,
         images=done.images,
         captions=done.captions,
         left_out=done.left_out,
@@ -116,14 +116,14 @@ def bridge(
     output.say(f"Fitted on {done.images:,} images with {done.captions:,} captions, kept as {done.path}")
     output.say(
         f"As an alignment measure: sightline score {quoted(study)} "
-        f"{quoted(f'embedding_similarity(encoder={done.backbone})')}"
+        f"{quoted(f'embedding_similarity(encoder={done.encoder})')}"
     )
     if answered is not None:
         output.say(f"To take the answers back: sightline import {quoted(study)} --undo {answered.source_id}")
         output.next(f"sightline score {quoted(study)} ndcg@10", "against the relevance that is known")
         return
     output.next(
-        f"sightline retrieve {quoted(study)} bridge --with {quoted(f'exact(encoder={done.backbone})')} "
+        f"sightline retrieve {quoted(study)} bridge --with {quoted(f'exact(encoder={done.encoder})')} "
         f"--collection {quoted(collection)}"
     )
 

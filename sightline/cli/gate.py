@@ -71,7 +71,7 @@ def gate(
         str | None,
         typer.Option(
             "--tier",
-            metavar="light|offline|full",
+            metavar="small|medium|large",
             help="Which shipped predictor tells the difficulty; name one to have the same classes anywhere.",
             show_default="the best that runs here",
         ),

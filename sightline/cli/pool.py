@@ -50,7 +50,7 @@ def pool(
         typer.Option(
             "--encoder",
             metavar="BACKBONE",
-            help="What captions or images are compared by: see sightline list backbone.",
+            help="What captions or images are compared by: see sightline list encoder.",
             show_default="sentence for captions, efficientnet_lite0 for neighbours, else colour_layout",
         ),
     ] = None,
@@ -161,5 +161,7 @@ def pool(
     if written is not None:
         output.say(f"Written to {written}.")
     output.say(f"To take it back: sightline import {quoted(study)} --undo {done.source_id}")
-    output.say(f'To judge it: a round of study.toml with systems = ["{done.name}"] and mode = "relevant2".')
+    output.say(
+        f'To judge it: a round of study.toml with systems = ["{done.name}"] and mode = "binary_relevance".'
+    )
     output.next(f"sightline annotate {quoted(study)}")

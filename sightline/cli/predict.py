@@ -23,7 +23,7 @@ def predict(
         list[str] | None,
         typer.Argument(
             metavar="STUDY|PROMPT",
-            help="Prompts to foretell; or a study, whose own truth is learned from, and new prompts for it.",
+            help="Prompts to predict; or a study, whose own truth is learned from, and new prompts for it.",
             show_default=False,
         ),
     ] = None,
@@ -154,9 +154,9 @@ def predict(
     json: AsJson = False,
     csv: AsCsv = False,
 ) -> int:
-    """Foretell how hard prompts are, and tell how well that works.
+    """Predict how hard prompts are, and tell how well that works.
 
-    Prompts are foretold by a predictor that ships with Sightline, with intervals and the words that matter. A
+    Prompts are predicted by the predictor that ships with Sightline, with intervals and words. A
     study's own truth is learned from anew: every prompt is predicted by a model that never saw its truth.
 
     \b
@@ -228,7 +228,7 @@ def _without_study(
     _refuse({"--column": column, "--to": to}, "nothing is read from a file")
     if not prompts:
         raise UsageError(
-            "what is to be foretold?",
+            "what is to be predicted?",
             remedy='sightline predict "a prompt", or --file FILE, or sightline predict my-study',
         )
     if suggest:

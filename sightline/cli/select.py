@@ -38,7 +38,7 @@ def select(
         typer.Option(
             "--encoder",
             metavar="BACKBONE",
-            help="What texts are compared by: see sightline list backbone.",
+            help="What texts are compared by: see sightline list encoder.",
             show_default="hashed_words; for captions sentence, where it can be loaded",
         ),
     ] = None,
@@ -80,7 +80,7 @@ def select(
         str | None,
         typer.Option(
             "--tier",
-            metavar="light|offline|full",
+            metavar="small|medium|large",
             help="For difficulty: this tier of the shipped predictor, whatever is kept in the study.",
             show_default="predictions kept in the study, else the best tier that runs here",
         ),

@@ -235,8 +235,8 @@ def _beside(
     shared = overlap(study, place(measure) or 10, ranked=ranked, prompts=prompts)
     notes = ranked.notes_for(measure, prompts)
     if basis.direction == "none" and measure.spec.details["rests_on"] in UNJUDGED:
-        foretells = "it foretells which queries are easy, not which engine is better"
-        notes.insert(0, f"{basis.name} needs no judgement: {foretells}.")
+        predicts = "it predicts which queries are easy, not which engine is better"
+        notes.insert(0, f"{basis.name} needs no judgement: {predicts}.")
     return notes, shared, ranked.brief_for(measure, prompts)
 
 
@@ -321,7 +321,7 @@ def scores_by_system(study: Study, measure: str) -> pl.DataFrame:
         return rankings_for(study, configured).values(configured)
     scores = reading.scores(study, configured.identity).filter(pl.col("value").is_not_null())
     kind = configured.spec.kind
-    if kind == "of_image_set":
+    if kind == "of_set":
         systems = reading.systems(study).select("system_id", "system")
         return scores.join(systems, on="system_id").select("prompt_id", "system_id", "system", "value")
     on = {"of_image": ["image_id"], "of_answer": ["prompt_id", "image_id"]}.get(kind)

@@ -20,7 +20,7 @@ from sightline.statistics.comparison import MOST_DRAWN
 from sightline.statistics.intervals import mean_interval, negated
 from sightline.statistics.significance import (
     holm,
-    minimum_detectable_difference,
+    minimum_detectable_effect,
     sign_flip_columns,
     varies,
 )
@@ -224,7 +224,7 @@ def _detectable(known: Array, margin: float, level: float) -> float | None:
     if known.size < 2 or not varies(known):
         return None
     sd = float(known.std(ddof=1))
-    return margin + minimum_detectable_difference(sd, known.size, alpha=2 * level)
+    return margin + minimum_detectable_effect(sd, known.size, alpha=2 * level)
 
 
 def _refuse(study: Study, systems: Sequence[str], alpha: float, least: int) -> None:

@@ -11,12 +11,12 @@ from sightline.extension import Configured
 
 
 def encoder_of(text: str, what: str) -> Configured:
-    """The backbone so written, if it encodes texts or images, as asked for, and all it needs is installed."""
-    backbone = registry.configure("backbone", text)
-    if what not in backbone.spec.details["encodes"]:
-        raise UsageError(f"{backbone.name} encodes no {what}s", remedy="sightline list backbone")
-    backbone.require()
-    return backbone
+    """The encoder so written, if it encodes texts or images, as asked for, and all it needs is installed."""
+    encoder = registry.configure("encoder", text)
+    if what not in encoder.spec.details["encodes"]:
+        raise UsageError(f"{encoder.name} encodes no {what}s", remedy="sightline list encoder")
+    encoder.require()
+    return encoder
 
 
 class Loadable(NamedTuple):

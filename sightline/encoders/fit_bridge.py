@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DIGITS = 16
 HITS = (1, 5, 10)
 IMAGES = ("efficientnet_lite0(stages=(6, 8), views=6)", "colour_layout")
-TEXTS = ("beside", "minilm", "sentence", "hashed_words")
+TEXTS = ("concat", "minilm", "sentence", "hashed_words")
 """Best first."""
 SHARES = (0.25, 0.5, 1.0)
 PROBE = "a small dog runs across the snow"
@@ -56,10 +56,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A fitted bridge: the file, the backbone to write, what it rests on, and how well it does."""
+    """A fitted bridge: the file, the encoder to write, what it rests on, and how well it does."""
 
     path: Path
-    backbone: str
+    encoder: str
     collection: str
     images: int
     captions: int
@@ -128,12 +128,12 @@ def fit_bridge(
         "curve": [asdict(step) for step in steps],
     }
     path = _write(study.home / "bridges", _file_name(collection), fitted, about, _probed(study, encoders))
-    backbone = registry.configure(
-        "backbone", "bridge", path=str(path), **{f"{name}_encoder": each for name, each in encoders.items()}
+    encoder = registry.configure(
+        "encoder", "bridge", path=str(path), **{f"{name}_encoder": each for name, each in encoders.items()}
     )
     return Fitted(
         path=path,
-        backbone=backbone.short,
+        encoder=encoder.short,
         collection=collection,
         images=len(features),
         captions=len(owner),
@@ -174,10 +174,10 @@ def captioned(
     import numpy as np
 
     named = {"image": image or _first(IMAGES), "text": text or _first(TEXTS)}
-    encoders = {name: registry.configure("backbone", told) for name, told in named.items()}
+    encoders = {name: registry.configure("encoder", told) for name, told in named.items()}
     for name, encoder in encoders.items():
         if name not in encoder.spec.details["encodes"]:
-            raise UsageError(f"{encoder.name} does not encode {name}s", remedy="sightline list backbone")
+            raise UsageError(f"{encoder.name} does not encode {name}s", remedy="sightline list encoder")
     contents, captions, owner = _captioned(study, collection)
     seen = images_embedded(study, encoders["image"], contents, listener).vectors
     said = embed_texts(study, encoders["text"], captions, listener)
@@ -201,10 +201,10 @@ def captioned(
 
 
 def _first(names: Sequence[str]) -> str:
-    """The first of these backbones that can be loaded here; the last needs nothing."""
+    """The first of these encoders that can be loaded here; the last needs nothing."""
     for name in names[:-1]:
         try:
-            registry.configure("backbone", name).load()
+            registry.configure("encoder", name).load()
         except (MissingPackage, ImportError):
             continue
         return name

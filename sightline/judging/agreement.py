@@ -155,7 +155,7 @@ def repeats(votes: Votes) -> Repeats:
     Nominal: Cohen's kappa; ordinal: with quadratic weights; interval: Pearson's r. n counts pairs.
     """
     cast = votes.where(~np.isnan(votes.value) & (votes.annotator >= 0))
-    order = np.lexsort((cast.occasion, cast.item, cast.annotator))
+    order = np.lexsort((cast.repetition, cast.item, cast.annotator))
     who, item, value = cast.annotator[order], cast.item[order], cast.value[order]
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (who[1:] != who[:-1]) | (item[1:] != item[:-1])
@@ -177,7 +177,7 @@ def repeats(votes: Votes) -> Repeats:
 def counted(votes: Votes) -> Votes:
     """The votes that agreement is measured on: no control items, and everybody's first on each item."""
     kept = votes.where(~votes.control & ~np.isnan(votes.value))
-    order = np.lexsort((kept.occasion, kept.item, kept.annotator))
+    order = np.lexsort((kept.repetition, kept.item, kept.annotator))
     who, item = kept.annotator[order], kept.item[order]
     again = np.zeros(len(order), dtype=np.bool_)
     again[1:] = (who[1:] == who[:-1]) & (item[1:] == item[:-1]) & (who[1:] >= 0)

@@ -124,12 +124,12 @@ def _add(
     order, swapped = shuffled(
         round_.seed, annotator_id, number, len(slots), bool(round_.settings.get("swaps"))
     )
-    before = pages.occasions(connection, round_, annotator_id, [subject for subject, _ in slots])
+    before = pages.repetitions(connection, round_, annotator_id, [subject for subject, _ in slots])
     shown = []
     for place, swap in zip(order, swapped, strict=True):
         subject, control = slots[place]
         shown.append((subject, control, swap, before.get(subject, 0)))
-        # What stands twice on one page is two occasions.
+        # What stands twice on one page is two repetitions.
         before[subject] = before.get(subject, 0) + 1
     page = NewPage(secrets.token_hex(16), item_id, session, number, shown)
     pages.add_page(connection, round_.id, annotator_id, page, stamp(at))

@@ -142,9 +142,7 @@ def annotators_chart(
 ) -> Spec:
     """A dot with its interval for each annotator's agreement with the others; who has none is left out."""
     dots = [
-        Dot(f"{row.annotator} ({row.n:,})", row.agreement)
-        for row in rows
-        if row.agreement.value is not None
+        Dot(f"{row.annotator} ({row.n:,})", row.agreement) for row in rows if row.agreement.value is not None
     ]
     ends = [end for dot in dots for end in (dot.estimate.value, dot.estimate.low) if end is not None]
     lowest = min(ends, default=0.0)

@@ -35,7 +35,7 @@ NOT_YET = "too few pages were finished in the last hour"
 
 @dataclass(frozen=True)
 class Progress:
-    """Pages of work and judgements, wanted and in; the end as the last hour's pace foretells it.
+    """Pages of work and judgements, wanted and in; the end as the last hour's pace predicts it.
 
     `pages` counts all that were handed out by state. `rate` is pages of work an hour with its limits and the
     pages behind it; the end is expected between `earliest` and `latest`.
@@ -188,7 +188,7 @@ def _progress(round_: Round, counted: Counted, everything: RoundVotes, at: datet
         counted.wanted,
         counted.done,
         counted.judgements,
-        int((work & (everything.occasion == 0)).sum()),
+        int((work & (everything.repetition == 0)).sum()),
         dict(states),
         counted.again,
         counted.again_done,
@@ -310,14 +310,14 @@ def _first_and_again(part: OfQuestion) -> Votes:
     """The first vote on each item that was judged again by another, and those votes, as of one person."""
     votes = part.votes
     later = np.flatnonzero(part.again)
-    first = np.flatnonzero(~part.again & (votes.occasion == 0) & np.isin(votes.item, votes.item[later]))
+    first = np.flatnonzero(~part.again & (votes.repetition == 0) & np.isin(votes.item, votes.item[later]))
     # Votes are in the order given: the earliest of each item is the first that `unique` meets.
     first = first[np.unique(votes.item[first], return_index=True)[1]]
     later = later[np.isin(votes.item[later], votes.item[first])]
     rows = np.concatenate([first, later])
     keep = votes.where(rows)
-    occasion = np.concatenate([np.zeros(len(first)), np.arange(1, len(later) + 1)]).astype(np.int64)
-    return replace(keep, annotator=np.zeros(len(rows), dtype=np.int64), occasion=occasion)
+    repetition = np.concatenate([np.zeros(len(first)), np.arange(1, len(later) + 1)]).astype(np.int64)
+    return replace(keep, annotator=np.zeros(len(rows), dtype=np.int64), repetition=repetition)
 
 
 def _stamp(at: datetime) -> str:

@@ -46,7 +46,7 @@ def of_question(
         session=everything.session[rows],
         took_ms=everything.took_ms[rows],
         control=everything.control[rows] == 1,
-        occasion=everything.occasion[rows],
+        repetition=everything.repetition[rows],
         items=len(subjects),
         annotators=[AnnotatorKey(person.panel, person.name) for person in people],
         question=question,

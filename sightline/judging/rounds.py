@@ -123,7 +123,10 @@ def round_settings(study: Study, name: str) -> RoundSettings:
     known = round_names(study)
     file = study.home / SETTINGS_FILE
     if name not in known:
-        remedy = near(name, known) or f'Put this into {file}:\n    [annotate.{name}]\n    mode = "relevance4"'
+        remedy = (
+            near(name, known)
+            or f'Put this into {file}:\n    [annotate.{name}]\n    mode = "graded_relevance"'
+        )
         raise UsageError(f"no round is called {name!r}", where=str(file), remedy=remedy)
     table = _Table(study.settings["annotate"][name], f"{file} [annotate.{name}]", KEYS)
     spec, mode = _mode(table)
@@ -271,7 +274,7 @@ def _mode(table: _Table) -> tuple[Configured, Mode]:
         raise StudyError(
             "it names no mode",
             where=table.where,
-            remedy=f'For example mode = "relevance4". {near("", registry.names("annotation_mode"))}'.strip(),
+            remedy=f'For example mode = "yes_no". {near("", registry.names("annotation_mode"))}'.strip(),
         )
     try:
         spec = registry.configure("annotation_mode", printed)

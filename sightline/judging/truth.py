@@ -235,9 +235,9 @@ def _once(study: Study, votes: Votes) -> Votes:
             where=str(study.home / SETTINGS_FILE),
             remedy=near(told, REPEATS),
         )
-    if told == "all" or not votes.occasion.any():
+    if told == "all" or not votes.repetition.any():
         return votes
-    order = votes.occasion if told == "first" else -votes.occasion
+    order = votes.repetition if told == "first" else -votes.repetition
     best: dict[tuple[int, int], int] = {}
     for row in np.lexsort((order,)):
         best.setdefault((int(votes.item[row]), int(votes.annotator[row])), int(row))

@@ -87,7 +87,7 @@ def catalogue(keywords: Sequence[str]) -> tuple[Feature, ...]:
 class Sources:
     """What the features are read from; text in place of a source says why it is not there.
 
-    `clip` gives the length of every text's embedding; a backbone's own rows have length 1.
+    `clip` gives the length of every text's embedding; an encoder's own rows have length 1.
     """
 
     parser: Parser | str
@@ -119,7 +119,7 @@ class Sources:
             zipf=_or_reason(lexicon.find_frequency),
             wordnet=f"WordNet is not here ({wordnet.VARIABLE}=FOLDER names one)" if known is None else known,
             glove=vectors.Glove(glove) if glove else _or_reason(vectors.Glove),
-            clip="no CLIP backbone was asked for" if clip is None else clip,
+            clip="no CLIP encoder was asked for" if clip is None else clip,
         )
 
 

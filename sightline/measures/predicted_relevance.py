@@ -48,7 +48,7 @@ class PredictedRelevance:
 
 
 class Context(Protocol):
-    """What is known around the rankings: the study, its runs as a table, and the prompts that were asked."""
+    """What is known context the rankings: the study, its runs as a table, and the prompts that were asked."""
 
     study: Study
     table: Rankings
@@ -68,8 +68,8 @@ class _Places(NamedTuple):
     image: np.ndarray
 
 
-def foretold_relevance(
-    around: Context, predictor: Any, encoder: Any, *, depth: int, level: float, folds: int, seed: int
+def predicted_relevance(
+    context: Context, predictor: Any, encoder: Any, *, depth: int, min_rel: float, folds: int, seed: int
 ) -> PredictedRelevance:
     """How probably each of the first `depth` images of every ranking is relevant to its query.
 
@@ -80,19 +80,19 @@ def foretold_relevance(
         raise UsageError(f"{folds} folds hold nothing out", remedy="At least 2, usually 5.")
     if depth < 1:
         raise UsageError(f"depth is {depth}", remedy="Look at 1 place or more.")
-    table = around.table
-    places = _first(around, depth)
-    relevant = np.where(np.isfinite(table.gains[places.row]), table.gains[places.row] >= level, 0.0)
-    judged = np.isin(places.prompt, _judged_prompts(around))
+    table = context.table
+    places = _first(context, depth)
+    relevant = np.where(np.isfinite(table.gains[places.row]), table.gains[places.row] >= min_rel, 0.0)
+    judged = np.isin(places.prompt, _judged_prompts(context))
     prompts, number = np.unique(places.prompt, return_inverse=True)
-    group = groups_of(around.study, prompts.tolist())[number]
+    group = groups_of(context.study, prompts.tolist())[number]
     known = np.unique(group[judged])
     if len(known) < FEWEST:
         raise DataError(
-            "relevance cannot be foretold: fewer than 2 queries with rankings have been judged",
+            "relevance cannot be predicted: fewer than 2 queries with rankings have been judged",
             remedy="Judge or import relevance of some images of more queries.",
         )
-    x = _examples(around, places, encoder)
+    x = _examples(context, places, encoder)
     prepare = getattr(predictor, "prepare", None)
     x = x if prepare is None else prepare(x)
     fold = np.full(len(places.row), -1, dtype=np.int64)
@@ -116,8 +116,8 @@ def foretold_relevance(
     )  # fmt: skip
 
 
-def _first(around: Context, depth: int) -> _Places:
-    table = around.table
+def _first(context: Context, depth: int) -> _Places:
+    table = context.table
     assert table.prompts is not None and table.systems is not None and table.images is not None
     lengths = np.diff(table.offsets)
     ranking = np.repeat(np.arange(len(lengths)), lengths)
@@ -127,38 +127,38 @@ def _first(around: Context, depth: int) -> _Places:
     return _Places(row, mine, rank[row], table.prompts[mine], table.systems[mine], table.images[row])
 
 
-def _judged_prompts(around: Context) -> np.ndarray:
+def _judged_prompts(context: Context) -> np.ndarray:
     """The prompts of which any gain is known: an image that nobody judged counts as not relevant there."""
-    table = around.table
+    table = context.table
     assert table.prompts is not None
     return np.unique(table.prompts[np.diff(table.ideal_offsets) > 0])
 
 
-def _examples(around: Context, places: _Places, encoder: Any) -> Examples:
-    files = dict(reading.images(around.study).select("image_id", "sha256").iter_rows())
-    texts = {key: around.prompts[key].text for key in np.unique(places.prompt).tolist()}
+def _examples(context: Context, places: _Places, encoder: Any) -> Examples:
+    files = dict(reading.images(context.study).select("image_id", "sha256").iter_rows())
+    texts = {key: context.prompts[key].text for key in np.unique(places.prompt).tolist()}
     queries = list(texts)
     asked = unit(np.asarray(encoder.text(list(texts.values())), dtype=np.float32))
     number = np.searchsorted(np.array(queries), places.prompt)
     columns = [
-        *_of_scores(around, places),
+        *_of_scores(context, places),
         1 / (places.rank + 1.0),
-        _nearest_caption(around.study, places, encoder, asked, number),
-        _of_image(around.study, places, encoder, asked, number, files),
+        _nearest_caption(context.study, places, encoder, asked, number),
+        _of_image(context.study, places, encoder, asked, number, files),
     ]
     shown = {
-        key: UnkeptPicture(around.study.images, files[key])
+        key: UnkeptPicture(context.study.images, files[key])
         for key in np.unique(places.image).tolist()
         if files[key] is not None
     }
-    prompts: list[Prompt] = [around.prompts[key] for key in places.prompt.tolist()]
+    prompts: list[Prompt] = [context.prompts[key] for key in places.prompt.tolist()]
     pictures = [[shown[key]] if key in shown else [] for key in places.image.tolist()]
     return Examples(prompts, np.stack(columns, axis=1), FEATURES, pictures)
 
 
-def _of_scores(around: Context, places: _Places) -> tuple[np.ndarray, np.ndarray]:
+def _of_scores(context: Context, places: _Places) -> tuple[np.ndarray, np.ndarray]:
     """The score in standard deviations of its engine's, and how far below the first of its ranking it is."""
-    table = around.table
+    table = context.table
     assert table.scores is not None
     score = table.scores[places.row]
     scaled, below = np.full(len(score), np.nan), np.full(len(score), np.nan)

@@ -1,4 +1,4 @@
-"""What lies around rankings: what was asked, captions, engines asked again, relevance foretold.
+"""What lies context rankings: what was asked, captions, engines asked again, relevance predicted.
 
 Measures of a ranking ask for it when they need it, and most need none: nothing here is read before.
 """
@@ -16,12 +16,12 @@ from sightline import registry
 from sightline.errors import SightlineError
 from sightline.extension import Configured
 from sightline.language.search_words import search_words
-from sightline.measures.predicted_relevance import foretold_relevance
+from sightline.measures.predicted_relevance import predicted_relevance
 from sightline.records import Candidates, NoValue, Prompt
 from sightline.statistics.ranking_difficulty import noisy_queries
 from sightline.study import listing, reading
 from sightline.study.captions import owners, wordings
-from sightline.study.running.embedding import backbones_of, cached, loaded_over
+from sightline.study.running.embedding import cached, encoders_of, loaded_over
 from sightline.study.study import Study
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ ONE_WORD = "a query of one word has none to leave out"
 NO_VECTOR = 'the engine turns its query into no vector: noise="words"'
 
 
-class Around:
-    """What a study knows around its rankings; the table is handed in once it is made."""
+class RankingContext:
+    """What a study knows context its rankings; the table is handed in once it is made."""
 
     table: Rankings
 
@@ -48,7 +48,7 @@ class Around:
 
     def loaded(self, measure: Configured) -> Any:
         """A measure ready to be called, its encoders answering from the study's vectors."""
-        return loaded_over(self.study, measure) if any(backbones_of(measure)) else measure.load()
+        return loaded_over(self.study, measure) if any(encoders_of(measure)) else measure.load()
 
     @cached_property
     def prompts(self) -> dict[int, Prompt]:
@@ -178,10 +178,10 @@ class Around:
             return f"the engine cannot be asked again: {error.what}"
 
     def relevance(
-        self, predictor: Any, encoder: Any, *, depth: int, level: float, folds: int, seed: int
+        self, predictor: Any, encoder: Any, *, depth: int, min_rel: float, folds: int, seed: int
     ) -> np.ndarray:
-        return foretold_relevance(
-            self, predictor, encoder, depth=depth, level=level, folds=folds, seed=seed
+        return predicted_relevance(
+            self, predictor, encoder, depth=depth, min_rel=min_rel, folds=folds, seed=seed
         ).probability
 
 
@@ -211,7 +211,7 @@ class AskedAgain:
     @property
     def encodes(self) -> bool:
         """Whether the query becomes a vector."""
-        return any(backbones_of(self._engine))
+        return any(encoders_of(self._engine))
 
     def images(
         self, queries: Sequence[Prompt], k: int, nudge: tuple[float, int] | None = None
@@ -266,7 +266,7 @@ class AskedAgain:
 
     def _loaded(self, nudge: tuple[float, int] | None) -> Callable[[Candidates, Sequence[Prompt], int], Any]:
         encoders: dict[str, Any] = {
-            name: cached(self._study, each) for name, each in backbones_of(self._engine)
+            name: cached(self._study, each) for name, each in encoders_of(self._engine)
         }
         if nudge is not None:
             encoders = {name: _Nudged(each, *nudge) for name, each in encoders.items()}

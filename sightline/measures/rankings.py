@@ -13,7 +13,7 @@ import polars as pl
 from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Estimate
 from sightline.extension import Configured
-from sightline.measures.ranking_context import Around
+from sightline.measures.ranking_context import RankingContext
 from sightline.records import NoValue, Rankings
 from sightline.statistics import runs
 from sightline.statistics.intervals import mean_interval, within
@@ -28,7 +28,7 @@ from sightline.systems.ranking import refuse_distances
 
 UNJUDGED = ("run", "runs")
 """What a measure rests on that needs no relevance."""
-FORETOLD = "goes by relevance that a predictor foretells, not by judgements of the images."
+PREDICTED = "goes by relevance that a predictor predicts, not by judgements of the images."
 _IMAGE_ID = {"image_id": pl.Int64}
 
 
@@ -55,8 +55,8 @@ class Ranked:
 
     `repeated` has a row of system_id and prompt_id for each place left out because its image stands further
     up; `absent` one of system_id, prompt_id and `vain` for each prompt with known relevance that a system has
-    no image for: in vain if it was asked. `judged` are the prompts with known relevance. `around` is what
-    measures may ask for beside the rankings. Read without `by_relevance`, nothing is known to be relevant,
+    no image for: empty results if it was asked. `judged` are the prompts with known relevance. `context` is
+    what measures may ask for besides the rankings. Without `by_relevance` nothing is known to be relevant,
     and `absent` is about every prompt that any system was asked.
     """
 
@@ -69,7 +69,7 @@ class Ranked:
     absent: pl.DataFrame
     judged: np.ndarray
     rules: Rules
-    around: Around | None = None
+    context: RankingContext | None = None
     by_relevance: bool = True
 
     def __len__(self) -> int:
@@ -86,16 +86,16 @@ class Ranked:
             parts += [(told.gains, told.offsets), (told.ideal, told.ideal_offsets)]
         if rests_on != "relevance" and told.scores is not None:
             parts += [(told.scores, told.offsets)]
-        if rests_on == "everything" and self.around is not None:
-            # Which queries are held out together decides what is foretold.
-            group = groups_of(self.around.study, self.prompt.tolist())
+        if rests_on == "everything" and self.context is not None:
+            # Which queries are held out together decides what is predicted.
+            group = groups_of(self.context.study, self.prompt.tolist())
             parts += [(group, np.arange(len(self) + 1))]
         views = [(column.tobytes(), (8 * offsets).tolist()) for column, offsets in parts]
         asked = [""] * len(self)
-        if rests_on != "relevance" and self.around is not None:
-            asked = self.around.texts()
+        if rests_on != "relevance" and self.context is not None:
+            asked = self.context.texts()
         further = beyond or rests_on == "everything"
-        searched = self.around.searched if further and self.around is not None else b""
+        searched = self.context.searched if further and self.context is not None else b""
         found = []
         for n in range(len(self)):
             whole = hashlib.sha256(searched + asked[n].encode() + b"\0")
@@ -198,7 +198,7 @@ class Ranked:
             if system in counts
         ]
         if measure.spec.details["rests_on"] == "everything":
-            found.insert(0, f"{measure.short} {FORETOLD}")
+            found.insert(0, f"{measure.short} {PREDICTED}")
         return found
 
     def brief_for(self, measure: Configured, prompts: Sequence[int] | None = None) -> str:
@@ -209,7 +209,7 @@ class Ranked:
 
     def outcomes(self, measure: Configured) -> list[Outcome]:
         """What a measure says of each ranking."""
-        function = measure.load() if self.around is None else self.around.loaded(measure)
+        function = measure.load() if self.context is None else self.context.loaded(measure)
         told = function(self.table)
         reason = str(measure.spec.details["nan"])
         values = told.tolist() if isinstance(told, np.ndarray) else list(told)
@@ -290,24 +290,24 @@ def rankings_of(study: Study, by: Rules | None = None, *, judged: bool = True) -
     prompt = keys["prompt_id"].to_numpy()
     ideal, ideal_offsets = _ideal(prompt, truths)
     offsets = np.concatenate([[0], np.cumsum(keys["len"].to_numpy().astype(np.int64))])
-    around = Around(study, left_out["image_id"].to_list())
+    context = RankingContext(study, left_out["image_id"].to_list())
     system, image = keys["system_id"].to_numpy(), answers["image_id"].to_numpy()
     score = answers["score"].to_numpy()
-    around.table = Rankings(
+    context.table = Rankings(
         offsets, gains, ideal_offsets, ideal,
-        scores=score, images=image, prompts=prompt, systems=system, beyond=around,
+        scores=score, images=image, prompts=prompt, systems=system, beyond=context,
     )  # fmt: skip
     return Ranked(
         prompt,
         system,
         image,
-        around.table,
+        context.table,
         dict(asked.select("system_id", "system").unique().sort("system_id").iter_rows()),
         repeated,
         absent,
         known.to_numpy(),
         chosen,
-        around,
+        context,
         judged,
     )
 
@@ -408,7 +408,7 @@ def _left_out(study: Study, by: Rules) -> pl.DataFrame:
 
 
 def _absent(asked: pl.DataFrame, answers: pl.DataFrame, judged: pl.Series) -> pl.DataFrame:
-    """The prompts with known relevance that a system has no image for, and whether it looked in vain."""
+    """The prompts with known relevance that a system has no image for, and whether its results were empty."""
     systems = asked.select("system_id").unique().sort("system_id")
     pairs = systems.join(pl.DataFrame({"prompt_id": judged}), how="cross")
     on = ["system_id", "prompt_id"]

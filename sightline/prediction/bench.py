@@ -14,14 +14,14 @@ from sightline.errors import DataError
 from sightline.extension import Configured
 from sightline.prediction.features import Described
 from sightline.prediction.image_examples import pictured_examples
-from sightline.prediction.results import Foretold, Result
+from sightline.prediction.results import Predicted, Result
 from sightline.records import Examples, Question
 from sightline.statistics import prediction_quality
 from sightline.statistics.conformal import covered_across, half_width
 from sightline.statistics.folds import k_fold
 from sightline.study import reading
 from sightline.study.groups import Split
-from sightline.study.running.embedding import backbones_of, cached
+from sightline.study.running.embedding import cached, encoders_of
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
 from sightline.study.writing import settling
@@ -46,7 +46,7 @@ class Target:
 class Bench:
     """Prompts with truth, cut into parts: where predictors are tried, each on the same parts.
 
-    `others` are the prompts of the study without any truth: what is foretold of them is kept as well.
+    `others` are the prompts of the study without any truth: what is predicted of them is kept as well.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Bench:
         """All prompts, with the images that systems answered with if the predictor sees images."""
         if sees_prompts(chosen):
             return self._described.x
-        _, encoder = next(iter(backbones_of(chosen)))
+        _, encoder = next(iter(encoders_of(chosen)))
         return pictured_examples(self._study, self._ids, encoder, listener=self._listener)
 
     def after(self, chosen: Configured) -> bool:
@@ -145,9 +145,9 @@ class Bench:
         # All were tried on one model, so that any cut of them will do.
         return k_fold(len(self._ids), min(CUT, len(self._ids)), seed=self._seed)
 
-    def foretell(
+    def predict(
         self, chosen: Sequence[Configured], prompts: Sequence[str], best: Sequence[Result]
-    ) -> list[Foretold]:
+    ) -> list[Predicted]:
         """New prompts, each target by its best predictor as learned from all prompts there are."""
         if not prompts:
             return []
@@ -164,7 +164,7 @@ class Bench:
                 value = float(_on_scale(values[row, number], target.question))
                 low, high = _ends(value, result.half_width, target.question)
                 because = _because(reasons[row], "" if len(self._targets) == 1 else f"[{number}]")
-                found.append(Foretold(text, value, low, high, because, target.name, result.predictor))
+                found.append(Predicted(text, value, low, high, because, target.name, result.predictor))
         return found
 
     def _keep(self, chosen: Configured, number: int, values: Array, beyond: Array) -> None:
@@ -213,7 +213,7 @@ def _encoders(study: Study, chosen: Configured) -> dict[str, Any]:
     """The encoders inside a predictor, answering from the study's vectors where computing them takes long."""
     return {
         name: cached(study, each)
-        for name, each in backbones_of(chosen)
+        for name, each in encoders_of(chosen)
         if not sees_prompts(chosen) or each.spec.weights or each.spec.extra or each.spec.packages
     }
 

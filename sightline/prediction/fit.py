@@ -13,14 +13,14 @@ from sightline.errors import DataError, UsageError, near
 from sightline.extension import Configured
 from sightline.prediction.bench import Bench, Target, sees_prompts
 from sightline.prediction.features import Described, examples, prompt_measures
-from sightline.prediction.results import Foretold, Predicted, Result
+from sightline.prediction.results import FitResult, Predicted, Result
 from sightline.statistics import prediction_quality
 from sightline.study import reading, rollup
 from sightline.study.groups import Split, groups_of, split_by
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
 
-__all__ = ["Foretold", "Predicted", "Result", "examples", "first_settled", "predict", "prompt_measures"]
+__all__ = ["FitResult", "Predicted", "Result", "examples", "first_settled", "fit", "prompt_measures"]
 
 Array = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ LEAST = 10
 """Fewer prompts with truth than this cannot be cut into folds worth the name."""
 
 
-def predict(
+def fit(
     study: Study,
     question: str | None = None,
     *,
@@ -42,12 +42,12 @@ def predict(
     folds: int = 5,
     seed: int = 0,
     listener: Listener | None = None,
-) -> Predicted:
-    """Try predictors on prompts they had not seen, keep what they said, and foretell new prompts.
+) -> FitResult:
+    """Try predictors on prompts they had not seen, keep what they said, and predict new prompts.
 
     Several `questions` are learned at once; a prompt need not be settled for all of them. QUESTION.SYSTEM is
     the truth of one system. Every prompt is predicted by a model that saw nothing of its truth, nor of the
-    truth of prompts of the same words. A new prompt is foretold by the best predictor as learned from all
+    truth of prompts of the same words. A new prompt is predicted by the best predictor as learned from all
     prompts; its interval is as wide as held 90 % of the prompts held out (split conformal).
     With `rankings` predictors learn from what search engines answered as well, and some predictors see
     images: they know nothing of prompts that were not asked.
@@ -83,7 +83,7 @@ def predict(
         if prompts
         else []
     )
-    return Predicted(
+    return FitResult(
         questions=names,
         predictors=list(made),
         prompts=int((cut.fold(len(texts)) >= 0).sum()),
@@ -94,7 +94,7 @@ def predict(
             for name in names
         },
         best={name: _best([e for e in results if e.question == name]).predictor for name in names},
-        foretold=bench.foretell(chosen, prompts, before),
+        predicted=bench.predict(chosen, prompts, before),
         texts=list(texts.values()),
         scales={target.name: (target.question.low, target.question.high) for target in targets},
         truths=truths,
@@ -151,7 +151,7 @@ def _texts(study: Study, targets: Sequence[Target]) -> tuple[dict[int, str], dic
 def _notes(described: Described, others: Mapping[int, str], chosen: Sequence[Configured]) -> Iterator[str]:
     yield f"How common words are was counted in {described.counted_from}."
     if others and not described.of_rankings and any(map(sees_prompts, chosen)):
-        yield f"{len(others):,} prompts without truth were foretold as well; that is kept too."
+        yield f"{len(others):,} prompts without truth were predicted as well; that is kept too."
 
 
 def _refuse_prompts(prompts: Sequence[str], chosen: Sequence[Configured], rankings: bool) -> None:

@@ -34,14 +34,14 @@ MEASURES = (
 )
 """Features of a prompt that the recipes look at besides how common its words are."""
 RECIPES: Mapping[str, str] = {
-    "light": "stack(first=tfidf_ridge,second=trees,third=linear,fourth=mean,fifth=mean)",
-    "offline": (
+    "small": "stack(first=tfidf_ridge,second=trees,third=linear,fourth=mean,fifth=mean)",
+    "medium": (
         "stack(first=tfidf_ridge,second=trees,fourth=mean,fifth=mean,shared=False,"
-        "third=quadratic(encoder=beside(first=sentence,second=minilm_layers)))"
+        "third=quadratic(encoder=concat(first=sentence,second=minilm_layers)))"
     ),
-    "full": (
+    "large": (
         "stack(first=tfidf_ridge,second=trees,fourth=mean,fifth=mean,shared=False,third=quadratic(encoder="
-        "beside(first=minilm_layers(layers=(6,)),second=mpnet_layers)))"
+        "concat(first=minilm_layers(layers=(6,)),second=mpnet_layers)))"
     ),
 }
 """What each tier is made of, chosen by cross-validation on the training and validation rows of PQPP."""

@@ -1,4 +1,4 @@
-"""Foretell: how well will prompts do, by a predictor that was fitted beforehand and ships with Sightline."""
+"""Predict: how well will prompts do, by a predictor that was fitted beforehand and ships with Sightline."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sightline.language.collection_statistics import terms
 from sightline.prediction import fitted
 from sightline.weights import only_what_is_here
 
-TIERS = ("light", "offline", "full")
+TIERS = ("small", "medium", "large")
 TARGETS = (
     "hbpp",
     "p_at_10",
@@ -30,7 +30,7 @@ TARGETS = (
 )
 SHOWN = TARGETS[:3]
 ENDS: Mapping[str, tuple[float, float]] = {"hbpp": (-1.0, 2.0), "p_at_10": (0.0, 1.0), "rr": (0.0, 1.0)}
-OTHER_NAMES = {"torch": "full"}
+OTHER_NAMES = {"torch": "large"}
 """The full tier was fitted with torch at hand and runs without it; whoever asks for torch means this one."""
 LONG, MOST, CHARACTERS = 40, 1_000, 20_000
 """More words than nearly all that were learned from have, and how many words and characters are read."""
@@ -49,7 +49,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class Prediction:
     """What is expected of one prompt by target, which words make it so, and what to be careful about.
 
     `words` has for each target the words with what each adds, largest effect first. A prompt that nothing
@@ -64,23 +64,23 @@ class Outlook:
 
 
 @dataclass(frozen=True)
-class Foretelling:
-    """Outlooks in the order asked, which tier of the predictor made them, and why not a better one."""
+class Predictions:
+    """Predictions in the order asked, which tier of the predictor made them, and why not a better one."""
 
     tier: str
     why: str
     coverage: float
-    outlooks: Sequence[Outlook]
+    predictions: Sequence[Prediction]
     targets: Sequence[str] = TARGETS
 
 
-def foretell(
+def predict(
     prompts: Sequence[str],
     *,
     tier: str | None = None,
     model: Path | None = None,
     explain: bool = True,
-) -> Foretelling:
+) -> Predictions:
     """What is expected of these prompts by the best tier of the shipped predictor that can run here.
 
     `model` is a predictor of your own instead: a file that `sightline predict STUDY --save` wrote. A word's
@@ -89,17 +89,17 @@ def foretell(
     """
     used, name, why = _chosen(tier, model)
     read = [_read(prompt, used) for prompt in prompts]
-    told = [text for text, outlook in read if not outlook.refused]
+    told = [text for text, prediction in read if not prediction.refused]
     values = _on_scale(used, used.values(told))
     words = iter(_words(used, told, values) if explain else [{}] * len(told))
     rows = iter(values)
-    outlooks = [
-        outlook
-        if outlook.refused
-        else replace(outlook, expected=_expected(used, next(rows)), words=next(words))
-        for _, outlook in read
+    predictions = [
+        prediction
+        if prediction.refused
+        else replace(prediction, expected=_expected(used, next(rows)), words=next(words))
+        for _, prediction in read
     ]
-    return Foretelling(name, why, used.coverage, outlooks, tuple(used.targets))
+    return Predictions(name, why, used.coverage, predictions, tuple(used.targets))
 
 
 def suggest(
@@ -110,20 +110,20 @@ def suggest(
     tier: str | None = None,
     model: Path | None = None,
     explain: bool = True,
-) -> Foretelling:
+) -> Predictions:
     """The prompt and its candidate rewordings, the one of which most is expected first.
 
-    Whatever cannot be foretold comes last. A candidate given twice, or equal to the prompt, counts once.
+    Whatever cannot be predicted comes last. A candidate given twice, or equal to the prompt, counts once.
     """
     different = list(dict.fromkeys([prompt, *candidates]))
-    found = foretell(different, tier=tier, model=model, explain=explain)
+    found = predict(different, tier=tier, model=model, explain=explain)
     if by not in found.targets:
-        raise UsageError(f"nothing is foretold of {by!r}", remedy=near(by, found.targets))
+        raise UsageError(f"nothing is predicted of {by!r}", remedy=near(by, found.targets))
 
-    def order(outlook: Outlook) -> float:
-        return -_sign(by, model) * outlook.expected[by].value if outlook.expected else np.inf
+    def order(prediction: Prediction) -> float:
+        return -_sign(by, model) * prediction.expected[by].value if prediction.expected else np.inf
 
-    return replace(found, outlooks=sorted(found.outlooks, key=order))
+    return replace(found, predictions=sorted(found.predictions, key=order))
 
 
 def _sign(target: str, model: Path | None) -> float:
@@ -176,12 +176,12 @@ def shipped(tier: str) -> fitted.Fitted:
         return fitted.load(file)
 
 
-def _read(prompt: str, used: fitted.Fitted) -> tuple[str, Outlook]:
+def _read(prompt: str, used: fitted.Fitted) -> tuple[str, Prediction]:
     """The text that is predicted, and what has to be said of it before."""
     if not prompt.strip():
-        return "", Outlook(prompt, refused="The prompt is empty.")
+        return "", Prediction(prompt, refused="The prompt is empty.")
     if not any(letter.isalnum() for letter in prompt):
-        return "", Outlook(prompt, refused="There is no word in it: nothing to go by.")
+        return "", Prediction(prompt, refused="There is no word in it: nothing to go by.")
     text, warnings = prompt, []
     words = sum(1 for _ in WORD.finditer(prompt))
     if len(prompt) > CHARACTERS:
@@ -199,7 +199,7 @@ def _read(prompt: str, used: fitted.Fitted) -> tuple[str, Outlook]:
     if EMOJI.search(prompt):
         warnings.append("Emoji are not read.")
     strange = _strange(text, used)
-    return text, Outlook(prompt, warnings=[*warnings, *([strange] if strange else [])])
+    return text, Prediction(prompt, warnings=[*warnings, *([strange] if strange else [])])
 
 
 def _strange(text: str, used: fitted.Fitted) -> str:

@@ -1,4 +1,4 @@
-"""Files of prompts: read row by row with nothing lost, foretold piece by piece, written whole or not."""
+"""Files of prompts: read row by row with nothing lost, predicted piece by piece, written whole or not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 
 from sightline.data.sources.strict_json import parse_json
 from sightline.errors import DataError, UsageError, near
-from sightline.prediction.predict import TARGETS, Foretelling, Outlook
+from sightline.prediction.predict import TARGETS, Prediction, Predictions
 from sightline.rendering.tables import neutralised
 
 SUFFIXES = (".txt", ".csv", ".tsv", ".jsonl", ".parquet")
@@ -24,13 +24,13 @@ COLUMNS = ("prompt", "text", "caption", "query")
 """What the column of prompts may be called, the first that is there."""
 IDS = ("id", "prompt_id", "ref")
 AT_ONCE = 500
-"""Prompts foretold together: enough to be fast, and few enough that progress is seen."""
+"""Prompts predicted together: enough to be fast, and few enough that progress is seen."""
 FARTHEST = 200
 """Lines after which an open quote is taken for a mistake; else one stray quote would swallow the file."""
 NAMED = 20
 """Bad rows that are named to people; the file that is written has them all."""
 
-Tell = Callable[[Sequence[str]], Foretelling]
+Tell = Callable[[Sequence[str]], Predictions]
 
 
 class Line(NamedTuple):
@@ -84,26 +84,26 @@ def read_prompts(path: Path, column: str | None = None) -> Iterator[Line]:
     return _of_csv(path, column, "\t" if suffix == ".tsv" else ",")
 
 
-def foretell_rows(
+def predict_rows(
     lines: Iterable[Line], tell: Tell, batch: Batch, file: str, progress: Callable[[int], None] | None = None
-) -> Iterator[tuple[Line, Outlook]]:
+) -> Iterator[tuple[Line, Prediction]]:
     """Every row with what is expected of it, in order; `batch` counts them along the way."""
     waiting: list[Line] = []
     for line in lines:
         waiting.append(line)
         if len(waiting) >= AT_ONCE:
-            yield from _foretell(waiting, tell, batch, file)
+            yield from _predict(waiting, tell, batch, file)
             if progress is not None:
                 progress(batch.rows)
             waiting = []
-    yield from _foretell(waiting, tell, batch, file)
+    yield from _predict(waiting, tell, batch, file)
     if progress is not None:
         progress(batch.rows)
     if not batch.rows:
         raise DataError("the file has no rows", where=file, remedy="Give a file that holds prompts.")
 
 
-def write_rows(rows: Iterable[tuple[Line, Outlook]], to: Path, targets: Sequence[str] = TARGETS) -> None:
+def write_rows(rows: Iterable[tuple[Line, Prediction]], to: Path, targets: Sequence[str] = TARGETS) -> None:
     """Write rows as .csv, .jsonl or .parquet; the file is there when all of them are in it."""
     check_writable(to)
     draft = to.with_name(f".{to.name}.{os.getpid()}")
@@ -134,32 +134,32 @@ def columns_of(targets: Sequence[str]) -> list[str]:
     return ["row", "id", "prompt", *ends, "warnings", "reason"]
 
 
-def cells_of(line: Line, outlook: Outlook, targets: Sequence[str]) -> list[Any]:
+def cells_of(line: Line, prediction: Prediction, targets: Sequence[str]) -> list[Any]:
     """One row of a file of predictions; what has no value is None."""
     cells: list[Any] = [line.row, line.id or None, line.prompt or None]
     for target in targets:
-        found = outlook.expected.get(target)
+        found = prediction.expected.get(target)
         ends = (None,) * 3 if found is None else (found.value, found.low, found.high)
         cells += [None if end is None or not isfinite(end) else end for end in ends]
-    return [*cells, "; ".join(outlook.warnings) or None, outlook.refused or None]
+    return [*cells, "; ".join(prediction.warnings) or None, prediction.refused or None]
 
 
-def _foretell(lines: Sequence[Line], tell: Tell, batch: Batch, file: str) -> Iterator[tuple[Line, Outlook]]:
+def _predict(lines: Sequence[Line], tell: Tell, batch: Batch, file: str) -> Iterator[tuple[Line, Prediction]]:
     readable = [line.prompt for line in lines if not line.reason]
-    told: Iterator[Outlook] = iter(())
+    told: Iterator[Prediction] = iter(())
     if readable:
         found = tell(readable)
         batch.tier, batch.why, batch.coverage = found.tier, found.why, found.coverage
-        told = iter(found.outlooks)
+        told = iter(found.predictions)
     for line in lines:
-        outlook = Outlook(line.prompt, refused=line.reason) if line.reason else next(told)
+        prediction = Prediction(line.prompt, refused=line.reason) if line.reason else next(told)
         batch.rows += 1
-        batch.warned += bool(outlook.warnings)
-        if outlook.refused:
-            batch.reasons[outlook.refused] += 1
+        batch.warned += bool(prediction.warnings)
+        if prediction.refused:
+            batch.reasons[prediction.refused] += 1
             if len(batch.named) < NAMED:
-                batch.named.append(f"{file}:{line.row}: {outlook.refused}")
-        yield line, outlook
+                batch.named.append(f"{file}:{line.row}: {prediction.refused}")
+        yield line, prediction
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, str]]:
@@ -324,13 +324,13 @@ def _column(path: Path, header: Sequence[str], column: str | None) -> str:
 
 
 def _write_text(
-    rows: Iterable[tuple[Line, Outlook]], stream: IO[str], suffix: str, targets: Sequence[str]
+    rows: Iterable[tuple[Line, Prediction]], stream: IO[str], suffix: str, targets: Sequence[str]
 ) -> None:
     names = columns_of(targets)
     if suffix == ".csv":
         stream.write(",".join(names) + "\n")
-    for line, outlook in rows:
-        cells = cells_of(line, outlook, targets)
+    for line, prediction in rows:
+        cells = cells_of(line, prediction, targets)
         if suffix == ".csv":
             stream.write(",".join(map(_csv_cell, cells)) + "\n")
         else:
@@ -346,7 +346,7 @@ def _csv_cell(cell: Any) -> str:
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
 
 
-def _write_parquet(rows: Iterable[tuple[Line, Outlook]], draft: Path, targets: Sequence[str]) -> None:
+def _write_parquet(rows: Iterable[tuple[Line, Prediction]], draft: Path, targets: Sequence[str]) -> None:
     import polars as pl
 
     names = columns_of(targets)
@@ -354,5 +354,5 @@ def _write_parquet(rows: Iterable[tuple[Line, Outlook]], draft: Path, targets: S
     schema = {
         name: pl.Int64 if name == "row" else pl.String if name in texts else pl.Float64 for name in names
     }
-    made = [cells_of(line, outlook, targets) for line, outlook in rows]
+    made = [cells_of(line, prediction, targets) for line, prediction in rows]
     pl.DataFrame(made, schema=schema, orient="row").write_parquet(draft)

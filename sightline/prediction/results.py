@@ -19,7 +19,7 @@ AFTER = "after generation or retrieval"
 
 
 @dataclass(frozen=True)
-class Foretold:
+class Predicted:
     """A prediction for a new prompt, with an interval that held for 90 % of the prompts held out so far."""
 
     prompt: str
@@ -33,7 +33,7 @@ class Foretold:
 
 @dataclass(frozen=True)
 class Result:
-    """How well one predictor foretells one target, on prompts it had not seen.
+    """How well one predictor predicts one target, on prompts it had not seen.
 
     `figures` has Pearson, Kendall, Spearman, sMARE and RMSE. `error` is the mean absolute error, and
     `baseline_error` that of always saying the mean of what was learned from. `half_width` is infinite where
@@ -54,12 +54,12 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Predicted:
+class FitResult:
     """How well predictors do on prompts they had not seen, and what the best of them says of new ones.
 
     `results` come target by target, predictors in the order asked. `differences` are paired, by Pearson, with
     Holm's correction within a target. `best` is the predictor with the highest Pearson, by target;
-    it foretells new prompts.
+    it predicts new prompts.
     """
 
     questions: Sequence[str]
@@ -69,7 +69,7 @@ class Predicted:
     results: Sequence[Result]
     differences: Mapping[str, Sequence[Difference]]
     best: Mapping[str, str]
-    foretold: Sequence[Foretold]
+    predicted: Sequence[Predicted]
     texts: Sequence[str]
     scales: Mapping[str, tuple[float | None, float | None]]
     truths: Mapping[str, Array]

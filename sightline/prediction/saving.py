@@ -10,7 +10,7 @@ import numpy as np
 
 from sightline.errors import DataError, UsageError
 from sightline.prediction.fitted import Fitted, fit, save
-from sightline.prediction.results import Predicted
+from sightline.prediction.results import FitResult
 from sightline.records import Question
 from sightline.statistics.correlation import pearson
 
@@ -24,7 +24,7 @@ def check_model(path: Path) -> None:
         raise DataError(what, where=str(path if path.is_dir() else path.parent), remedy="Name a file.")
 
 
-def save_best(found: Predicted, path: Path, asked: Mapping[str, Question]) -> Fitted:
+def save_best(found: FitResult, path: Path, asked: Mapping[str, Question]) -> Fitted:
     """Fit the best predictor of the first target that sees prompts alone to all of them, and keep it.
 
     It is fitted anew, to measures of a prompt that run everywhere and to how common words are among the

@@ -44,7 +44,7 @@ class Thumbnail:
 class ShownPrompt:
     """A prompt with its settled value and some of the pictures that answered it.
 
-    Where the value was foretold, `truth` is what came true.
+    Where the value was predicted, `truth` is what came true.
     """
 
     text: str

@@ -277,8 +277,7 @@ def _known(cell: Cell) -> bool:
 
 def _layout(table: Table) -> str:
     estimates = sum(
-        column.estimate or any(map(_known, table.column(index)))
-        for index, column in enumerate(table.columns)
+        column.estimate or any(map(_known, table.column(index))) for index, column in enumerate(table.columns)
     )
     kinds = (("dense", estimates >= _DENSE), ("stacks", len(table.columns) > 2))
     return " ".join(["table-scroll", *(name for name, holds in kinds if holds)])

@@ -88,11 +88,11 @@ def file_name(name: str) -> str:
 def _page(study: Study, found: Pictured) -> doc.Report:
     """The pictures as a report of one section."""
     title = str(study.settings.get("study", {}).get("name") or study.name)
-    said = "The prompts by how hard they are, what was foretold of them, and what came true."
+    said = "The prompts by how hard they are, what was predicted of them, and what came true."
     whole = doc.NextStep("see the whole study", f"sightline report {study.home}")
     return doc.Report(
         title=title,
-        answer="How hard are the prompts, and how well was that foretold?",
+        answer="How hard are the prompts, and how well was that predicted?",
         made_at=datetime.now(UTC),
         study=str(study.home),
         prediction=doc.Prediction(

@@ -1,4 +1,4 @@
-"""Charts of prompts and of what was foretold of them: a map coloured by truth, boxes by truth."""
+"""Charts of prompts and of what was predicted of them: a map coloured by truth, boxes by truth."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def boxes(predicted: ArrayLike, truth: ArrayLike) -> list[Box]:
 def box_figure(
     predicted: ArrayLike, truth: ArrayLike, *, scale: Scale, predictor: str = "", note: str = ""
 ) -> Figure:
-    """Box plots of what was foretold, by what came true; those of a perfect predictor lie on the dashes."""
+    """Box plots of what was predicted, by what came true; those of a perfect predictor lie on the dashes."""
     found = boxes(predicted, truth)
     drawn = [end for box in found for end in (box.cuts or [guess for _, guess in box.few])]
     ends = [end for box in found for end in (box.low, box.high)]
@@ -179,8 +179,8 @@ def box_figure(
         return spec
 
     caption = (
-        f"What was foretold{who}, by what came true. A box holds the middle half of the predictions, its "
-        "line is their median, whiskers reach from 5 to 95 %, and the number above counts prompts. Foretold "
+        f"What was predicted{who}, by what came true. A box holds the middle half of the predictions, its "
+        "line is their median, whiskers reach from 5 to 95 %, and the number above counts prompts. Predicted "
         "perfectly, all would lie on the dashed line; boxes on one level tell nothing apart."
     )
     if few:

@@ -1,4 +1,4 @@
-"""Prompts and predictions in pictures: where hard prompts lie, what was foretold of them, what came true."""
+"""Prompts and predictions in pictures: where hard prompts lie, what was predicted of them, what came true."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ STEPS = 500
 PICTURES = 1
 """Pictures a system and prompt."""
 ENDS = 2
-"""Prompts shown at each end: foretold well or missed, hard or easy."""
+"""Prompts shown at each end: predicted well or missed, hard or easy."""
 
 
 def prediction_pictures(
@@ -69,7 +69,7 @@ def prediction_pictures(
 
     For each question with truth about prompts, or those named: a map of the prompts by t-SNE, coloured by
     truth; and, where predictions are kept, those of the best predictor against truth, in boxes and in the
-    prompts foretold best and worst. `across` names two questions or measures by which prompts are easy or
+    prompts predicted best and worst. `across` names two questions or measures by which prompts are easy or
     hard; otherwise generation and retrieval where the study has both, else its first two questions. Prompts
     lie on the map by the vectors of `encoder` (FEATURES for the predictors' own inputs); of more than `most`
     a sample is drawn by the seed.
@@ -80,7 +80,7 @@ def prediction_pictures(
         kept = read_kept(study, name)
         if number or to is not None:
             making.quality(name, kept)
-        making.foretold(name, kept, with_prompts=to is not None or not number)
+        making.predicted(name, kept, with_prompts=to is not None or not number)
     if names:
         making.maps(names if to is not None else names[:1], encoder, most, seed)
     making.quadrants(across or both_kinds(study), named=across is not None)
@@ -110,9 +110,9 @@ class _Making:
     def quality(self, name: str, kept: Sequence[Kept]) -> None:
         """Every predictor of a question with its five figures."""
         if kept:
-            self.blocks += [Heading(f"Foretelling {name}"), Grid(quality_table(name, kept))]
+            self.blocks += [Heading(f"Predicting {name}"), Grid(quality_table(name, kept))]
 
-    def foretold(self, name: str, kept: Sequence[Kept], *, with_prompts: bool) -> None:
+    def predicted(self, name: str, kept: Sequence[Kept], *, with_prompts: bool) -> None:
         """The best predictor against truth: boxes, quarters, and prompts where it did well and badly."""
         shown = best(kept)
         if shown is None:
@@ -123,14 +123,14 @@ class _Making:
         several = f" The best of {len(kept)} predictors by Pearson's r is shown." if len(kept) > 1 else ""
         worthless = not shown.better_than_the_mean
         if worthless:
-            told = f"{shown.predictor} foretells {name} no better than always saying the mean: worth nothing."
+            told = f"{shown.predictor} predicts {name} no better than always saying the mean: worth nothing."
             several = f" {told}{several}"
             self.notes.append(told)
         if with_prompts:
-            self.blocks.append(Heading("Foretold against true"))
+            self.blocks.append(Heading("Predicted against true"))
         self.draw(
             f"boxes-{name}",
-            f"Predicted against true {name}",
+            f"FitResult against true {name}",
             f"{shown.predictor}, {shown.ids.size:,} prompts, each held out",
             box_figure(
                 shown.predicted, shown.truth, scale=shown.scale, predictor=shown.predictor, note=several
@@ -139,7 +139,7 @@ class _Making:
         self.blocks.append(Grid(_quarters(shown), "By quarter of difficulty"))
         if with_prompts and not worthless:
             # Of a predictor that knows nothing, these would be what it hit by chance.
-            self._cards("Hard and easy prompts that were foretold", shown, _foretold_well(shown))
+            self._cards("Hard and easy prompts that were predicted", shown, _predicted_well(shown))
         if with_prompts:
             self._cards("Missed most", shown, _missed(shown))
 
@@ -147,7 +147,7 @@ class _Making:
         if not picked:
             return
         texts = reading.prompt_records(self.study, [int(shown.ids[row]) for row, _ in picked])
-        foretold = replace(shown.scale, name=f"predicted {shown.scale.name}")
+        predicted = replace(shown.scale, name=f"predicted {shown.scale.name}")
         prompts = [
             ShownPrompt(
                 texts[int(shown.ids[row])].text,
@@ -158,7 +158,7 @@ class _Making:
             )
             for row, said in picked
         ]
-        self.blocks += [Heading(title), replace(cards(prompts, foretold, self.colours), paired=True)]
+        self.blocks += [Heading(title), replace(cards(prompts, predicted, self.colours), paired=True)]
 
     def _thumbnails(self, prompt_id: int) -> list[Thumbnail]:
         answers = reading.answers(self.study).filter(
@@ -345,28 +345,28 @@ def _quarters(shown: Kept) -> Table:
     return Table(columns, rows, f"{shown.predictor} by quarter of the true {shown.scale.name}")
 
 
-def _foretold_well(shown: Kept) -> list[Picked]:
+def _predicted_well(shown: Kept) -> list[Picked]:
     """Prompts of the hardest and of the easiest quarter with the least error: middling ones are no feat."""
     error = np.abs(shown.predicted - shown.truth)
     found = levels(shown.truth, shown.scale)
     if len(found) < 2:
         return []
     sides = []
-    for level, said in ((found[0], "Was hard, as foretold."), (found[-1], "Was easy, as foretold.")):
+    for level, said in ((found[0], "Was hard, as predicted."), (found[-1], "Was easy, as predicted.")):
         order = level.rows[np.lexsort((level.rows, error[level.rows]))]
         sides.append([(int(row), said) for row in order[:ENDS]])
     return _side_by_side(*sides)
 
 
 def _missed(shown: Kept) -> list[Picked]:
-    """Prompts that did much worse, and much better, than foretold."""
+    """Prompts that did much worse, and much better, than predicted."""
     sign = -1.0 if shown.scale.direction == "lower" else 1.0
     surplus = sign * (shown.truth - shown.predicted)
     rows = np.arange(surplus.size)
     worse, better = np.lexsort((rows, surplus)), np.lexsort((rows, -surplus))
     return _side_by_side(
-        [(int(row), "Did worse than foretold.") for row in worse[:ENDS] if surplus[row] < 0],
-        [(int(row), "Did better than foretold.") for row in better[:ENDS] if surplus[row] > 0],
+        [(int(row), "Did worse than predicted.") for row in worse[:ENDS] if surplus[row] < 0],
+        [(int(row), "Did better than predicted.") for row in better[:ENDS] if surplus[row] > 0],
     )
 
 

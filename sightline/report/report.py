@@ -88,14 +88,14 @@ def _built(study: Study, seed: int) -> doc.Report:
         varied = _or_none(lambda: sections.variability_pictures(study, colours)) or ()
         made = replace(made, variability=replace(made.variability, pictures=varied))
     if made.prediction is not None:
-        foretold = _or_none(lambda: _foretold(study, colours, seed)) or ()
-        made = replace(made, prediction=replace(made.prediction, pictures=foretold))
+        predicted = _or_none(lambda: _predicted(study, colours, seed)) or ()
+        made = replace(made, prediction=replace(made.prediction, pictures=predicted))
     if made.judges is not None:
         made = replace(made, judges=replace(made.judges, pictures=label_pictures(study)))
     return made
 
 
-def _foretold(study: Study, colours: Mapping[str, Colour], seed: int) -> Sequence[Block]:
+def _predicted(study: Study, colours: Mapping[str, Colour], seed: int) -> Sequence[Block]:
     """The prompts and their predictions in pictures; the map has so few prompts that nobody has to wait."""
     return prediction_pictures(study, most=ON_THE_MAP, colours=colours, seed=seed).blocks
 

@@ -416,10 +416,10 @@ def next_steps(study: Study) -> list[doc.NextStep]:
         steps.append(doc.NextStep("measure the images", f"sightline score {home}"))
     answers = reading.answers(study, "generator").filter(pl.col("sha256").is_not_null())
     several = answers.group_by("system_id", "prompt_id").len().filter(pl.col("len") > 1)
-    if "of_image_set" not in kinds and not several.is_empty():
+    if "of_set" not in kinds and not several.is_empty():
         steps.append(
             doc.NextStep("see how much the images of a prompt vary", f"sightline variability {home}")
         )
     if not counts["prediction"] and counts["truth"] and counts["prompt"] >= LEAST:
-        steps.append(doc.NextStep("foretell how hard prompts are", f"sightline predict {home}"))
+        steps.append(doc.NextStep("predict how hard prompts are", f"sightline predict {home}"))
     return steps

@@ -102,7 +102,7 @@ def best(kept: Sequence[Kept]) -> Kept | None:
 
 
 def prediction(study: Study, asked: Sequence[Question]) -> doc.Prediction | None:
-    """How well the truth of a prompt could be foretold, for the first question with predictions kept."""
+    """How well the truth of a prompt could be predicted, for the first question with predictions kept."""
     for question in asked:
         kept = read_kept(study, question.name)
         shown = best(kept)

@@ -21,7 +21,7 @@ SQUARED, DISTANCE = 0.5, 0.7
 ON_A_LINE = (0.0, 1.0, 2.0, 10.0)
 ALPHA = 0.01
 SYSTEMS = ("SDXL", "Imagen", "DALL-E 3")
-# Table 1, 2AFC scores by system; the mean spread is over the backbones, without the oracle.
+# Table 1, 2AFC scores by system; the mean spread is over the encoders, without the oracle.
 TABLE_1 = {
     "oracle": (80.0, 80.7, 79.3),
     "l2": (54.8, 61.0, 58.5),
@@ -101,11 +101,11 @@ def _four_points(source: Source) -> Obtained:
 
 def _fairness(source: Source) -> Obtained:
     found = {name: spread(name, scores, SYSTEMS).spread for name, scores in TABLE_1.items()}
-    backbones = [value for name, value in found.items() if name != "oracle"]
+    encoders = [value for name, value in found.items() if name != "oracle"]
     return {
         "spread.oracle": found["oracle"],
         "spread.dreamsim_l2": found["dreamsim_l2"],
-        "spread.mean": float(np.mean(backbones)),
+        "spread.mean": float(np.mean(encoders)),
     }
 
 
@@ -162,7 +162,7 @@ PAPER = Paper(
             (
                 Printed("spread.oracle", "1.4", TABLE),
                 Printed("spread.dreamsim_l2", "2.2", TABLE),
-                Printed("spread.mean", "3.3", f"Over the ten backbones. {TABLE}"),
+                Printed("spread.mean", "3.3", f"Over the ten encoders. {TABLE}"),
             ),
             _fairness,
         ),

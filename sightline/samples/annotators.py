@@ -59,11 +59,11 @@ def judge(
     step: float,
     item: str,
     seed: int = 0,
-    occasion: int = 0,
+    repetition: int = 0,
 ) -> float:
     """What the annotator answers on a scale from `low` to `high` by `step`, where `truth` (0 to 1) is right.
 
-    `item` names what is judged and under which question; `occasion` counts how often the annotator was asked
+    `item` names what is judged and under which question; `repetition` counts how often they were asked
     before, since people asked twice answer twice. A yes or no is the scale 0 to 1 by 1; four levels of
     relevance are -1 to 2 by 1.
     """
@@ -71,7 +71,7 @@ def judge(
         raise ValueError(f"not a scale: from {low} to {high} by {step}")
     if not 0 <= truth <= 1:
         raise ValueError(f"truth is a share of the scale from 0 to 1, not {truth}")
-    rng = chance("judge", annotator.name, item, seed, occasion)
+    rng = chance("judge", annotator.name, item, seed, repetition)
     spiteful, turned, anything, error = rng.random(), rng.random(), rng.random(), rng.standard_normal()
     if spiteful < annotator.spite:
         truth = 1 - truth if turned < 0.5 else anything
@@ -81,7 +81,7 @@ def judge(
     return min(high, round(low + steps * step, 9))
 
 
-def seconds(annotator: Annotator, item: str, seed: int = 0, occasion: int = 0) -> float:
+def seconds(annotator: Annotator, item: str, seed: int = 0, repetition: int = 0) -> float:
     """How long the judgement took: log-normal around the annotator's speed."""
-    rng = chance("seconds", annotator.name, item, seed, occasion)
+    rng = chance("seconds", annotator.name, item, seed, repetition)
     return round(annotator.speed * math.exp(0.35 * rng.standard_normal()), 3)

@@ -85,7 +85,7 @@ def _value(person: Annotator, question: Question, slot: Slot, right: Mapping[int
     if len(slot.parts) > 1:
         truth = (right.get(slot.parts[-2], 0.5) - truth + 1) / 2
     item = f"{question.name}:{slot.subject_id}"
-    given = judge(person, truth, low, high, _step(question), item, seed, slot.occasion)
+    given = judge(person, truth, low, high, _step(question), item, seed, slot.repetition)
     return low + high - given if slot.swapped else given
 
 

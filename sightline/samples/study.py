@@ -114,7 +114,7 @@ high = 5
 step = 0.1
 
 [truth]
-rule = "mos"
+rule = "mos_mle"
 
 [screening]
 rules = ["agreement_with_rest(below=0.3)", "one_value"]
@@ -139,7 +139,7 @@ def run_demo(
     from sightline.data.import_ import import_
     from sightline.judging.truth import truth
     from sightline.measures.score import score
-    from sightline.prediction.fit import predict
+    from sightline.prediction.fit import fit
     from sightline.report.report import report
     from sightline.study.study import create_study
     from sightline.variability.variability import variability
@@ -173,10 +173,10 @@ def run_demo(
             "variability",
             "similarity " + ", ".join(f"{a.system} {_said(a.similarity)}" for a in alike.systems),
         )
-        foretold = predict(study, "alignment", seed=seed)
+        predicted = fit(study, "alignment", seed=seed)
         tell(
             "predict",
-            f"Pearson {_said(foretold.pearson)} over {foretold.prompts} prompts, each held out once",
+            f"Pearson {_said(predicted.pearson)} over {predicted.prompts} prompts, each held out once",
         )
         compared = compare(study, "alignment", seed=seed)
         tell("compare", ", ".join(f"{p.best_rank}. {p.system} {_said(p.mean)}" for p in compared.systems))

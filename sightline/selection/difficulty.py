@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sightline.errors import DataError, MissingPackage, UsageError, near
-from sightline.prediction.predict import TIERS, Expected, Foretelling, foretell, tier_named
+from sightline.prediction.predict import TIERS, Expected, Predictions, predict, tier_named
 from sightline.study import reading, rollup
 from sightline.study.study import Study
 
@@ -49,10 +49,10 @@ def target_of(kinds: Collection[str]) -> str:
 
 def expected_of(texts: Sequence[str], target: str, tier: str | None = None) -> Told:
     """What the shipped predictor expects of texts, how it was made, and by reason how many it refused."""
-    found = foretell(texts, tier=tier, explain=False)
-    if target not in {name for outlook in found.outlooks for name in outlook.expected} and texts:
+    found = predict(texts, tier=tier, explain=False)
+    if target not in {name for prediction in found.predictions for name in prediction.expected} and texts:
         raise DataError(f"the shipped predictor refused all {len(texts):,} prompts: {_refusals(found)}")
-    expected = [outlook.expected.get(target) for outlook in found.outlooks]
+    expected = [prediction.expected.get(target) for prediction in found.predictions]
     return Told(expected, f"{target} expected by the shipped predictor, tier {found.tier}", _refusals(found))
 
 
@@ -188,7 +188,7 @@ def _kept(study: Study, question: str, keys: np.ndarray, prefer: str) -> _Guesse
             cell = names.index(spec), place[key]
             values[cell] = value
             low[cell], high[cell] = (np.nan if limit is None else limit for limit in (least, most))
-    how = f"{question} foretold by {' and '.join(names)}"
+    how = f"{question} predicted by {' and '.join(names)}"
     without = f"no prediction of {question} is kept of them"
     return _Guesses(values, _mean(low), _mean(high), how, without, asked.direction != "lower")
 
@@ -277,6 +277,6 @@ def _mean(values: np.ndarray) -> np.ndarray:
     return np.asarray(np.nansum(values, axis=0) / np.where(n, n, np.nan))
 
 
-def _refusals(found: Foretelling) -> str:
-    reasons = Counter(outlook.refused for outlook in found.outlooks if outlook.refused)
+def _refusals(found: Predictions) -> str:
+    reasons = Counter(prediction.refused for prediction in found.predictions if prediction.refused)
     return "; ".join(f"{n:,} refused ({reason})" for reason, n in reasons.items())

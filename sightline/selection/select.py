@@ -41,7 +41,7 @@ class Selected:
     Captions are no prompts of the study yet: they have no ids, their suite is the collection, and `refs` are
     the images they were written for. `unread` counts, by reason, the images that could not be compared with
     their captions: the first one stands for them. `notes` say in sentences what did not go as it should.
-    `expected` is what is foretold of each prompt, where they were chosen by difficulty.
+    `expected` is what is predicted of each prompt, where they were chosen by difficulty.
     """
 
     prompt_ids: Sequence[int]
@@ -100,18 +100,18 @@ def select(
             remedy=f"A number from 1 to {prompts.height}.",
         )
     if by == "difficulty":
-        backbone = encoder_of(encoder or "hashed_words", "text")
+        chosen_encoder = encoder_of(encoder or "hashed_words", "text")
         choice = _Choice(prefer, question, judged, tier)
-        return _difficult(study, prompts, n, choice, backbone, seed, tag)
+        return _difficult(study, prompts, n, choice, chosen_encoder, seed, tag)
     texts = prompts["text"].to_list()
     if by == "random":
         chosen = np.sort(np.random.default_rng(seed).choice(len(texts), n, replace=False))
         how = f"random(seed={seed})"
     else:
-        backbone = encoder_of(encoder or "hashed_words", "text")
+        chosen_encoder = encoder_of(encoder or "hashed_words", "text")
         # A study that can only be read can be selected from, too: nothing is kept.
-        chosen = spread(_vectors(backbone, texts), n, seed)
-        how = f"spread(encoder={backbone}, seed={seed})"
+        chosen = spread(_vectors(chosen_encoder, texts), n, seed)
+        how = f"spread(encoder={chosen_encoder}, seed={seed})"
     return Selected(*_columns(prompts, chosen), how, tag)
 
 
@@ -121,10 +121,10 @@ def _columns(prompts: pl.DataFrame, chosen: np.ndarray) -> tuple[list[int], list
     return ids, suites, refs, texts
 
 
-def _vectors(backbone: Configured, texts: Sequence[str]) -> np.ndarray:
+def _vectors(encoder: Configured, texts: Sequence[str]) -> np.ndarray:
     import numpy as np
 
-    return np.asarray(backbone.load().text(texts), dtype=np.float32)
+    return np.asarray(encoder.load().text(texts), dtype=np.float32)
 
 
 class _Choice(NamedTuple):
@@ -139,12 +139,12 @@ def _difficult(
     prompts: pl.DataFrame,
     n: int,
     choice: _Choice,
-    backbone: Configured,
+    encoder: Configured,
     seed: int,
     tag: str | None,
 ) -> Selected:
     texts = prompts["text"].to_list()
-    found = wanted(study, prompts, n, **choice._asdict(), vectors_of=lambda texts: _vectors(backbone, texts))
+    found = wanted(study, prompts, n, **choice._asdict(), vectors_of=lambda texts: _vectors(encoder, texts))
     rows = among(found.want, texts, n)
     if len(rows) < n:
         left = "" if choice.judged else " without truth"
@@ -154,8 +154,8 @@ def _difficult(
             f"{n} prompts cannot be selected by difficulty out of {len(rows)}{left} that differ",
             remedy=" ".join([*found.notes, f"Give {' or '.join(ways)}." if ways else ""]).strip(),
         )
-    chosen = rows[spread(_vectors(backbone, [texts[row] for row in rows]), n, seed)]
-    how = f"difficulty({found.how}; spread over {len(rows)} by encoder={backbone}, seed={seed})"
+    chosen = rows[spread(_vectors(encoder, [texts[row] for row in rows]), n, seed)]
+    how = f"difficulty({found.how}; spread over {len(rows)} by encoder={encoder}, seed={seed})"
     # Nothing is chosen of which nothing is expected.
     expected = [each for row in chosen if (each := found.expected[row]) is not None]
     return Selected(*_columns(prompts, chosen), how, tag, notes=found.notes, expected=expected)

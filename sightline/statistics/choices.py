@@ -26,7 +26,7 @@ ORACLE = "oracle"
 
 @dataclass(frozen=True)
 class Checked:
-    """A backbone on triplets: its 2AFC score and its accuracy, with 95 % intervals."""
+    """An encoder on triplets: its 2AFC score and its accuracy, with 95 % intervals."""
 
     name: str
     score: Estimate
@@ -35,7 +35,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two backbones on the same triplets: the difference of their scores, its test, and p after Holm."""
+    """Two encoders on the same triplets: the difference of their scores, its test, and p after Holm."""
 
     one: str
     other: str
@@ -45,7 +45,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Spread:
-    """A backbone's score by system, the largest minus the smallest, and how often chance spreads it so."""
+    """An encoder's score by system, the largest minus the smallest, and how often chance spreads it so."""
 
     name: str
     by_system: Mapping[str, float]
@@ -87,7 +87,7 @@ def check(
     *,
     seed: int = 0,
 ) -> list[Checked]:
-    """Every backbone, the oracle first; `distances` has those to A and to B by backbone.
+    """Every encoder, the oracle first; `distances` has those to A and to B by encoder.
 
     Triplets of one cluster (a prompt) are no independent units: intervals draw whole clusters again.
     """
@@ -108,7 +108,7 @@ def compare(
     *,
     seed: int = 0,
 ) -> list[Compared]:
-    """Every two backbones on the same triplets: is the difference of their 2AFC scores chance?
+    """Every two encoders on the same triplets: is the difference of their 2AFC scores chance?
 
     The difference is that of the means over all triplets. Clusters are the units: the signs of their sums
     are flipped; p is corrected by Holm over all pairs.
@@ -140,7 +140,7 @@ def spread(
     permutations: int = 2000,
     seed: int = 0,
 ) -> Spread:
-    """How differently a backbone does on the images of different systems: its fairness to them.
+    """How differently an encoder does on the images of different systems: its fairness to them.
 
     The largest minus the smallest mean by system; p = (b+1)/(m+1) over m random assignments to systems, since
     a spread is above 0 by chance alone. Triplets of one cluster (a prompt) go together: clusters of a single

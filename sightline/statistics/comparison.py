@@ -15,7 +15,7 @@ from sightline.statistics.intervals import mean_interval
 from sightline.statistics.significance import (
     benjamini_hochberg,
     holm,
-    minimum_detectable_difference,
+    minimum_detectable_effect,
     paired_bootstrap,
     sign_flip_columns,
     varies,
@@ -152,7 +152,7 @@ def _detectable(differences: np.ndarray, alpha: float) -> tuple[float | None, st
     if not varies(known):
         # From no spread the formula would make 0: that any difference, however small, is found.
         return None, "the differences do not vary"
-    return minimum_detectable_difference(known.std(ddof=1), known.size, alpha=alpha), None
+    return minimum_detectable_effect(known.std(ddof=1), known.size, alpha=alpha), None
 
 
 def _or_none(value: float) -> float | None:

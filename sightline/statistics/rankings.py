@@ -20,59 +20,63 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-def precision(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int, level: float = 1) -> Array:
+def precision(
+    gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int, min_rel: float = 1
+) -> Array:
     """Share of the first k places that hold a relevant answer; places past a ranking's end hold none.
 
     Source: trec_eval, P.
     """
-    return find_hits(gain, offsets, relevant, level=level).precision(k)
+    return find_hits(gain, offsets, relevant, min_rel=min_rel).precision(k)
 
 
-def recall(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int, level: float = 1) -> Array:
+def recall(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int, min_rel: float = 1) -> Array:
     """Share of the relevant images that are within the first k places. Source: trec_eval, recall."""
-    return find_hits(gain, offsets, relevant, level=level).recall(k)
+    return find_hits(gain, offsets, relevant, min_rel=min_rel).recall(k)
 
 
-def hit_rate(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int, level: float = 1) -> Array:
+def hit_rate(
+    gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int, min_rel: float = 1
+) -> Array:
     """1 if a relevant answer is within the first k places, else 0: the "Recall@k" of image retrieval.
 
     Source: trec_eval, success.
     """
-    return find_hits(gain, offsets, relevant, level=level).hit_rate(k)
+    return find_hits(gain, offsets, relevant, min_rel=min_rel).hit_rate(k)
 
 
-def reciprocal_rank(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, level: float = 1) -> Array:
+def reciprocal_rank(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, min_rel: float = 1) -> Array:
     """1 / rank of the first relevant answer, 0 if none was retrieved. Source: trec_eval, recip_rank."""
-    return find_hits(gain, offsets, relevant, level=level).reciprocal_rank()
+    return find_hits(gain, offsets, relevant, min_rel=min_rel).reciprocal_rank()
 
 
-def r_precision(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, level: float = 1) -> Array:
+def r_precision(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, min_rel: float = 1) -> Array:
     """Precision within the first R places, R the number of relevant images of the query.
 
     Source: trec_eval, Rprec.
     """
-    return find_hits(gain, offsets, relevant, level=level).r_precision()
+    return find_hits(gain, offsets, relevant, min_rel=min_rel).r_precision()
 
 
 def average_precision(
-    gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int | None = None, level: float = 1
+    gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int | None = None, min_rel: float = 1
 ) -> Array:
     """Sum of the precisions at the relevant answers (of the first k places) / number of relevant images.
 
     Source: trec_eval, map and map_cut.
     """
-    return find_hits(gain, offsets, relevant, level=level).average_precision(k)
+    return find_hits(gain, offsets, relevant, min_rel=min_rel).average_precision(k)
 
 
 def ndcg(
-    gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int | None = None, level: float = 1
+    gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int | None = None, min_rel: float = 1
 ) -> Array:
     """Normalised discounted cumulative gain with binary gain, over the whole ranking or its first k places.
 
     sum of 1 / log2(rank + 1) over relevant answers, divided by the same sum for an ideal ranking.
     Source: Jarvelin and Kekalainen, ACM TOIS 20 (2002).
     """
-    return find_hits(gain, offsets, relevant, level=level).ndcg(k)
+    return find_hits(gain, offsets, relevant, min_rel=min_rel).ndcg(k)
 
 
 def ndcg_graded(
@@ -99,10 +103,10 @@ def ndcg_graded(
     return gained / np.where(ideal > 0, ideal, np.nan)
 
 
-def count_relevant(truth_gain: ArrayLike, truth_offsets: ArrayLike, *, level: float = 1) -> Indices:
-    """How many judged images of each query reach the level: the `relevant` of the binary measures."""
+def count_relevant(truth_gain: ArrayLike, truth_offsets: ArrayLike, *, min_rel: float = 1) -> Indices:
+    """How many judged images of each query reach the min_rel: the `relevant` of the binary measures."""
     truth, starts = _run(truth_gain, truth_offsets)
-    return np.diff(np.searchsorted(np.flatnonzero(truth >= level), starts))
+    return np.diff(np.searchsorted(np.flatnonzero(truth >= min_rel), starts))
 
 
 @dataclass(frozen=True)
@@ -159,13 +163,13 @@ class Hits:
         return np.where(np.isnan(self.relevant), np.nan, 0.0)
 
 
-def find_hits(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, level: float = 1) -> Hits:
-    """The answers of a run with a gain of at least `level`."""
+def find_hits(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, min_rel: float = 1) -> Hits:
+    """The answers of a run with a gain of at least `min_rel`."""
     column, starts = _run(gain, offsets)
     known = np.asarray(relevant, dtype=np.float64)
     if known.shape != (starts.size - 1,):
         raise ValueError(f"{starts.size - 1} queries need as many counts of relevant, not {known.shape}")
-    row = np.flatnonzero(column >= level)
+    row = np.flatnonzero(column >= min_rel)
     before, query, rank = _places(row, starts)
     nth = np.arange(1, row.size + 1) - before[query]
     found = np.diff(before)
@@ -173,7 +177,7 @@ def find_hits(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, level
         worst = int(np.argmax(found - known))
         raise ValueError(
             f"query {worst} ranks {found[worst]} relevant answers of {known[worst]:g} known: "
-            "is an image listed twice, or was the truth counted at another level?"
+            "is an image listed twice, or was the truth counted at another min_rel?"
         )
     return Hits(query, rank, nth, np.where(known > 0, known, np.nan), before)
 

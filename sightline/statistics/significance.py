@@ -156,7 +156,7 @@ def benjamini_hochberg(p: ArrayLike) -> Array:
     return _adjust(p, false_discovery_control)
 
 
-def minimum_detectable_difference(
+def minimum_detectable_effect(
     sd_of_differences: float, n: int, *, alpha: float = 0.05, power: float = 0.8
 ) -> float:
     """The smallest true mean difference that a two-sided paired t test on n units finds with the given power.

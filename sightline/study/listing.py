@@ -36,18 +36,18 @@ def judgements(study: Study) -> pl.DataFrame:
         "value": pl.Float64,
         "n": pl.Int64,
         "subject_id": pl.Int64,
-        "occasion": pl.Int64,
+        "repetition": pl.Int64,
         "took_ms": pl.Int64,
     }
     return frame(
         study,
         "SELECT q.name, a.panel || '/' || a.name, s.prompt_id, s.system_id, s.image_id, j.value, j.n, "
-        "j.subject_id, j.occasion, j.took_ms "
+        "j.subject_id, j.repetition, j.took_ms "
         "FROM judgement j JOIN question q ON q.id = j.question_id JOIN subject s ON s.id = j.subject_id "
         "LEFT JOIN annotator a ON a.id = j.annotator_id "
         "WHERE j.value IS NOT NULL AND (j.annotator_id IS NULL OR NOT EXISTS "
         "(SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id AND k.question_id = j.question_id "
-        "AND k.subject_id = j.subject_id AND k.occasion = j.occasion AND k.revision > j.revision)) "
+        "AND k.subject_id = j.subject_id AND k.repetition = j.repetition AND k.revision > j.revision)) "
         "ORDER BY j.id",
         schema,
     )
@@ -147,7 +147,7 @@ def named_judgements(study: Study, round_id: int | None = None) -> pl.DataFrame:
         **_texts("panel", "annotator"),
         "value": pl.Float64,
         "skipped": pl.String,
-        **{name: pl.Int64 for name in ("n", "occasion", "revision")},
+        **{name: pl.Int64 for name in ("n", "repetition", "revision")},
         "session": pl.String,
         "control": pl.Int64,
         "took_ms": pl.Int64,
@@ -155,7 +155,7 @@ def named_judgements(study: Study, round_id: int | None = None) -> pl.DataFrame:
     }
     return frame(
         study,
-        f"SELECT {QUESTION}, {SUBJECT}, a.panel, a.name, j.value, j.skipped, j.n, j.occasion, j.revision, "
+        f"SELECT {QUESTION}, {SUBJECT}, a.panel, a.name, j.value, j.skipped, j.n, j.repetition, j.revision, "
         "j.session, j.control, j.took_ms, j.at FROM judgement j JOIN question q ON q.id = j.question_id "
         f"{SUBJECT_JOINS.format(of='j')} LEFT JOIN annotator a ON a.id = j.annotator_id "
         "WHERE :r = 0 OR j.page_id IN (SELECT id FROM page WHERE round_id = :r) ORDER BY j.id",

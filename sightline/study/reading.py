@@ -196,7 +196,7 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
     """The counted votes on a question as columns, their subjects in item order, and annotator ids.
 
     The latest revision counts; skipped items and excluded annotators are left out. Where nobody is named and
-    every item has one verdict an occasion, a verdict given again replaces the earlier one.
+    every item has one verdict an repetition, a verdict given again replaces the earlier one.
     """
     import numpy as np
 
@@ -205,13 +205,13 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
     with database.reading(study.engine) as connection:
         rows = connection.execute(
             text(
-                "SELECT j.subject_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.occasion, "
+                "SELECT j.subject_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.repetition, "
                 "j.control "
                 "FROM judgement j "
                 "WHERE j.question_id = :question AND j.value IS NOT NULL AND (j.annotator_id IS NULL "
                 "OR NOT EXISTS (SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id "
                 "AND k.question_id = j.question_id AND k.subject_id = j.subject_id "
-                "AND k.occasion = j.occasion AND k.revision > j.revision)) "
+                "AND k.repetition = j.repetition AND k.revision > j.revision)) "
                 "ORDER BY j.subject_id, j.id"
             ),
             {"question": key},
@@ -234,7 +234,7 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
         session=np.array([sessions[row[4]] for row in rows], dtype=np.int64),
         took_ms=np.array([np.nan if row[5] is None else row[5] for row in rows], dtype=np.float64),
         control=np.array([bool(row[7]) for row in rows], dtype=np.bool_),
-        occasion=np.array([row[6] for row in rows], dtype=np.int64),
+        repetition=np.array([row[6] for row in rows], dtype=np.int64),
         items=len(subject_ids),
         annotators=[AnnotatorKey(panel, told) for _, panel, told in people],
         question=asked,
@@ -272,14 +272,14 @@ def known_answers(study: Study, question_id: int) -> list[tuple[int, str, float,
 
 
 def _latest_verdicts(rows: Sequence[Any]) -> list[Any]:
-    """The last occasion of each item, if all votes are single anonymous verdicts; else all rows."""
+    """The last repetition of each item, if all votes are single anonymous verdicts; else all rows."""
     last: dict[int, int] = {}
     met: set[tuple[int, int]] = set()
-    for subject, annotator, _, n, _, _, occasion, _ in rows:
-        if annotator is not None or n != 1 or (subject, occasion) in met:
+    for subject, annotator, _, n, _, _, repetition, _ in rows:
+        if annotator is not None or n != 1 or (subject, repetition) in met:
             return list(rows)
-        met.add((subject, occasion))
-        last[subject] = max(occasion, last.get(subject, 0))
+        met.add((subject, repetition))
+        last[subject] = max(repetition, last.get(subject, 0))
     return [row for row in rows if row[6] == last[row[0]]]
 
 
@@ -419,7 +419,7 @@ def settlement_notes(study: Study, settlement_id: int) -> dict[str, Any]:
 
 
 def predictions(study: Study, settlement_id: int) -> pl.DataFrame:
-    """What the newest fit of each predictor to a settlement foretold."""
+    """What the newest fit of each predictor to a settlement predicted."""
     import polars as pl
 
     schema = {

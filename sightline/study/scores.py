@@ -71,7 +71,7 @@ def count_items(study: Study, kind: str) -> int:
         "of_image": "SELECT count(*) FROM image WHERE sha256 IS NOT NULL",
         "of_answer": "SELECT count(*) FROM (SELECT DISTINCT a.prompt_id, a.image_id FROM answer a "
         "JOIN image i ON i.id = a.image_id WHERE i.sha256 IS NOT NULL) AS d",
-        "of_image_set": "SELECT count(*) FROM (SELECT DISTINCT a.prompt_id, a.system_id FROM answer a "
+        "of_set": "SELECT count(*) FROM (SELECT DISTINCT a.prompt_id, a.system_id FROM answer a "
         "JOIN image i ON i.id = a.image_id WHERE i.sha256 IS NOT NULL) AS d",
     }
     with database.reading(study.engine) as connection:

@@ -17,7 +17,7 @@ from sightline.study.prompts import prompts_of
 from sightline.study.running.embedding import embed_texts
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
-from sightline.systems.empty_results import keep_in_vain
+from sightline.systems.empty_results import store_empty_results
 from sightline.systems.ranking import Ranking, keep, refuse_name
 
 
@@ -113,7 +113,7 @@ def cross_fitted(
         replace=replace,
     )
     vain = (group >= 0) & (indices < 0).all(axis=1)
-    keep_in_vain(study, loaded, system, settings_told, [prompts[n].key for n in np.flatnonzero(vain)])
+    store_empty_results(study, loaded, system, settings_told, [prompts[n].key for n in np.flatnonzero(vain)])
     meter.finish()
     return CrossFitted(
         system,

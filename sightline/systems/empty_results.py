@@ -1,4 +1,4 @@
-"""Prompts that an engine was asked in vain: kept as answers without an image, so that measures count them."""
+"""Prompts with empty results: stored as answers without an image, so that measures count them as 0."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sightline.study.writing.loading import Loaded
 NOTHING = "nothing was found"
 
 
-def keep_in_vain(
+def store_empty_results(
     study: Study, loaded: Loaded, system: str, settings: Mapping[str, Any], prompts: Iterable[PromptKey]
 ) -> None:
     """Note under the source of an engine's answers which prompts it found nothing for.
@@ -29,7 +29,7 @@ def keep_in_vain(
         loading.load(study, records, importer="", path="", digest="", extend=loaded.source_id)
 
 
-def asked_in_vain(study: Study, names: Sequence[str]) -> list[PromptKey]:
+def empty_results(study: Study, names: Sequence[str]) -> list[PromptKey]:
     """The prompts that one of these engines was asked and none of them found anything for."""
     import polars as pl
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sightline.errors import DataError, UsageError, near
 from sightline.statistics import fusion
 from sightline.study.study import Study
-from sightline.systems.empty_results import asked_in_vain, keep_in_vain
+from sightline.systems.empty_results import empty_results, store_empty_results
 from sightline.systems.ranking import engines, keep, named, refuse_distances, refuse_name
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def fuse(
         path=f"{system} out of {', '.join(of)}",
         replace=replace,
     )
-    keep_in_vain(study, loaded, system, settings, asked_in_vain(study, of))
+    store_empty_results(study, loaded, system, settings, empty_results(study, of))
     prompts = rows["prompt_id"].n_unique()
     return Fused(system, printed, list(of), loaded.source_id, loaded.already, prompts, rows.height)
 

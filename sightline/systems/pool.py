@@ -137,7 +137,7 @@ def _told(only: Collection[ImageKey], by: str, collection: str | None) -> str:
 
 _REMEDIES = {
     "depth": "Do the engines answer these prompts? sightline status tells.",
-    "captions": "Lower above, or choose another encoder: sightline list backbone",
+    "captions": "Lower above, or choose another encoder: sightline list encoder",
     "neighbours": "Seeds are truths of a prompt with an image, and their files must be in the study.",
 }
 

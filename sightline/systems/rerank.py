@@ -15,7 +15,7 @@ from sightline.study.running.calls import Task, compute
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.running.run import register
 from sightline.study.study import Study
-from sightline.systems.empty_results import asked_in_vain, keep_in_vain
+from sightline.systems.empty_results import empty_results, store_empty_results
 from sightline.systems.ranking import engines, keep, named, refuse_name
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def rerank(
         path=f"{system} out of {of}",
         replace=replace,
     )
-    keep_in_vain(study, loaded, system, settings, asked_in_vain(study, [of]))
+    store_empty_results(study, loaded, system, settings, empty_results(study, [of]))
     prompts = rows["prompt_id"].n_unique()
     return Reranked(
         system, of, str(chosen), loaded.source_id, loaded.already, prompts, rows.height, computed, reasons

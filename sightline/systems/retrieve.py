@@ -16,10 +16,10 @@ from sightline.study.captions import folded, wordings
 from sightline.study.captions import owners as owners_of
 from sightline.study.files import ImageFiles
 from sightline.study.prompts import prompts_of
-from sightline.study.running.embedding import Cached, backbones_of, cached
+from sightline.study.running.embedding import Cached, cached, encoders_of
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
-from sightline.systems.empty_results import keep_in_vain
+from sightline.systems.empty_results import store_empty_results
 from sightline.systems.ranking import Ranking, keep, refuse_name
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def retrieve(
     records = reading.prompt_records(study, wanted["prompt_id"].to_list())
     queries = list(records.values())
     found = candidates_of(study, collection)
-    encoders = {name: cached(study, each, listener) for name, each in backbones_of(engine)}
+    encoders = {name: cached(study, each, listener) for name, each in encoders_of(engine)}
     meter = Meter(f"{system}: {engine.name}", len(queries), listener)
     search = engine.load(encoders or None)
     said = wordings(study, {key: record.text for key, record in records.items()})
@@ -96,7 +96,9 @@ def retrieve(
     rankings = list(_rankings(queries, found, indices, scores))
     path = f"{system} over {collection}"
     loaded = keep(study, system, collection, settings, rankings, by="retrieve", path=path, replace=replace)
-    keep_in_vain(study, loaded, system, settings, [each.prompt for each in rankings if not each.images])
+    store_empty_results(
+        study, loaded, system, settings, [each.prompt for each in rankings if not each.images]
+    )
     meter.finish()
     there = indices >= 0
     return Retrieved(

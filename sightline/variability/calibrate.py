@@ -122,7 +122,7 @@ def calibrate(
     return Graded(question, measure.short, reference, result, people, dict(without), given.left_out)
 
 
-def check_backbones(
+def check_encoders(
     study: Study,
     question: str,
     distances: Sequence[str],
@@ -321,7 +321,7 @@ def _usable(pairs: pl.DataFrame, settled: np.ndarray, without: Counter[str], que
     if triplet.any() or not (two > 0).any():
         raise UsageError(
             f"{question!r} is not about pairs of images",
-            remedy="Graded pairs are needed (the mode similarity5). Of W1KP's own only a picture of both is "
+            remedy="Graded pairs are needed (mode similarity_rating). Of W1KP's only a picture of both is "
             "known, not which two images it shows.",
         )
     control, _ = _beside_itself(pairs)

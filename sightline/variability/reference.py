@@ -129,7 +129,7 @@ def refuse_other(reference: Reference, distance: Configured) -> None:
         # Published by name alone: the name of the distance, or of the encoder whose Euclidean distance it is.
         names = {distance.short, distance.name}
         if distance.arguments.get("metric", "euclidean") == "euclidean":
-            names |= {inner.short for inner in distance.nested() if inner.spec.kind == "backbone"}
+            names |= {inner.short for inner in distance.nested() if inner.spec.kind == "encoder"}
         same = reference.distance in names
     if not same:
         version = " of another version" if reference.distance == distance.short else ""

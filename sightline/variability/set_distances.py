@@ -121,7 +121,7 @@ class _Kept:
     def __init__(self, study: Study, distance: Configured, sets: Sequence[Sequence[str]]) -> None:
         self._vectors = study.vectors
         self._identity = distance.identity
-        self._wanted = not any(each.spec.kind == "backbone" for each in distance.nested())
+        self._wanted = not any(each.spec.kind == "encoder" for each in distance.nested())
         self._found: dict[str, np.ndarray] = {}
         self._fresh: dict[int, dict[str, np.ndarray]] = {}
         for size in sorted({len(each) for each in sets if len(each) > 1}) if self._wanted else ():
@@ -168,7 +168,7 @@ def _embed_all(
 ) -> None:
     """Embed every image in large batches beforehand; sets then find their vectors in the study."""
     for inner in distance.arguments.values():
-        if isinstance(inner, Configured) and inner.spec.kind == "backbone":
+        if isinstance(inner, Configured) and inner.spec.kind == "encoder":
             images_embedded(study, inner, list(contents), listener)
 
 

@@ -96,7 +96,7 @@ def variability(
     run(study, registry.configure("of_image", "blank"), workers=workers, listener=listener)
     if reference is not None:
         return _normalised(study, chosen, reference, cut_offs, without_blank, listener)
-    measure = registry.configure("of_image_set", "pairwise_mean", distance=chosen)
+    measure = registry.configure("of_set", "pairwise_mean", distance=chosen)
     run(study, measure, workers=workers, listener=listener)
     return read_variability(study, distance=chosen, without_blank=without_blank)
 
@@ -116,7 +116,7 @@ def measured_by(study: Study) -> str:
     """The distance by which the study's images were compared; of several the best."""
     forms = [str(form) for form in reading.measures(study).filter(pl.col("values") > 0)["measure"]]
     for name in DISTANCES:
-        if str(registry.configure("of_image_set", "pairwise_mean", distance=name)) in forms:
+        if str(registry.configure("of_set", "pairwise_mean", distance=name)) in forms:
             return name
     others = [registry.find_measure(form) for form in forms if form.startswith("pairwise_mean(")]
     return str(others[-1].arguments["distance"]) if others else DISTANCES[-1]
@@ -145,10 +145,10 @@ def read_variability(
 ) -> Variability:
     """What the study knows of it already, by this distance or the best that was measured."""
     distance = distance or measured_by(study)
-    measure = registry.configure("of_image_set", "pairwise_mean", distance=distance)
+    measure = registry.configure("of_set", "pairwise_mean", distance=distance)
     systems = reading.systems(study).filter(pl.col("kind") == "generator").select("system_id", "system")
     stored = reading.scores(study, measure.identity).join(systems, on="system_id")
-    fresh = unchanged(study, "of_image_set", measure.identity) if stored.height else set()
+    fresh = unchanged(study, "of_set", measure.identity) if stored.height else set()
     keys = stored.select("prompt_id", "system_id", "image_id").iter_rows()
     scores = stored.filter(pl.Series([key in fresh for key in keys], dtype=pl.Boolean))
     reasons = dict(scores.filter(pl.col("reason").is_not_null())["reason"].value_counts().iter_rows())

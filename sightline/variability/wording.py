@@ -83,7 +83,7 @@ def language_analysis(
 
     `similarity` is a result at hand, such as one normalised by a reference, instead of what the study keeps.
 
-    `clip` is a backbone whose text embeddings have a length; `concreteness` and `glove` are files of the
+    `clip` is an encoder whose text embeddings have a length; `concreteness` and `glove` are files of the
     user's; `sources` replaces all three. The number of factors is Kaiser's unless it is given.
     """
     found = read_variability(study, distance=distance) if similarity is None else similarity
@@ -115,15 +115,15 @@ def language_analysis(
     )
 
 
-def text_norms(backbone: str) -> Norms:
-    """The lengths of a backbone's text embeddings before they are made 1, as a function of texts."""
-    configured = registry.configure("backbone", backbone)
+def text_norms(encoder: str) -> Norms:
+    """The lengths of an encoder's text embeddings before they are made 1, as a function of texts."""
+    configured = registry.configure("encoder", encoder)
     configured.require()
     norms: Norms | None = getattr(configured.load(), "text_norms", None)
     if norms is None:
         raise UsageError(
-            f"{backbone} gives texts as vectors of length 1 and does not tell their own lengths",
-            remedy="Name a backbone that does, such as clip.",
+            f"{encoder} gives texts as vectors of length 1 and does not tell their own lengths",
+            remedy="Name an encoder that does, such as clip.",
         )
     return norms
 

@@ -19,7 +19,7 @@ from sightline.variability.charts import feature_figure
 from sightline.variability.wording import LanguageAnalysis
 from sightline.version import __version__
 
-NONE = "No feature goes with similarity by more than chance would (p after Holm below .05)."
+NONE = "No feature goes with similarity by significant would (p after Holm below .05)."
 
 
 def wording_tables(found: LanguageAnalysis) -> dict[str, Table]:
@@ -113,7 +113,7 @@ def _associated(found: LanguageAnalysis) -> Table:
         Column("feature"),
         Column("rho", "Spearman's rho", estimate=True),
         Column("p", "p after Holm", format="p"),
-        Column("significant", "more than chance"),
+        Column("significant", "significant"),
         Column("mean", "mean of the feature"),
     ]
     title = f"What goes with similarity over {found.prompts.height:,} prompts, strongest first"

@@ -22,7 +22,7 @@ from sightline.judging.annotate import Opened
 from sightline.study.study import Study
 from sightline.version import __version__
 from sightline.web import annotator, owner
-from sightline.web import predicting as foretelling
+from sightline.web import predicting as prediction
 from sightline.web.guarding import Guard, Rules
 from sightline.web.payloads import Fault
 from sightline.web.session import COOKIES, NoSession, require_owner
@@ -61,11 +61,11 @@ def create_app(
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     app.include_router(annotator.routes(state))
     app.include_router(owner.routes(state))
-    app.include_router(foretelling.routes(lambda request: require_owner(state, request), study.name))
+    app.include_router(prediction.routes(lambda request: require_owner(state, request), study.name))
     _pages(app, state, templates)
     _faults(app, templates)
     rules = rules or Rules()
-    return Guard(app, replace(rules, larger={**foretelling.ALLOWED, **rules.larger}))
+    return Guard(app, replace(rules, larger={**prediction.ALLOWED, **rules.larger}))
 
 
 def _pages(app: FastAPI, state: State, templates: Jinja2Templates) -> None:

@@ -24,7 +24,7 @@ class Figure(Strict):
 
 
 class ProgressShown(Strict):
-    """Pages and judgements of work, wanted and in, and the end as the last hour's pace foretells it."""
+    """Pages and judgements of work, wanted and in, and the end as the last hour's pace predicts it."""
 
     items: int
     wanted: int

@@ -1,4 +1,4 @@
-"""The page that foretells prompts: what is expected of them before anything is drawn or searched.
+"""The page that predicts prompts: what is expected of them before anything is drawn or searched.
 
 It reads nothing of a study and writes nowhere.
 """
@@ -19,14 +19,14 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from sightline.errors import UsageError
-from sightline.prediction import predict as foretell
-from sightline.prediction.predict import ENDS, SHOWN, TIERS, Foretelling, Outlook
+from sightline.prediction import predict as predict
+from sightline.prediction.predict import ENDS, SHOWN, TIERS, Prediction, Predictions
 from sightline.rendering.tables import Column, Table
 from sightline.web.guarding import MIB, Allowance
 from sightline.web.payloads import ROUTES, Strict
 from sightline.web.session import FAULTS, owner_cookie
 
-ADDRESS = ROUTES + "/owner/foretell"
+ADDRESS = ROUTES + "/owner/predict"
 MOST_PROMPTS, MOST_CHARACTERS = 500, 100_000
 """What one request may ask for; whoever has more has a file, which the command takes."""
 MOST_EXPLAINED = 20
@@ -34,7 +34,7 @@ MOST_EXPLAINED = 20
 MOST_LISTED = 100
 """Prompts of a list that the page asks the words of."""
 MOST_KEPT = 1_000
-"""Prompts whose outlook is remembered."""
+"""Prompts whose prediction is remembered."""
 ALLOWED = {ADDRESS: Allowance(2 * MIB, 60.0)}
 """So many characters fit, however they are written down."""
 TITLES = {"hbpp": "HBPP", "p_at_10": "P@10", "rr": "RR"}
@@ -53,7 +53,7 @@ Tier = Annotated[str, Field(pattern=f"^({'|'.join(TIERS)})$")] | None
 
 
 class Ask(Strict):
-    """Prompts to foretell, by the best tier that can run here unless one is named.
+    """Prompts to predict, by the best tier that can run here unless one is named.
 
     At most 500 prompts, and 100,000 characters in all. `explain` weighs their words, of at most 20 prompts.
     """
@@ -73,7 +73,7 @@ class AskWhich(Strict):
 
 
 class TargetShown(Strict):
-    """Something that is foretold, and the ends of its scale."""
+    """Something that is predicted, and the ends of its scale."""
 
     name: str
     title: str
@@ -119,14 +119,14 @@ class OutlookShown(Strict):
     refused: str
 
 
-class ForetellingShown(Strict):
+class PredictionsShown(Strict):
     """Which tier said it and why not a better one, for what share its intervals hold, and what it said."""
 
     tier: str
     why: str
     coverage: float
     targets: list[TargetShown]
-    outlooks: list[OutlookShown]
+    predictions: list[OutlookShown]
 
 
 def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
@@ -148,65 +148,65 @@ def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
         async with turn:
             return await run_in_threadpool(what)
 
-    @router.get("/owner/foretell", include_in_schema=False)
+    @router.get("/owner/predict", include_in_schema=False)
     async def page(request: Request) -> Response:
         limits = {"prompts": MOST_PROMPTS, "characters": MOST_CHARACTERS, "listed": MOST_LISTED}
         told = {"study": study, "tiers": TIERS, "targets": TITLES, "limits": limits}
-        return templates.TemplateResponse(request, "foretell.html.jinja", told)
+        return templates.TemplateResponse(request, "predict.html.jinja", told)
 
-    @router.post(ADDRESS, tags=["foretell"])
-    async def ask(told: Ask) -> ForetellingShown:
+    @router.post(ADDRESS, tags=["predict"])
+    async def ask(told: Ask) -> PredictionsShown:
         _bounded(told.prompts, MOST_EXPLAINED if told.explain else MOST_PROMPTS)
-        return await work(lambda: shown(known.foretell(told.prompts, told.tier, told.explain)))
+        return await work(lambda: shown(known.predict(told.prompts, told.tier, told.explain)))
 
     @router.post(
         ADDRESS + "/table.csv",
-        tags=["foretell"],
+        tags=["predict"],
         response_class=Response,
         responses={200: {"content": {"text/csv": {}}}},
     )
     async def table(told: Ask) -> Response:
         _bounded(told.prompts, MOST_EXPLAINED if told.explain else MOST_PROMPTS)
-        made = await work(lambda: as_table(known.foretell(told.prompts, told.tier, told.explain)).to_csv())
-        headers = {"Content-Disposition": 'attachment; filename="foretold.csv"'}
+        made = await work(lambda: as_table(known.predict(told.prompts, told.tier, told.explain)).to_csv())
+        headers = {"Content-Disposition": 'attachment; filename="predicted.csv"'}
         return Response(made, media_type="text/csv; charset=utf-8", headers=headers)
 
-    @router.post(ADDRESS + "/suggest", tags=["foretell"])
-    async def suggest(told: AskWhich) -> ForetellingShown:
+    @router.post(ADDRESS + "/suggest", tags=["predict"])
+    async def suggest(told: AskWhich) -> PredictionsShown:
         _bounded([told.prompt, *told.candidates], MOST_EXPLAINED)
         return await work(
-            lambda: shown(foretell.suggest(told.prompt, told.candidates, by=told.by, tier=told.tier))
+            lambda: shown(predict.suggest(told.prompt, told.candidates, by=told.by, tier=told.tier))
         )
 
     return router
 
 
 class Known:
-    """What was foretold last: the page asks in parts, then for words, then for all of it as a table."""
+    """What was predicted last: the page asks in parts, then for words, then for all of it as a table."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[tuple[str | None, str], Outlook] = OrderedDict()
-        self._told: dict[str | None, Foretelling] = {}
+        self._held: OrderedDict[tuple[str | None, str], Prediction] = OrderedDict()
+        self._told: dict[str | None, Predictions] = {}
 
-    def foretell(self, prompts: Sequence[str], tier: str | None, explain: bool) -> Foretelling:
+    def predict(self, prompts: Sequence[str], tier: str | None, explain: bool) -> Predictions:
         """What the stage says; words that are known already are told without being asked for."""
         missing = [
             each for each in dict.fromkeys(prompts) if self._lacks(self._held.get((tier, each)), explain)
         ]
         if missing:
-            found = foretell.foretell(missing, tier=tier, explain=explain)
-            self._told[tier] = replace(found, outlooks=())
-            self._held.update({(tier, each.prompt): each for each in found.outlooks})
+            found = predict.predict(missing, tier=tier, explain=explain)
+            self._told[tier] = replace(found, predictions=())
+            self._held.update({(tier, each.prompt): each for each in found.predictions})
         for each in prompts:
             self._held.move_to_end((tier, each))
-        made = replace(self._told[tier], outlooks=[self._held[tier, each] for each in prompts])
+        made = replace(self._told[tier], predictions=[self._held[tier, each] for each in prompts])
         while len(self._held) > MOST_KEPT:
             self._held.popitem(last=False)
         return made
 
     @staticmethod
-    def _lacks(outlook: Outlook | None, explain: bool) -> bool:
-        return outlook is None or (explain and not outlook.words and not outlook.refused)
+    def _lacks(prediction: Prediction | None, explain: bool) -> bool:
+        return prediction is None or (explain and not prediction.words and not prediction.refused)
 
 
 def _bounded(prompts: Sequence[str], most: int) -> None:
@@ -219,9 +219,9 @@ def _bounded(prompts: Sequence[str], most: int) -> None:
         raise UsageError(f"{length:,} characters are too many: {MOST_CHARACTERS:,} at once", remedy=remedy)
 
 
-def shown(found: Foretelling) -> ForetellingShown:
-    """A foretelling as the page receives it."""
-    return ForetellingShown(
+def shown(found: Predictions) -> PredictionsShown:
+    """A prediction as the page receives it."""
+    return PredictionsShown(
         tier=found.tier,
         why=found.why,
         coverage=found.coverage,
@@ -229,11 +229,11 @@ def shown(found: Foretelling) -> ForetellingShown:
             TargetShown(name=name, title=TITLES[name], low=ENDS[name][0], high=ENDS[name][1])
             for name in SHOWN
         ],
-        outlooks=[_outlook(each) for each in found.outlooks],
+        predictions=[_prediction(each) for each in found.predictions],
     )
 
 
-def _outlook(found: Outlook) -> OutlookShown:
+def _prediction(found: Prediction) -> OutlookShown:
     made = []
     for target in SHOWN:
         if (expected := found.expected.get(target)) is None:
@@ -304,14 +304,14 @@ def _plain(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def as_table(found: Foretelling) -> Table:
-    """A foretelling as a table, with the columns that `sightline predict --file` writes, and the words."""
+def as_table(found: Predictions) -> Table:
+    """A prediction as a table, with the columns that `sightline predict --file` writes, and the words."""
     columns = [Column("prompt")]
     for target in SHOWN:
         columns += [Column(target), Column(f"{target}_low"), Column(f"{target}_high")]
     columns += [Column(name) for name in ("easier", "harder", "warnings", "reason", "tier")]
     rows = []
-    for each in found.outlooks:
+    for each in found.predictions:
         row: list[str | float] = [each.prompt]
         for target in SHOWN:
             expected = each.expected.get(target)

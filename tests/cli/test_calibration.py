@@ -32,7 +32,9 @@ GRADES = ((255, 1), (200, 1), (190, 1), (180, 1), (30, 3), (25, 3))
 @pytest.fixture
 def graded(tmp_path: Path) -> Path:
     """Six prompts of an image beside six others; nobody says 4 or 5 but of an image beside itself."""
-    records: list[Record] = list(registry.configure("annotation_mode", "similarity5").load()().questions)
+    records: list[Record] = list(
+        registry.configure("annotation_mode", "similarity_rating").load()().questions
+    )
     for number in range(6):
         prompt = PromptKey("s", str(number))
         records.append(Prompt(prompt, f"prompt {number}"))

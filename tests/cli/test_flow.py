@@ -322,8 +322,8 @@ def test_predict_new_prompts(run: Run, study: Path) -> None:
         "predict", study, "--folds", 3, "--prompt", "five red balls", "--prompt", "a cat", "--json"
     ).json
     assert told["quality"]["rows"][0]["prompts"] == 12
-    assert [row["prompt"] for row in told["foretold"]["rows"]] == ["five red balls", "a cat"]
-    for row in told["foretold"]["rows"]:
+    assert [row["prompt"] for row in told["predicted"]["rows"]] == ["five red balls", "a cat"]
+    for row in told["predicted"]["rows"]:
         assert row["value"]["low"] < row["value"]["value"] < row["value"]["high"]
     as_csv = run("predict", study, "--folds", 3, "--prompt", "a cat", "--csv")
     assert rows(as_csv.out)[0]["prompt"] == "a cat"

@@ -69,14 +69,14 @@ def test_selecting_by_difficulty_shows_what_is_expected(run: Run, study: Path, t
     assert run("predict", study, "--folds", "3").code == 0
     words = ["select", study, "3", "--by", "difficulty", "--judged"]
     told = run(*words, "--json").json
-    assert len(told["rows"]) == 3 and "alignment foretold by ridge" in told["how"]
+    assert len(told["rows"]) == 3 and "alignment predicted by ridge" in told["how"]
     assert all(0 <= row["expected"]["value"] <= 5 for row in told["rows"])
     assert "expected_low" in run(*words, "--csv").out.splitlines()[0]
     shown = run(*words)
     assert shown.code == 0 and "3 --by difficulty --prefer hard --judged --to FILE.csv" in shown.out
     suite = told["rows"][0]["suite"]
-    more = ["--question", "alignment", "--tier", "light", "--suite", suite, "--seed", "3"]
-    again = f"--prefer hard --judged --question alignment --tier light --suite {suite} --seed 3 --to FILE.csv"
+    more = ["--question", "alignment", "--tier", "small", "--suite", suite, "--seed", "3"]
+    again = f"--prefer hard --judged --question alignment --tier small --suite {suite} --seed 3 --to FILE.csv"
     assert again in run(*words, *more).out
     assert run(*words[:-1]).code == 2, "all twelve have a truth already"
     refused = run("select", study, "3", "--prefer", "easy")

@@ -26,18 +26,18 @@ def test_a_prompt_is_answered_with_figures_intervals_and_words(run: Run) -> None
     for word in ("HBPP", "P@10", "RR", "easier", "tier", "90 %", "Next: sightline predict"):
         assert word in done.out
     told = run("predict", EASY, HARD, "--json").json
-    assert told["tier"] in ("light", "offline", "full") and told["coverage"] == 0.9
+    assert told["tier"] in ("small", "medium", "large") and told["coverage"] == 0.9
     assert [row["prompt"] for row in told["rows"]] == [EASY, HARD]
     for row in told["rows"]:
         for name, low, high in (("hbpp", -1, 2), ("p_at_10", 0, 1), ("rr", 0, 1)):
             assert low <= row[name]["low"] <= row[name]["value"] <= row[name]["high"] <= high
-    as_csv = run("predict", EASY, "--csv", "--tier", "light")
+    as_csv = run("predict", EASY, "--csv", "--tier", "small")
     (row,) = csv.DictReader(as_csv.out.splitlines())
     assert row["prompt"] == EASY and float(row["hbpp_low"]) < float(row["hbpp_high"])
     assert "light tier" in as_csv.err
 
 
-def test_what_cannot_be_foretold_is_said(run: Run) -> None:
+def test_what_cannot_be_predicted_is_said(run: Run) -> None:
     done = run("predict", "   ")
     assert done.code == 3 and "no prediction" in done.out
     mixed = run("predict", "", EASY, "--json")
@@ -66,7 +66,7 @@ def test_rewordings_are_ranked_by_what_is_expected(run: Run, tmp_path: Path) -> 
     assert run("predict", EASY, "--suggest", tmp_path / "none.txt").code == 3
 
 
-def test_a_file_is_foretold_row_by_row_and_nothing_is_lost(run: Run, tmp_path: Path) -> None:
+def test_a_file_is_predicted_row_by_row_and_nothing_is_lost(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "prompts.csv"
     file.write_text(f'id,prompt\n1,{EASY}\n2\n3,\n4,"{HARD}"\n')
     out = tmp_path / "out.jsonl"
@@ -114,7 +114,7 @@ def test_a_mistyped_study_is_not_taken_for_a_prompt(
     one_word = run("predict", "sunset")
     assert one_word.code == 0 and "Read as a prompt" in one_word.out
     assert run("predict").code == 2
-    assert "light" in run("predict", "a cat", "--tier", "lite").err
+    assert "small" in run("predict", "a cat", "--tier", "lite").err
     assert run("predict", "a cat", "--to", "x.csv").code == 2
     assert run("predict", "a cat", "--by", "hbpp").code == 2
 
@@ -141,12 +141,12 @@ def test_a_study_is_learned_from_and_predictors_are_compared(run: Run, study: Pa
     assert len(told["differences"]["rows"]) == 1
     assert {row["quarter"] for row in told["quarters"]["rows"]} >= {"hardest", "easiest"}
     assert {"words", "mean_idf"} <= {row["feature"] for row in told["features"]["rows"]}
-    assert [row["prompt"] for row in told["foretold"]["rows"]] == ["a red ball", "a cat"]
+    assert [row["prompt"] for row in told["predicted"]["rows"]] == ["a red ball", "a cat"]
     done = run("predict", study, "--folds", 3)
     assert done.code == 0
     for word in ("Pearson", "Kendall", "Spearman", "sMARE", "RMSE", "quarter", "alignment:", "Next:"):
         assert word in done.out
-    refused = run("predict", study, "--tier", "light")
+    refused = run("predict", study, "--tier", "small")
     assert refused.code == 2 and "--tier" in refused.err
     refused = run("predict", study, "--split", "published")
     assert refused.code == 3 and "split=train" in refused.err
@@ -172,7 +172,7 @@ def test_a_predictor_is_kept_and_asked_without_the_study(run: Run, study: Path, 
         (tmp_path / "o.csv").read_text().startswith("row,id,prompt,alignment,alignment_low,alignment_high,")
     )
     assert "alignment  " in run("predict", "two red balls", "--model", model).out
-    assert run("predict", "two red balls", "--model", model, "--tier", "light").code == 2
+    assert run("predict", "two red balls", "--model", model, "--tier", "small").code == 2
     assert run("predict", "two red balls", "--model", file).code == 3
     assert run(*words, "--save", tmp_path / "own.zip").code == 2
     refused = run("predict", study, "--with", "correlation_cnn(epochs=1)", "--folds", 3, "--save", model)
@@ -221,13 +221,13 @@ def test_of_a_question_where_less_is_better_the_least_is_best(run: Run, faulty: 
 
 def test_whether_intervals_meet_is_told_at_the_right_ends() -> None:
     from sightline.cli._predict_prompts import Shown, _verdict
-    from sightline.prediction.predict import Expected, Outlook
+    from sightline.prediction.predict import Expected, Prediction
 
     few, many = Expected(1, 0, 2), Expected(4, 3, 5)
-    told = [Outlook("few", {"faults": few}), Outlook("many", {"faults": many})]
+    told = [Prediction("few", {"faults": few}), Prediction("many", {"faults": many})]
     said = _verdict("many", told, "faults", Shown("faults", 0, 5, direction="lower"))
     assert "-3.00 faults expected" in said and "do not meet" in said
-    told = [Outlook("few", {"faults": Expected(1, 0, 3.5)}), told[1]]
+    told = [Prediction("few", {"faults": Expected(1, 0, 3.5)}), told[1]]
     assert "overlap" in _verdict("many", told, "faults", Shown("faults", 0, 5, direction="lower"))
 
 
@@ -262,9 +262,9 @@ def test_predictors_that_see_images_are_tried_beside_the_others(
     latex = (tmp_path / "t.tex").read_text()
     after = latex.index("after generation or retrieval")
     assert latex.index("ridge &") < after < latex.index(r"correlation\_cnn(epochs=2) &")
-    # A new prompt has no images: whatever was best, only what sees prompts can foretell it.
+    # A new prompt has no images: whatever was best, only what sees prompts can predict it.
     told = run("predict", study, *words, "--prompt", "a cat", "--json").json
-    assert told["foretold"]["caption"] == "New prompts by ridge"
+    assert told["predicted"]["caption"] == "New prompts by ridge"
     refused = run("predict", study, "--with", "correlation_cnn", "--prompt", "a cat")
     assert refused.code == 2 and "no images" in refused.err
     assert run("predict", study, "--rankings", "--prompt", "a cat").code == 2

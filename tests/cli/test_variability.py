@@ -35,7 +35,9 @@ def greys(tmp_path: Path) -> Path:
     """Five prompts of ten grey images of two systems; pairs graded by 3, triplets judged by 5 people."""
     from sightline import registry
 
-    modes = [registry.configure("annotation_mode", name).load()() for name in ("similarity5", "two_afc")]
+    modes = [
+        registry.configure("annotation_mode", name).load()() for name in ("similarity_rating", "two_afc")
+    ]
     records: list[Record] = [question for mode in modes for question in mode.questions]
     rng = np.random.default_rng(0)
     keys: list[tuple[PromptKey, int, ImageKey]] = []
@@ -46,7 +48,7 @@ def greys(tmp_path: Path) -> Path:
             file = tmp_path / f"{number}-{place}.png"
             Pillow.new("RGB", (8, 8), (shade + number,) * 3).save(file)
             image = ImageKey("greys", file.name)
-            system = ("dark", "light")[place % 2]
+            system = ("dark", "small")[place % 2]
             records += [Image(image, str(file)), Answer(prompt, system, place // 2, image)]
             keys.append((prompt, shade, image))
     for start in range(0, 100, 20):

@@ -238,7 +238,7 @@ def test_a_measure_that_needs_no_judgement_names_no_winner(unjudged: Study) -> N
     assert found.sentence.startswith("steep has the highest nqc: 0.34 [")
     assert found.sentence.endswith("over 8 prompts. Neither end of it is better.")
     assert found.notes == [
-        "nqc needs no judgement: it foretells which queries are easy, not which engine is better."
+        "nqc needs no judgement: it predicts which queries are easy, not which engine is better."
     ]
     assert [each.share.value for each in found.overlaps] == [0] and found.brief == ""
     # The engines share no image.

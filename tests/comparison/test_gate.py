@@ -15,7 +15,7 @@ from sightline.comparison.gate import Gated, gate, rulings
 from sightline.comparison.gate_classes import classes_of
 from sightline.errors import DataError, UsageError
 from sightline.measures.score import score
-from sightline.prediction.predict import Expected, Foretelling, Outlook
+from sightline.prediction.predict import Expected, Prediction, Predictions
 from sightline.records import Answer, ImageKey, Prompt, PromptKey, Question, Record, Subject, System, Truth
 from sightline.selection import difficulty as select_difficulty
 from sightline.study.study import Study, create_study
@@ -343,15 +343,17 @@ def test_a_value_of_two_tags_must_be_told_apart(tmp_path: Path) -> None:
 
 def test_thirds_by_difficulty(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     # The first prompts are the hardest, and of the last nothing is said: thirds of 39 are 13 each.
-    def foretell(prompts: Sequence[str], *, tier: str | None = None, explain: bool = True) -> Foretelling:
+    def predict(prompts: Sequence[str], *, tier: str | None = None, explain: bool = True) -> Predictions:
         numbers = [int(text.split()[0]) for text in prompts]
         told = [
-            Outlook(text, {"hbpp": Expected(n / 40, -1, 2)}) if n < 39 else Outlook(text, refused="too long")
+            Prediction(text, {"hbpp": Expected(n / 40, -1, 2)})
+            if n < 39
+            else Prediction(text, refused="too long")
             for text, n in zip(prompts, numbers, strict=True)
         ]
-        return Foretelling(tier or "offline", "", 0.9, told)
+        return Predictions(tier or "medium", "", 0.9, told)
 
-    monkeypatch.setattr(select_difficulty, "foretell", foretell)
+    monkeypatch.setattr(select_difficulty, "predict", predict)
     found = gate(study, "worse", "base", "alignment", classes=["difficulty"])
     assert told(found) == {
         "difficulty:hard": "fell",
@@ -363,18 +365,18 @@ def test_thirds_by_difficulty(study: Study, monkeypatch: pytest.MonkeyPatch) -> 
     assert found.rows[0].ruling.difference.value == pytest.approx(-12 / 13, abs=0.02)
     assert "hbpp expected by the shipped predictor, tier offline: thirds of 39 prompts" in found.notes[0]
     assert found.notes[1] == "1 prompts are of no difficulty: 1 refused (too long)."
-    light = gate(study, "worse", "base", "alignment", classes=["difficulty:hard"], tier="light")
+    light = gate(study, "worse", "base", "alignment", classes=["difficulty:hard"], tier="small")
     assert "tier light" in light.notes[0] and [row.named for row in light.rows] == [True]
 
 
 def test_thirds_by_the_predictor_that_ships(study: Study) -> None:
     words = ["difficulty", "difficulty:easy"]
-    found = classes_of(study, words, tier="light", kind="generator").found
+    found = classes_of(study, words, tier="small", kind="generator").found
     assert [each.name for each in found] == ["difficulty:hard", "difficulty:middle", "difficulty:easy"]
     assert [each.named for each in found] == [False, False, True]
     assert sorted(len(each.prompts) for each in found) == [13, 13, 14]
     assert len(frozenset().union(*(each.prompts for each in found))) == PROMPTS
-    assert found == classes_of(study, words, tier="light", kind="generator").found
+    assert found == classes_of(study, words, tier="small", kind="generator").found
 
 
 def test_a_tag_of_that_name_goes_before_the_prediction(tmp_path: Path) -> None:

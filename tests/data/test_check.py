@@ -169,7 +169,7 @@ def test_both_databases_give_the_same_findings(tmp_path: Path, postgres_url: str
         Image(ImageKey("coco", "1"), None, ["one caption"]),
         Question("match", "nominal", 0, 1, 1),
         Judgement("match", subject, 1.0, ann, took_ms=900),
-        Judgement("match", subject, 0.0, ann, occasion=1, took_ms=900),
+        Judgement("match", subject, 0.0, ann, repetition=1, took_ms=900),
         Truth("match", subject, 1.0),
     ]
     for system, file in (("one", "a.png"), ("two", "b.jpg")):

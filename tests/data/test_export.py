@@ -66,7 +66,7 @@ def records(tmp_path: Path) -> Iterator[Record]:
     yield Answer(B, "search", 1, ONE, 0.1)
     yield Judgement("quality", Subject(A, image=ONE), 4.5, ANN, session="s1", control=True, took_ms=900)
     yield Judgement("quality", Subject(A, image=ONE), 3, ANN, revision=1, time="2024-05-01T12:30:00Z")
-    yield Judgement("quality", Subject(B, "paint", TWO), None, ANN, skipped="cannot tell", occasion=1)
+    yield Judgement("quality", Subject(B, "paint", TWO), None, ANN, skipped="cannot tell", repetition=1)
     yield Judgement("quality", Subject(B, image=TWO), 2, None, 7)
     yield Judgement("which", Subject(B, None, TWO, THREE), 1, AnnotatorKey("others", "ann"))
     yield Truth("quality", Subject(A), 3.25, 3, 3.5, 12)

@@ -1,4 +1,4 @@
-"""Fitting a bridge on a study, and using it as a backbone like any other."""
+"""Fitting a bridge on a study, and using it as an encoder like any other."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_bridge_is_fitted_told_about_and_used(halves: Study, tmp_path: Path) -
     assert [step.images for step in fitted.curve] == [9, 18, 36]
     assert fitted.curve[-1].hits == fitted.hits
 
-    ready = registry.configure("backbone", fitted.backbone)
+    ready = registry.configure("encoder", fitted.encoder)
     encoder = ready.load()
     assert repr(encoder) == "<bridge fitted on 48 images of halves>"
     assert encoder.about["image"].startswith("colour_layout") and encoder.about["date"] == fitted.date
@@ -93,9 +93,9 @@ def test_a_bridge_is_fitted_told_about_and_used(halves: Study, tmp_path: Path) -
     best = images["name"].to_list()[int((asked @ rows.T).argmax())]
     assert best.startswith("green-top-yellow")
 
-    found = retrieve(halves, "bridged", f"exact(encoder={fitted.backbone})", collection="halves", k=3)
+    found = retrieve(halves, "bridged", f"exact(encoder={fitted.encoder})", collection="halves", k=3)
     assert found.answers == 3
-    (ran,) = score(halves, f"embedding_similarity(encoder={fitted.backbone})")
+    (ran,) = score(halves, f"embedding_similarity(encoder={fitted.encoder})")
     assert ran.computed == 3 and not ran.reasons
 
 
@@ -173,16 +173,16 @@ def test_the_name_stands_for_the_content(halves: Study, tmp_path: Path) -> None:
     fitted = fit_bridge(halves, "halves", **LIGHT, folds=4)
     again = fit_bridge(halves, "halves", **LIGHT, folds=4, seed=1)
     assert fitted.path.exists() and again.path.exists() and fitted.path != again.path
-    one, two = (registry.configure("backbone", each.backbone).identity for each in (fitted, again))
+    one, two = (registry.configure("encoder", each.encoder).identity for each in (fitted, again))
     assert one != two
     # Shared under another folder it is still itself; another bridge put in its place is noticed.
     shared = tmp_path / f"ours-{fitted.path.stem.rpartition('-')[2]}.npz"
     shutil.copy(fitted.path, shared)
-    registry.configure("backbone", "bridge", path=str(shared), **INSIDE).load()
+    registry.configure("encoder", "bridge", path=str(shared), **INSIDE).load()
     shutil.copy(again.path, shared)
     with pytest.raises(DataError, match="ends in the hash of its content"):
         # Another form of the same path, since what is loaded is kept by identity.
-        registry.configure("backbone", "bridge", path=f"{tmp_path}/./{shared.name}", **INSIDE).load()
+        registry.configure("encoder", "bridge", path=f"{tmp_path}/./{shared.name}", **INSIDE).load()
     with np.load(fitted.path, allow_pickle=False) as arrays:
         about = json.loads(str(arrays["about"]))
     assert about["images"] == 48 and len(about["image_identity"]) == 64
@@ -197,13 +197,13 @@ def test_other_encoders_than_those_of_the_fit_are_refused(halves: Study) -> None
     fitted = fit_bridge(halves, "halves", **LIGHT, folds=4)
     for told in ({"image_encoder": "colour_layout(grid=2)"}, {"text_encoder": "hashed_words(words=1)"}):
         with pytest.raises(UsageError, match="fitted on another") as caught:
-            registry.configure("backbone", "bridge", path=str(fitted.path), **{**INSIDE, **told}).load()
+            registry.configure("encoder", "bridge", path=str(fitted.path), **{**INSIDE, **told}).load()
         assert "colour_layout(grid=4, directions=8)" in caught.value.remedy
 
 
 def test_what_is_no_bridge_is_refused(tmp_path: Path) -> None:
     def loaded(path: str) -> None:
-        registry.configure("backbone", "bridge", path=path, **INSIDE).load()
+        registry.configure("encoder", "bridge", path=path, **INSIDE).load()
 
     with pytest.raises(UsageError, match="needs the path"):
         loaded("")

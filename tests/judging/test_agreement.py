@@ -27,7 +27,7 @@ def votes(
         "session": np.zeros(len(rows), dtype=np.int64),
         "took_ms": np.full(len(rows), np.nan),
         "control": np.zeros(len(rows), dtype=np.bool_),
-        "occasion": np.zeros(len(rows), dtype=np.int64),
+        "repetition": np.zeros(len(rows), dtype=np.int64),
     }
     told = usual | {name: np.asarray(column) for name, column in columns.items()}
     return Votes(
@@ -84,8 +84,8 @@ def test_controls_and_repeats_are_not_agreement() -> None:
     plain = [(item, who, float((item + (who == 2)) % 3)) for item in range(9) for who in range(3)]
     extra = [(9, who, 1.0) for who in range(3)] + [(0, 0, 2.0)]
     control = [False] * len(plain) + [True] * 3 + [False]
-    occasion = [0] * len(plain) + [0] * 3 + [1]
-    with_both = votes(plain + extra, control=control, occasion=occasion)
+    repetition = [0] * len(plain) + [0] * 3 + [1]
+    with_both = votes(plain + extra, control=control, repetition=repetition)
     assert overall(with_both) == overall(votes(plain, items=10))
 
 
@@ -143,14 +143,14 @@ def test_who_is_asked_again() -> None:
     first = [(item, 0, float(item % 2)) for item in range(4)]
     again = [(0, 0, 0.0), (1, 0, 1.0), (2, 0, 1.0), (3, 0, 1.0), (0, 0, 0.0)]
     other = [(item, 1, 1.0) for item in range(4)]
-    occasion = [0] * 4 + [1] * 4 + [2] + [0] * 4
-    found = repeats(votes(first + again + other, occasion=occasion))
+    repetition = [0] * 4 + [1] * 4 + [2] + [0] * 4
+    found = repeats(votes(first + again + other, repetition=repetition))
     before, after = [0, 1, 0, 1, 0], [0, 1, 1, 1, 0]
     assert found.coefficient.value == pytest.approx(cohen_kappa_score(before, after))
     assert (found.coefficient.n, found.same, found.annotators) == (5, 0.8, 1)
-    weighted = repeats(votes(first + again + other, "ordinal", occasion=occasion))
+    weighted = repeats(votes(first + again + other, "ordinal", repetition=repetition))
     assert weighted.coefficient.value == pytest.approx(cohen_kappa_score(before, after, weights="quadratic"))
-    linear = repeats(votes(first + again + other, "interval", occasion=occasion))
+    linear = repeats(votes(first + again + other, "interval", repetition=repetition))
     assert linear.coefficient.value == pytest.approx(pearsonr(before, after).statistic)
     nobody = repeats(votes(first))
     assert nobody.coefficient.value is None and nobody.coefficient.reason and nobody.same is None

@@ -25,7 +25,7 @@ from sightline.study.writing.loading import load
 
 PQPP = """
 [annotate.relevance]
-mode = "relevance4"
+mode = "graded_relevance"
 reference = "photos"
 per_item = 3
 ahead = 1
@@ -213,8 +213,8 @@ def test_a_mode_adds_a_round(study: Study) -> None:
     found = annotate(study, ["two_sliders"])
     assert found[0].items == (PROMPTS + CONTROLS) * 4
     # A mode that hides a photo does without one until it is named: the round it adds is served as it is.
-    declare(study, "relevance4(images=4)")
-    assert annotate(study, ["relevance4"])[0].items == PROMPTS + CONTROLS
+    declare(study, "graded_relevance(images=4)")
+    assert annotate(study, ["graded_relevance"])[0].items == PROMPTS + CONTROLS
 
 
 def test_a_study_without_images_or_rounds_says_so(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def study(tmp_path: Path) -> Iterator[Study]:
 
 def settings_of(study: Study, mode: Mode, lines: str = "", controls: str = "") -> RoundSettings:
     """The round's settings from these lines, around a mode of the test's own."""
-    stand_in = "relevant3" if mode.layout in ("grid", "single") else "two_afc"
+    stand_in = "ternary_relevance" if mode.layout in ("grid", "single") else "two_afc"
     told = f"[annotate.r]\nmode = '{stand_in}'\n{lines}\n"
     file = study.home / SETTINGS_FILE
     file.write_text(told + (f"[annotate.r.controls]\n{controls}\n" if controls else ""), "utf-8")

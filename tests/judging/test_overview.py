@@ -71,29 +71,29 @@ def work(
             page: Page = handed.pages[0]
             at += timedelta(seconds=took)
             slot = page.slots[0]
-            value = choose(texts[slot.prompt_id], slot.occasion)
+            value = choose(texts[slot.prompt_id], slot.repetition)
             why = "cannot say" if value is None else None
             sent = f"{who}-{page.key[:20]}-{number:04d}"
             told = Told(sent, page.key, 0, "fits", value, why, int(took * 1000))
             answering.record(connection, round_, key, [told], at.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
-def yes(text: str, occasion: int) -> float:
+def yes(text: str, repetition: int) -> float:
     return 1.0
 
 
-def even(text: str, occasion: int) -> float:
+def even(text: str, repetition: int) -> float:
     """Yes for even numbers."""
     return float(int(text.split()[1]) % 2 == 0)
 
 
-def one_off(text: str, occasion: int) -> float:
+def one_off(text: str, repetition: int) -> float:
     """As `even`, but wrong on prompt 0."""
-    return 0.0 if text == "prompt 0" else even(text, occasion)
+    return 0.0 if text == "prompt 0" else even(text, repetition)
 
 
-def skips_three(text: str, occasion: int) -> float | None:
-    return None if text == "prompt 3" else even(text, occasion)
+def skips_three(text: str, repetition: int) -> float | None:
+    return None if text == "prompt 3" else even(text, repetition)
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_progress_cost_and_time_by_hand(ten: Study) -> None:
     assert (bob.name, bob.done + bob.skipped, bob.seconds) == ("bob", 6, 20.0)
 
 
-def test_the_end_is_foretold_from_the_last_hour(ten: Study) -> None:
+def test_the_end_is_predicted_from_the_last_hour(ten: Study) -> None:
     # Two pages the day before, six in the last hour: six an hour, twelve of twenty left, two hours.
     work(ten, "ann", even, 2, NOW - timedelta(days=1))
     work(ten, "bob", even, 6, NOW - timedelta(minutes=30))
@@ -338,7 +338,8 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     study = create_study(
         folder / "study",
         settings='[screening]\nrules = ["control_kappa", "reference_photos"]\n'
-        '[annotate.r]\nmode = "relevance4"\nreference = "photos"\n[annotate.r.controls]\ntag = "control"\n',
+        '[annotate.r]\nmode = "graded_relevance"\nreference = "photos"\n'
+        '[annotate.r.controls]\ntag = "control"\n',
     )
     rng = np.random.default_rng(5)
     picture = folder / "one.png"
@@ -465,9 +466,9 @@ def _fill(study: Study, items: int, people: int, per_item: int) -> None:
             "handed",
         ]
         database.insert(connection, tables.page, [*columns, "finished"], pages)
-        names = ["page_id", "slot", "subject_id", "control", "swapped", "occasion"]
+        names = ["page_id", "slot", "subject_id", "control", "swapped", "repetition"]
         database.insert(connection, tables.page_slot, names, page_slots)
-        names = ["id", "key", "question_id", "subject_id", "annotator_id", "page_id", "slot", "occasion"]
+        names = ["id", "key", "question_id", "subject_id", "annotator_id", "page_id", "slot", "repetition"]
         names += ["revision", "value", "n", "session", "control", "took_ms", "at"]
         database.insert(connection, tables.judgement, names, judgements)
     assert len(judgements) == items * per_item and math.isclose(float(truth.mean()), 0.5, abs_tol=0.05)

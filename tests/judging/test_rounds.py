@@ -56,7 +56,7 @@ def write(study: Study, told: str) -> None:
 
 EVERYTHING = """
 [annotate.relevance]
-mode = "relevance4(images=6)"
+mode = "graded_relevance(images=6)"
 title = "How relevant?"
 instructions = "Look closely."
 examples = [{image = "examples/a.png", shown = "two dogs", answer = "high relevance", why = "both are there"},
@@ -96,8 +96,12 @@ def test_everything_can_be_said(study: Study) -> None:
     write(study, EVERYTHING)
     assert round_names(study) == ["relevance"]
     found = round_settings(study, "relevance")
-    assert (found.name, found.mode, found.title) == ("relevance", "relevance4(images=6)", "How relevant?")
-    assert found.spec.name == "relevance4" and found.found.images == 6
+    assert (found.name, found.mode, found.title) == (
+        "relevance",
+        "graded_relevance(images=6)",
+        "How relevant?",
+    )
+    assert found.spec.name == "graded_relevance" and found.found.images == 6
     assert found.found.instructions == found.instructions == "Look closely."
     image = study.home / "examples" / "a.png"
     assert list(found.examples) == [
@@ -144,14 +148,14 @@ def test_control_pages_are_one_in_five_where_only_their_source_is_named(read: Re
     assert read(controls='tag = "control"').controls == ControlSettings(1, 5, tag="control")
     assert read(controls='file = "c.csv"').controls.pages == 1
     # Control images are asked for: the file is for them.
-    assert read(controls='file = "c.csv"\nimages = 1', mode="relevant3").controls.pages == 0
+    assert read(controls='file = "c.csv"\nimages = 1', mode="ternary_relevance").controls.pages == 0
     assert read(controls="made = true", mode="two_afc").controls == ControlSettings(1, 5, made=True)
 
 
 def test_a_mode_can_do_without_its_photo(read: Reader) -> None:
     with pytest.raises(StudyError, match="hides a reference photo among the images"):
-        read(mode="relevance4")
-    found = read("reference = false", mode="relevance4")
+        read(mode="graded_relevance")
+    found = read("reference = false", mode="graded_relevance")
     assert found.reference is None and not found.found.reference and taken_places(found) == 0
 
 
@@ -204,11 +208,11 @@ WRONG_CONTROLS = [
     ("pages = 1", "yes_no", "nothing to make control pages from"),
     ('pages = 5\nof = 5\ntag = "x"', "yes_no", "5 of 5 pages"),
     ('of = 1\ntag = "x"', "yes_no", "of is 1"),
-    ("images = 1", "relevant3", "nothing to take control images from"),
+    ("images = 1", "ternary_relevance", "nothing to take control images from"),
     ('images = 1\nfile = "c.csv"', "yes_no", "take 1 of the 1 images"),
-    ('images = 5\nfile = "c.csv"', "relevant3(images=5)", "take 5 of the 5 images"),
+    ('images = 5\nfile = "c.csv"', "ternary_relevance(images=5)", "take 5 of the 5 images"),
     ('images = 1\nfile = "c.csv"', "two_afc", "a triplet has no place"),
-    ('images = 1\nfile = "c.csv"', "similarity5", "a pair has no place"),
+    ('images = 1\nfile = "c.csv"', "similarity_rating", "a pair has no place"),
     ('pages = 0\ntag = "x"', "yes_no", "no control pages are asked for"),
     ("made = true", "yes_no", "no answer that is plain"),
     ('made = "yes"', "two_afc", "made is 'yes'"),
@@ -250,11 +254,11 @@ def test_an_example_shows_pictures_only(read: Reader, study: Study) -> None:
 
 
 def test_an_unknown_mode_suggests_near_ones(read: Reader, study: Study) -> None:
-    with pytest.raises(StudyError, match="Did you mean relevance4") as caught:
+    with pytest.raises(StudyError, match="Did you mean graded_relevance") as caught:
         read(mode="relevanc4")
     assert caught.value.where.endswith("[annotate.r]")
     with pytest.raises(StudyError, match="has no parameter 'imags'"):
-        read(mode="relevance4(imags=3)")
+        read(mode="graded_relevance(imags=3)")
     write(study, "[annotate.r]\nseed = 1\n")
     with pytest.raises(StudyError, match="it names no mode"):
         round_settings(study, "r")
@@ -304,7 +308,7 @@ def test_what_study_toml_says_of_a_question_is_checked(read: Reader, lines: str,
 
 def test_an_attention_answer_must_be_on_the_scale(read: Reader) -> None:
     with pytest.raises(StudyError, match="the answer to attention checks is 5"):
-        read(mode="similarity5", controls="made = true", rest="[question.alike]\nhigh = 4\n")
+        read(mode="similarity_rating", controls="made = true", rest="[question.alike]\nhigh = 4\n")
 
 
 @pytest.mark.parametrize(
@@ -345,7 +349,8 @@ def test_pairs_and_single_images_come_one_at_a_time() -> None:
 def test_two_rounds_must_not_mix_two_scales_under_one_name(tmp_path: Path) -> None:
     from sightline.judging.rounds import refuse_conflicts
 
-    told = '[annotate.a]\nmode = "relevance4"\nreference = false\n[annotate.b]\nmode = "relevant3"\n'
+    told = '[annotate.a]\nmode = "graded_relevance"\nreference = false\n'
+    told += '[annotate.b]\nmode = "ternary_relevance"\n'
     with create_study(tmp_path / "s", settings=told) as study:
         with pytest.raises(UsageError, match="'a' and 'b' both ask 'relevance'") as caught:
             refuse_conflicts(study)

@@ -130,7 +130,7 @@ def test_likelihood_needs_no_screening(judged: tuple[Study, dict[int, float]]) -
     study, planted = judged
     truth(study, "alignment", rule="mean", screening=[])
     by_mean = errors(study, planted).std()
-    truth(study, "alignment", rule="mos", screening=[])
+    truth(study, "alignment", rule="mos_mle", screening=[])
     # Biases are known only up to a shift common to all items, which hugo and idle move: the spread counts.
     by_likelihood = errors(study, planted).std()
     assert by_likelihood < 0.05 < by_mean
@@ -288,12 +288,12 @@ def test_votes_off_the_scale_are_refused(tmp_path: Path) -> None:
 
 def test_the_latest_of_single_anonymous_verdicts_counts_and_is_told(tmp_path: Path) -> None:
     # Item 1 was rated twice, 0 then 1; item 2 once. Of named people's repeats the first counts, or all.
-    again = [vote(None, "1", 0.0), vote(None, "1", 1.0, occasion=1), vote(None, "2", 0.0)]
+    again = [vote(None, "1", 0.0), vote(None, "1", 1.0, repetition=1), vote(None, "2", 0.0)]
     with study_with(tmp_path / "s", small(*again)) as study:
         (found,) = truth(study, rule="mean")
         assert found.superseded == 1
         assert [value for value, _, _ in truths(study)] == [1.0, 0.0]
-    named = [vote("a", "1", 0.0), vote("a", "1", 1.0, occasion=1)]
+    named = [vote("a", "1", 0.0), vote("a", "1", 1.0, repetition=1)]
     with study_with(tmp_path / "t", small(*named)) as study:
         (found,) = truth(study, rule="mean")
         assert found.superseded == 0 and truths(study)[0][0] == 0.0

@@ -111,7 +111,7 @@ def test_what_this_machine_has(data: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert found.missing["concreteness"] == {
         "no concreteness ratings are named (SIGHTLINE_CONCRETENESS=FILE)": 2
     }
-    assert found.missing["clip_norm"] == {"no CLIP backbone was asked for": 2}
+    assert found.missing["clip_norm"] == {"no CLIP encoder was asked for": 2}
     for name, values in found.columns.items():
         assert np.isnan(values).sum() == sum(found.missing.get(name, {}).values())
     if not isinstance(Sources.find().parser, str):

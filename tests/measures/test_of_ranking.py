@@ -52,8 +52,8 @@ def test_without_a_relevant_image_there_is_no_value_and_without_a_hit_it_is_zero
 def test_level_says_what_is_relevant() -> None:
     rankings = run(([1, 2, 0], [2, 1, 0]))
     assert measured("reciprocal_rank", rankings) == [1]
-    assert measured("reciprocal_rank(level=2)", rankings) == [0.5]
-    assert measured("precision(k=2, level=2)", rankings) == [0.5]
+    assert measured("reciprocal_rank(min_rel=2)", rankings) == [0.5]
+    assert measured("precision(k=2, min_rel=2)", rankings) == [0.5]
 
 
 def test_graded_gains_by_hand() -> None:
@@ -120,8 +120,8 @@ def test_binary_gains_look_at_the_level_and_at_nothing_else() -> None:
     graded = run(([1, 2, 0], [2, 1, 0]))
     # Both are relevant and first; from 2 on only the second is: 1 / log2 3 of the ideal 1.
     assert measured("ndcg(gains=binary)", graded) == [1]
-    assert measured("ndcg(gains=binary, level=2)", graded) == pytest.approx([1 / np.log2(3)])
-    assert measured("ndcg(level=2)", graded) == measured("ndcg", graded)
+    assert measured("ndcg(gains=binary, min_rel=2)", graded) == pytest.approx([1 / np.log2(3)])
+    assert measured("ndcg(min_rel=2)", graded) == measured("ndcg", graded)
 
 
 def test_recall_of_papers_is_the_hit_rate_and_says_so() -> None:

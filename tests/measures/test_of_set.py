@@ -49,13 +49,13 @@ def value(found: Any) -> float:
 
 def test_similarity_by_hand() -> None:
     # Greys 0, 51, 255: distances 0.2, 1.0 and 0.8, mean 2/3.
-    measure = registry.configure("of_image_set", "pairwise_mean(distance=pixel_l2)").load()
+    measure = registry.configure("of_set", "pairwise_mean(distance=pixel_l2)").load()
     assert measure([grey(0), grey(51), grey(255)]) == pytest.approx(1 - 2 / 3)
 
 
 @pytest.mark.parametrize("name", ["pairwise_mean", "k_expected(k=3)"])
 def test_duplicates_are_alike(name: str) -> None:
-    found = registry.configure("of_image_set", name).load()([grey(7)] * 3)
+    found = registry.configure("of_set", name).load()([grey(7)] * 3)
     assert (found.value if isinstance(found, Value) else found) == pytest.approx(1)
 
 

@@ -15,7 +15,7 @@ from sightline import registry
 from sightline.data.sources import Source
 from sightline.errors import DataError, UsageError
 from sightline.measures.predicted_relevance import FEATURES, PredictedRelevance, _examples, _first
-from sightline.measures.predicted_relevance import foretold_relevance as foretold
+from sightline.measures.predicted_relevance import predicted_relevance as predicted
 from sightline.measures.rankings import rankings_of
 from sightline.measures.score import score
 from sightline.records import (
@@ -67,13 +67,13 @@ def predicted_relevance(
     around = rankings_of(study).around
     assert around is not None
     predictor = loaded_over(study, registry.configure("predictor", "logistic"))
-    similar = cached(study, registry.configure("backbone", encoder))
-    return foretold(around, predictor, similar, depth=depth, level=1.0, folds=folds, seed=seed)
+    similar = cached(study, registry.configure("encoder", encoder))
+    return predicted(around, predictor, similar, depth=depth, min_rel=1.0, folds=folds, seed=seed)
 
 
 def models() -> tuple[object, object]:
     predictor = registry.configure("predictor", "logistic").load()
-    return predictor, registry.configure("backbone", "hashed_words").load()
+    return predictor, registry.configure("encoder", "hashed_words").load()
 
 
 def test_it_tells_how_early_the_relevant_image_comes(flickr: Study) -> None:
@@ -82,7 +82,7 @@ def test_it_tells_how_early_the_relevant_image_comes(flickr: Study) -> None:
     seen = np.isfinite(done.probability)
     assert seen.sum() == done.learned_from
     assert done.probability[seen].min() >= 0 and done.probability[seen].max() <= 1
-    # As many as are foretold are relevant: the share of relevant images among those looked at.
+    # As many as are predicted are relevant: the share of relevant images among those looked at.
     assert done.probability[seen].mean() == pytest.approx(done.relevant / done.learned_from, rel=0.2)
     score(flickr, "expected_reciprocal_rank")
     ranked = rankings_of(flickr)
@@ -104,17 +104,17 @@ def test_it_tells_how_early_the_relevant_image_comes(flickr: Study) -> None:
 
 
 def test_what_is_judged_of_a_query_never_reaches_its_own_prediction(flickr: Study) -> None:
-    """All gains of one fold's queries are turned around: what is foretold of them stays."""
+    """All gains of one fold's queries are turned around: what is predicted of them stays."""
     around = rankings_of(flickr).around
     assert around is not None
-    settings = {"depth": 10, "level": 1.0, "folds": 4, "seed": 0}
-    before = foretold(around, *models(), **settings)  # type: ignore[arg-type]
+    settings = {"depth": 10, "min_rel": 1.0, "folds": 4, "seed": 0}
+    before = predicted(around, *models(), **settings)  # type: ignore[arg-type]
     own = before.fold == 2
     assert own.any()
     table = around.table
     around.table = replace(table, gains=np.where(own, 1 - np.nan_to_num(table.gains), table.gains))
     try:
-        after = foretold(around, *models(), **settings)  # type: ignore[arg-type]
+        after = predicted(around, *models(), **settings)  # type: ignore[arg-type]
     finally:
         around.table = table
     np.testing.assert_allclose(after.probability[own], before.probability[own], rtol=1e-6)
@@ -161,7 +161,7 @@ def test_what_is_known_of_a_query_and_an_image_by_hand(tmp_path: Path) -> None:
     with small(tmp_path) as study:
         around = rankings_of(study).around
         assert around is not None
-        encoder = registry.configure("backbone", "hashed_words").load()
+        encoder = registry.configure("encoder", "hashed_words").load()
         x = _examples(around, _first(around, 3), encoder)
         assert tuple(x.feature_names) == FEATURES and x.features.shape == (12, 5)
         # Scores 3, 2, 1 of every ranking: mean 2, deviation sqrt(2/3).
@@ -181,12 +181,12 @@ def test_rephrasings_are_one_family(tmp_path: Path) -> None:
         done = predicted_relevance(study, depth=3, folds=5)
         by_query = done.fold.reshape(4, 3)
         assert (by_query[0] == by_query[1]).all() and by_query[0, 0] != by_query[2, 0]
-        # Nobody judged the fourth: it is foretold by all that is known.
+        # Nobody judged the fourth: it is predicted by all that is known.
         assert (by_query[3] == -1).all() and np.isfinite(done.probability.reshape(4, 3)[3]).all()
 
 
 def test_prompts_of_the_same_words_are_one_family(tmp_path: Path) -> None:
-    """Twins of another suite, one judged and one not: what is known of the first foretells neither."""
+    """Twins of another suite, one judged and one not: what is known of the first predicts neither."""
     with small(tmp_path) as study:
         twins = {"judged": PromptKey("t", "judged"), "unjudged": PromptKey("t", "unjudged")}
         dog = ImageKey("c", "dog")
@@ -222,7 +222,7 @@ def test_images_count_where_the_encoder_sees_them(painted: Study) -> None:
     load(painted, truths, importer="test", path="truth", digest="truth")
     around = rankings_of(painted).around
     assert around is not None
-    encoder = registry.configure("backbone", "colours").load()
+    encoder = registry.configure("encoder", "colours").load()
     x = _examples(around, _first(around, 3), encoder)
     # Rose is all red, grape red and blue: cosines 1 and sqrt(1/2); the third has nothing of red.
     assert x.features[:3, 4] == pytest.approx([1, np.sqrt(0.5), 0], abs=1e-6)

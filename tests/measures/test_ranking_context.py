@@ -128,7 +128,7 @@ def test_the_collection_is_asked_for_its_score(flickr: Study) -> None:
 
 
 def test_the_collection_score_of_vectors_is_their_mean_cosine(flickr: Study) -> None:
-    encoder = registry.configure("backbone", "hashed_words").load()
+    encoder = registry.configure("encoder", "hashed_words").load()
     texts = dict(reading.prompts(flickr).select("prompt_id", "text").iter_rows())
     captions = reading.captions(flickr)
     told = values(flickr, "nqc(k=30, against=collection)", "hashed")
@@ -315,4 +315,4 @@ def test_an_engine_that_is_gone_says_so(
     sightline.retrieve(painted, "eyes", "exact(encoder=colours)", collection="paints", k=2)
     monkeypatch.setenv("SIGHTLINE_PLUGINS", str(tmp_path / "nowhere"))
     (reason,) = reasons(painted, "query_robustness(k=2)", "eyes")
-    assert reason.startswith("the engine cannot be asked again: there is no backbone called 'colours'")
+    assert reason.startswith("the engine cannot be asked again: there is no encoder called 'colours'")

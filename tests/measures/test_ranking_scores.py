@@ -64,7 +64,7 @@ def test_why_there_is_no_value() -> None:
 
 
 def test_they_promise_no_better_end() -> None:
-    """A high variance foretells; it is no merit of an engine."""
+    """A high variance predicts; it is no merit of an engine."""
     for name in EVERY:
         spec = registry.get("of_ranking", name).spec
         assert spec.direction == "none" and spec.details["rests_on"] in ("run", "runs")
@@ -111,6 +111,6 @@ def test_bad_parameters_are_refused() -> None:
             measured(text, run([[1]]))
 
 
-def test_nothing_is_foretold_of_what_nothing_is_known_of() -> None:
+def test_nothing_is_predicted_of_what_nothing_is_known_of() -> None:
     told = measured("expected_precision", run([[2, 1], []]))
-    assert told == [NoValue("nothing foretells which of its images are relevant"), 0.0]
+    assert told == [NoValue("nothing predicts which of its images are relevant"), 0.0]

@@ -94,7 +94,7 @@ def test_the_worst_grade_of_a_scale_gains_nothing(make: Any) -> None:
     assert rankings_of(study).table.gains.tolist() == [0, 3, 1]
     assert values(study, "reciprocal_rank") == {1: 0.5}
     # Grade 3 and better is a gain of 2 and more.
-    assert values(study, "precision(k=3, level=2)") == {1: pytest.approx(1 / 3)}
+    assert values(study, "precision(k=3, min_rel=2)") == {1: pytest.approx(1 / 3)}
 
 
 def test_engines_are_reported_by_measures_of_their_rankings(make: Any) -> None:
@@ -320,7 +320,7 @@ def test_comparisons_show_rankings_as_they_stand(make: Any) -> None:
     assert row.improvement.second.value == 1.0
     (told,) = [table for extra in build(study).extras for table in extra.tables if "95 %" in table.caption]
     assert told.rows[0][2].value == 0.75  # type: ignore[union-attr]
-    assert stale_rankings(study) == ["reciprocal_rank(level=1.0)"]
+    assert stale_rankings(study) == ["reciprocal_rank(min_rel=1.0)"]
     assert any("The scores of reciprocal_rank" in note for note in status(study).notes)
     score(study, "reciprocal_rank")
     assert stale_rankings(study) == []
@@ -409,8 +409,8 @@ def test_what_a_measure_does_not_look_at_is_no_gap_in_it(make: Any) -> None:
     ]
     assert unjudged.notes_for(commitment) == [twice] and unjudged.brief_for(commitment) == twice
     assert unjudged.notes_for(commitment, [2]) == []
-    foretold = judged.notes_for(find_measure("expected_precision@2"))
-    assert foretold[0].startswith("expected_precision(k=2) goes by") and foretold[1:] == [twice]
+    predicted = judged.notes_for(find_measure("expected_precision@2"))
+    assert predicted[0].startswith("expected_precision(k=2) goes by") and predicted[1:] == [twice]
     # What was read for one sort of measure serves that sort, and no other.
     assert rankings_for(study, precision, judged) is judged
     assert rankings_for(study, commitment, judged) is not judged

@@ -78,12 +78,12 @@ def test_rankings_by_hand(fill: Fill) -> None:
     # Query 1: of the first two only d2 is relevant. Query 2: of d5 and the unjudged d6 only d5 is.
     assert values(study, "precision@2") == [(1, 0.5, None), (2, 0.5, None), (3, None, none), (4, None, none)]
     assert (ran.total, ran.computed, ran.reasons) == (4, 4, {none: 2})
-    score(study, ["precision(k=5)", "reciprocal_rank", "reciprocal_rank(level=2)"])
+    score(study, ["precision(k=5)", "reciprocal_rank", "reciprocal_rank(min_rel=2)"])
     # Places past the end of a short ranking count as not relevant: 2 of 5, 1 of 5.
     assert [value for _, value, _ in values(study, "precision@5")] == [0.4, 0.2, None, None]
     assert [value for _, value, _ in values(study, "reciprocal_rank")] == [0.5, 1, None, None]
     # From level 2 on only d4 is relevant, at rank 4; to query 2 nothing is.
-    assert [value for _, value, _ in values(study, "reciprocal_rank(level=2)")] == [0.25, None, None, None]
+    assert [value for _, value, _ in values(study, "reciprocal_rank(min_rel=2)")] == [0.25, None, None, None]
 
 
 def test_rankings_follow_new_judgements(fill: Fill) -> None:

@@ -13,7 +13,7 @@ from sightline import registry
 from sightline.errors import DataError, UsageError
 from sightline.prediction import fit as stage
 from sightline.prediction.fit import predict
-from sightline.prediction.results import Predicted
+from sightline.prediction.results import FitResult
 from sightline.records import (
     Answer,
     Image,
@@ -77,12 +77,12 @@ def kept(study: Study, question: str = "ease") -> dict[str, dict[int, tuple[int,
     return found
 
 
-def test_what_can_be_learned_is_foretold(tmp_path: Path) -> None:
+def test_what_can_be_learned_is_predicted(tmp_path: Path) -> None:
     with study_with(tmp_path / "s", learnable()) as study:
         found = predict(study, "ease", prompts=["a blue ball", "many blue balls"])
         assert found.pearson.value is not None and found.pearson.value > 0.9
         assert found.error < found.baseline_error / 2
-        easy, hard = found.foretold
+        easy, hard = found.predicted
         assert easy.value > hard.value
         assert easy.low is not None and easy.high is not None
         assert easy.low < easy.value <= easy.high <= 5.1, "on the scale of the question"
@@ -103,7 +103,7 @@ QUICK = {
 """The same code with less of everything."""
 
 
-def only(found: Predicted) -> Mapping[str, np.ndarray]:
+def only(found: FitResult) -> Mapping[str, np.ndarray]:
     """What the one predictor that was tried said, by question."""
     [told] = found.predictions.values()
     return told
@@ -197,7 +197,7 @@ def test_several_questions_are_learned_at_once_and_each_is_kept(tmp_path: Path) 
         assert [each.figures["pearson"].n for each in found.results] == [48, 48, 32, 32]
         for question in ("ease", "beauty"):
             assert set(kept(study, question)) == {"ridge", "tfidf_ridge"}
-        told = predict(study, questions=["ease", "beauty"], prompts=["a red car"]).foretold
+        told = predict(study, questions=["ease", "beauty"], prompts=["a red car"]).predicted
         assert [(each.question, each.prompt) for each in told] == [
             ("ease", "a red car"),
             ("beauty", "a red car"),
@@ -240,13 +240,13 @@ def test_prompts_of_the_same_words_and_rephrasings_stay_together(tmp_path: Path)
             assert "2 prompts" in found.notes[0]
 
 
-def test_prompts_without_truth_are_foretold_by_what_learned_from_all_others(tmp_path: Path) -> None:
+def test_prompts_without_truth_are_predicted_by_what_learned_from_all_others(tmp_path: Path) -> None:
     none: list[float | None] = [None] * 4
     with study_with(tmp_path / "s", {"ease": [*none, *learnable()[4:]]}) as study:
         found = predict(study, "ease", prompts=TEXTS[:4])
         rows = kept(study)["ridge"]
         assert [fold for fold, _ in rows.values()] == [None] * 4 + found.split.fold(44).tolist()
-        for (_, value), new in zip(rows.values(), found.foretold, strict=False):
+        for (_, value), new in zip(rows.values(), found.predicted, strict=False):
             assert min(value, 5.1) == pytest.approx(new.value), "new ones are cut to the scale"
         assert any(note.startswith("4 prompts without truth") for note in found.notes)
         assert found.prompts == 44 and len(found.points) == 44
@@ -305,7 +305,7 @@ def test_the_interval_is_conformal_and_on_the_scale(tmp_path: Path) -> None:
     # Eight prompts held out are too few for any width: the interval is the scale, and none without a scale.
     tags = {n: {"split": "test" if n >= 40 else "train"} for n in range(48)}
     with study_with(tmp_path / "t", learnable(), tags=tags) as study:
-        told = predict(study, "ease", split="published", prompts=["a blue ball"]).foretold[0]
+        told = predict(study, "ease", split="published", prompts=["a blue ball"]).predicted[0]
         assert (told.low, told.high) == (0.0, 5.1)
         rows = reading.predictions(study, reading.newest_settlement(study, "ease") or 0)
         assert rows["low"].to_list() == [0.0] * 8 and rows["high"].to_list() == [5.1] * 8
@@ -314,7 +314,7 @@ def test_the_interval_is_conformal_and_on_the_scale(tmp_path: Path) -> None:
             *(Truth("open", Subject(prompt=PromptKey("s", str(n))), n / 9) for n in range(48)),
         ]
         load(study, open_scale, importer="test", path="open", digest="2")
-        told = predict(study, "open", split="published", prompts=["a blue ball"]).foretold[0]
+        told = predict(study, "open", split="published", prompts=["a blue ball"]).predicted[0]
         assert (told.low, told.high) == (None, None)
 
 

@@ -26,7 +26,7 @@ def prompts(n: int, seed: int = 0) -> tuple[list[str], np.ndarray]:
 
 def test_what_was_learned_comes_back(tmp_path: Path) -> None:
     texts, truth = prompts(200)
-    made = fit("light", texts, truth, targets=["easy", "hard"], about={"by": "us"})
+    made = fit("small", texts, truth, targets=["easy", "hard"], about={"by": "us"})
     save(tmp_path / "own.npz", made)
     again = load(tmp_path / "own.npz")
     new, _ = prompts(40, seed=1)
@@ -39,7 +39,7 @@ def test_what_was_learned_comes_back(tmp_path: Path) -> None:
 def test_it_learns_and_its_intervals_hold() -> None:
     """Calibrated on 400: coverage of 1,000 new ones has deviation sqrt(.09 / 400 + .09 / 1000) = .018."""
     texts, truth = prompts(400)
-    made = fit("light", texts, truth)
+    made = fit("small", texts, truth)
     new, wanted = prompts(1000, seed=1)
     off = np.abs(made.values(new) - wanted)
     assert np.corrcoef(made.values(new)[:, 0], wanted[:, 0])[0, 1] > 0.8
@@ -75,7 +75,7 @@ def test_a_prompt_learned_from_does_not_know_itself() -> None:
 def test_nothing_in_the_file_can_run_and_no_prompt_is_in_it(tmp_path: Path) -> None:
     texts, truth = prompts(100)
     file = tmp_path / "own.npz"
-    save(file, fit("light", texts, truth))
+    save(file, fit("small", texts, truth))
     with np.load(file, allow_pickle=False) as opened:
         assert all(opened[name].dtype != object for name in opened.files)
     with zipfile.ZipFile(file) as archive:
@@ -115,8 +115,8 @@ def test_asked_wrongly(tmp_path: Path) -> None:
         fit("linear", texts, truth[:5])
     with pytest.raises(UsageError, match="no tier 'ligth'") as error:
         recipe_of("ligth")
-    assert "light" in str(error.value)
-    assert recipe_of("light") == RECIPES["light"]
+    assert "small" in str(error.value)
+    assert recipe_of("small") == RECIPES["small"]
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def drawn(tmp_path: Path, colours: str) -> Iterator[Study]:
 
 
 def test_prompts_with_the_images_of_their_systems(drawn: Study) -> None:
-    encoder = registry.configure("backbone", "colours")
+    encoder = registry.configure("encoder", "colours")
     x = pictured_examples(drawn, [3, 1, 2], encoder)
     assert [prompt.key.ref for prompt in x.prompts] == ["c", "a", "b"]
     assert [len(mine) for mine in x.pictures] == [2, 3, 3]
@@ -88,7 +88,7 @@ def test_prompts_with_the_images_of_their_systems(drawn: Study) -> None:
 
 def test_images_are_embedded_once(drawn: Study, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    encoder = registry.configure("backbone", f"colours(log={str(log)!r})")
+    encoder = registry.configure("encoder", f"colours(log={str(log)!r})")
     x = pictured_examples(drawn, [1, 2, 3], encoder)
     before = log.read_text()
     # Of the 8 pictures two are the same as others: the wrong ones, drawn right elsewhere.

@@ -16,7 +16,7 @@ import pytest
 from sightline.errors import MissingPackage, UsageError
 from sightline.prediction import predict as stage
 from sightline.prediction.fitted import fit, save
-from sightline.prediction.predict import SHOWN, TARGETS, TIERS, best_tier, foretell, suggest
+from sightline.prediction.predict import SHOWN, TARGETS, TIERS, best_tier, predict, suggest
 
 PROMPTS = [
     "A woman in white sports gear hitting a tennis ball",
@@ -27,56 +27,56 @@ PROMPTS = [
 @pytest.mark.parametrize("tier", TIERS)
 def test_every_tier_tells_the_papers_hard_prompt_from_its_easy_one(tier: str) -> None:
     """Two prompts that PQPP prints: HBPP 0.25 of the tennis player, 2.0 of the bus."""
-    found = foretell(PROMPTS, tier=tier)
-    hard, easy = (outlook.expected["hbpp"] for outlook in found.outlooks)
+    found = predict(PROMPTS, tier=tier)
+    hard, easy = (prediction.expected["hbpp"] for prediction in found.predictions)
     assert hard.value + 0.5 < easy.value
     assert found.tier == tier and found.why == "" and found.coverage == 0.9
-    for outlook in found.outlooks:
-        assert tuple(outlook.expected) == TARGETS and not outlook.refused and not outlook.warnings
-        for target, expected in outlook.expected.items():
+    for prediction in found.predictions:
+        assert tuple(prediction.expected) == TARGETS and not prediction.refused and not prediction.warnings
+        for target, expected in prediction.expected.items():
             low, high = stage.ENDS[target.partition(".")[0]]
             assert low <= expected.low <= expected.value <= expected.high <= high
 
 
 def test_the_best_tier_is_the_default_and_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert best_tier() == ("full", "")
+    assert best_tier() == ("large", "")
     whole = stage.shipped
 
     def lacking(tier: str) -> object:
-        if tier == "full":
+        if tier == "large":
             raise MissingPackage("no weights for mpnet_layers on this machine", remedy="Install them.")
         return whole(tier)
 
     monkeypatch.setattr(stage, "shipped", lacking)
-    found = foretell(PROMPTS[:1])
-    assert found.tier == "offline"
-    assert "no weights for mpnet_layers" in found.why and "full" in found.why
+    found = predict(PROMPTS[:1])
+    assert found.tier == "medium"
+    assert "no weights for mpnet_layers" in found.why and "large" in found.why
 
 
 def test_what_is_asked_for_as_torch_is_the_full_tier() -> None:
-    assert foretell(PROMPTS[:1], tier="torch", explain=False).tier == "full"
+    assert predict(PROMPTS[:1], tier="torch", explain=False).tier == "large"
     with pytest.raises(UsageError, match="no tier 'ofline'") as error:
-        foretell(PROMPTS, tier="ofline")
-    assert "offline" in str(error.value)
+        predict(PROMPTS, tier="ofline")
+    assert "medium" in str(error.value)
 
 
 def test_words_are_what_the_prediction_loses_without_them() -> None:
     prompt = "A woman hitting a tennis ball, a bus"
-    found = foretell([prompt], tier="light").outlooks[0]
+    found = predict([prompt], tier="small").predictions[0]
     told = dict(found.words["hbpp"])
     assert set(told) == {"A", "woman", "hitting", "a", "tennis", "ball", "bus"}
-    without = foretell(["A woman hitting a ball, a bus"], tier="light").outlooks[0]
+    without = predict(["A woman hitting a ball, a bus"], tier="small").predictions[0]
     wanted = found.expected["hbpp"].value - without.expected["hbpp"].value
     assert told["tennis"] == pytest.approx(wanted, abs=1e-9)
     effects = [abs(effect) for _, effect in found.words["hbpp"]]
     assert effects == sorted(effects, reverse=True)
-    assert not foretell([prompt], tier="light", explain=False).outlooks[0].words
+    assert not predict([prompt], tier="small", explain=False).predictions[0].words
 
 
 @pytest.mark.parametrize("prompt", ["", "  \n\t", "!!! ...", "\U0001f389\U0001f389", "—"])
 def test_nothing_to_go_by_is_refused(prompt: str) -> None:
-    outlook = foretell([prompt, PROMPTS[0]], tier="light").outlooks[0]
-    assert outlook.refused and not outlook.expected
+    prediction = predict([prompt, PROMPTS[0]], tier="small").predictions[0]
+    assert prediction.refused and not prediction.expected
 
 
 @pytest.mark.parametrize(
@@ -95,15 +95,15 @@ def test_nothing_to_go_by_is_refused(prompt: str) -> None:
 )
 @pytest.mark.parametrize("tier", TIERS)
 def test_strange_prompts_get_a_prediction_with_a_warning(prompt: str, said: str, tier: str) -> None:
-    outlook = foretell([prompt], tier=tier, explain=False).outlooks[0]
-    assert any(said in warning for warning in outlook.warnings), outlook.warnings
-    assert all(np.isfinite(each.value) for each in outlook.expected.values()) and outlook.expected
+    prediction = predict([prompt], tier=tier, explain=False).predictions[0]
+    assert any(said in warning for warning in prediction.warnings), prediction.warnings
+    assert all(np.isfinite(each.value) for each in prediction.expected.values()) and prediction.expected
 
 
 def test_order_and_company_do_not_matter() -> None:
-    together = foretell([*PROMPTS, "", PROMPTS[0]], tier="light", explain=False).outlooks
-    assert [outlook.prompt for outlook in together] == [*PROMPTS, "", PROMPTS[0]]
-    alone = foretell(PROMPTS[1:], tier="light", explain=False).outlooks[0]
+    together = predict([*PROMPTS, "", PROMPTS[0]], tier="small", explain=False).predictions
+    assert [prediction.prompt for prediction in together] == [*PROMPTS, "", PROMPTS[0]]
+    alone = predict(PROMPTS[1:], tier="small", explain=False).predictions[0]
     # BLAS may add up the rows of one product in different orders.
     for one, two in ((together[1], alone), (together[0], together[3])):
         assert one.expected.keys() == two.expected.keys()
@@ -115,15 +115,15 @@ def test_order_and_company_do_not_matter() -> None:
 
 
 def test_rewordings_are_ranked_by_what_is_expected() -> None:
-    found = suggest(PROMPTS[0], [PROMPTS[1], "", PROMPTS[0], "a bus"], tier="light")
-    assert [outlook.prompt for outlook in found.outlooks][-1] == ""
-    assert len(found.outlooks) == 4
-    values = [outlook.expected["hbpp"].value for outlook in found.outlooks[:-1]]
+    found = suggest(PROMPTS[0], [PROMPTS[1], "", PROMPTS[0], "a bus"], tier="small")
+    assert [prediction.prompt for prediction in found.predictions][-1] == ""
+    assert len(found.predictions) == 4
+    values = [prediction.expected["hbpp"].value for prediction in found.predictions[:-1]]
     assert values == sorted(values, reverse=True)
-    by_rank = suggest(PROMPTS[0], ["a bus"], by="rr", tier="light").outlooks
+    by_rank = suggest(PROMPTS[0], ["a bus"], by="rr", tier="small").predictions
     assert by_rank[0].expected["rr"].value >= by_rank[1].expected["rr"].value
-    with pytest.raises(UsageError, match="nothing is foretold of 'hbp'"):
-        suggest("a", ["b"], by="hbp", tier="light")
+    with pytest.raises(UsageError, match="nothing is predicted of 'hbp'"):
+        suggest("a", ["b"], by="hbp", tier="small")
 
 
 def test_a_predictor_of_ones_own(tmp_path: Path) -> None:
@@ -131,12 +131,12 @@ def test_a_predictor_of_ones_own(tmp_path: Path) -> None:
     truth = np.array([[5.0], [1.0]] * 30)
     about = {"ends": {"fun": [1, 5]}}
     save(tmp_path / "own.npz", fit("tfidf_ridge", texts, truth, targets=["fun"], about=about))
-    found = foretell(["a cat", "a dog"], model=tmp_path / "own.npz")
-    cat, dog = (outlook.expected["fun"] for outlook in found.outlooks)
+    found = predict(["a cat", "a dog"], model=tmp_path / "own.npz")
+    cat, dog = (prediction.expected["fun"] for prediction in found.predictions)
     assert cat.value > 4 and dog.value < 2 and cat.high <= 5 and dog.low >= 1
     assert found.targets == ("fun",)
     with pytest.raises(UsageError, match="exclude each other"):
-        foretell(["a"], tier="light", model=tmp_path / "own.npz")
+        predict(["a"], tier="small", model=tmp_path / "own.npz")
 
 
 def test_what_ships_says_whose_data_it_was_learned_from_and_holds_none_of_it(data: Path) -> None:
@@ -187,4 +187,4 @@ def test_where_nothing_can_be_unpacked_a_lower_tier_answers(tmp_path: Path) -> N
         check=True,
     )
     tier, why = told.stdout.split("|")
-    assert tier == "offline" and "SIGHTLINE_CACHE" in why
+    assert tier == "medium" and "SIGHTLINE_CACHE" in why

@@ -13,22 +13,22 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from sightline.errors import DataError, UsageError
-from sightline.prediction.predict import Expected, Foretelling, Outlook
-from sightline.prediction.prompt_files import Batch, Line, columns_of, foretell_rows, read_prompts, write_rows
+from sightline.prediction.predict import Expected, Prediction, Predictions
+from sightline.prediction.prompt_files import Batch, Line, columns_of, predict_rows, read_prompts, write_rows
 
 TARGETS = ("ease",)
 
 
-def tell(prompts: Sequence[str]) -> Foretelling:
+def tell(prompts: Sequence[str]) -> Predictions:
     """Expects of a prompt as much as it has characters; nothing of one without a letter."""
 
-    def one(text: str) -> Outlook:
+    def one(text: str) -> Prediction:
         if not any(map(str.isalpha, text)):
-            return Outlook(text, refused="no letter")
+            return Prediction(text, refused="no letter")
         n = float(len(text))
-        return Outlook(text, {"ease": Expected(n, n - 1, n + 1)}, {}, ("long",) if n > 9 else ())
+        return Prediction(text, {"ease": Expected(n, n - 1, n + 1)}, {}, ("long",) if n > 9 else ())
 
-    return Foretelling("light", "because", 0.9, [one(text) for text in prompts])
+    return Predictions("small", "because", 0.9, [one(text) for text in prompts])
 
 
 def written(tmp_path: Path, name: str, content: str | bytes) -> Path:
@@ -184,11 +184,11 @@ def test_every_row_is_written_in_order(tmp_path: Path, suffix: str) -> None:
     texts[2] = '=cmd|"x", y'
     path = written(tmp_path, "p.txt", "\n".join(texts))
     batch, heard = Batch(), list[int]()
-    rows = foretell_rows(read_prompts(path), tell, batch, "p.txt", heard.append)
+    rows = predict_rows(read_prompts(path), tell, batch, "p.txt", heard.append)
     to = tmp_path / f"out{suffix}"
     write_rows(rows, to, TARGETS)
     refused = [n for n in range(1, 1203) if n % 7 == 0]
-    assert (batch.rows, batch.refused, batch.tier) == (1202, len(refused), "light")
+    assert (batch.rows, batch.refused, batch.tier) == (1202, len(refused), "small")
     assert heard == [500, 1000, 1202]
     assert batch.named[:2] == ["p.txt:7: no letter", "p.txt:14: no letter"]
     assert batch.warned == sum(len(text) > 9 for text in texts)
@@ -219,7 +219,7 @@ def test_what_is_interrupted_leaves_the_earlier_file_as_it_was(tmp_path: Path) -
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_rows(foretell_rows(read_prompts(path), tell, Batch(), "p.txt", impatient), to, TARGETS)
+        write_rows(predict_rows(read_prompts(path), tell, Batch(), "p.txt", impatient), to, TARGETS)
     assert to.read_text() == "earlier"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv", "p.txt"]
 
@@ -240,7 +240,7 @@ def test_files_that_hold_no_prompts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not a readable Parquet"):
         list(read_prompts(written(tmp_path, "x.parquet", "nothing of the kind")))
     with pytest.raises(DataError, match="no rows"):
-        list(foretell_rows(read_prompts(written(tmp_path, "h.csv", "prompt\n")), tell, Batch(), "h.csv"))
+        list(predict_rows(read_prompts(written(tmp_path, "h.csv", "prompt\n")), tell, Batch(), "h.csv"))
     with pytest.raises(UsageError, match=r"out\.txt"):
         write_rows([], tmp_path / "out.txt", TARGETS)
     with pytest.raises(DataError, match="no such folder"):

@@ -63,8 +63,8 @@ def test_a_kept_predictor_ranks_what_is_better_first(tmp_path: Path) -> None:
     kept = save_best(found, own, asked)
     assert kept.about["directions"] == {"faults": "lower", "rel.v2": "higher"}
     for by in found.questions:
-        ranked = suggest("many red cups", ["", "a red cup"], by=by, model=own).outlooks
-        assert [outlook.prompt for outlook in ranked] == ["a red cup", "many red cups", ""]
+        ranked = suggest("many red cups", ["", "a red cup"], by=by, model=own).predictions
+        assert [prediction.prompt for prediction in ranked] == ["a red cup", "many red cups", ""]
 
 
 def test_the_pearson_that_is_kept_is_that_of_what_is_kept(tmp_path: Path) -> None:

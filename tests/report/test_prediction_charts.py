@@ -146,7 +146,7 @@ def test_a_crowded_map_is_drawn_once() -> None:
 def test_boxes_say_what_they_show(many: tuple[np.ndarray, ...]) -> None:
     _, truth, guess = many
     figure = box_figure(guess, truth, scale=UP, predictor="ridge")
-    assert "foretold by ridge" in figure.caption and "dots" not in figure.caption
+    assert "predicted by ridge" in figure.caption and "dots" not in figure.caption
     assert "Box plots of predicted fit by ridge" in figure.wide["description"]
     for root in drawn(figure):
         counts = re.findall(r"\b\d\d\b", texts(root))

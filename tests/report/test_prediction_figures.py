@@ -75,9 +75,9 @@ def keep(study: Study, question: str, values: np.ndarray, spec: str = "ridge", w
 
 
 @pytest.fixture(scope="module")
-def foretold(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
-    """Both kinds of system; drawn is foretold exactly, but prompt 2 far too well and 21 far too badly."""
-    folder = tmp_path_factory.mktemp("foretold")
+def predicted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    """Both kinds of system; drawn is predicted exactly, but prompt 2 far too well and 21 far too badly."""
+    folder = tmp_path_factory.mktemp("predicted")
     with create_study(folder / "study") as study:
         load(study, records_of(folder), importer="test", path="test", digest="1")
         guess = np.arange(N) / N
@@ -95,12 +95,12 @@ def titled(blocks: Any, title: str) -> Block:
     raise AssertionError(f"{title!r} is none of {[b.text for b in blocks if isinstance(b, Heading)]}")
 
 
-def test_the_best_predictor_is_shown_and_one_without_a_figure_comes_last(foretold: Study) -> None:
-    kept = read_kept(foretold, "drawn")
+def test_the_best_predictor_is_shown_and_one_without_a_figure_comes_last(predicted: Study) -> None:
+    kept = read_kept(predicted, "drawn")
     assert [each.predictor for each in kept] == ["ridge", "mean"]
     shown = best(kept[::-1])
     assert shown is not None and shown.predictor == "ridge"
-    found = prediction(foretold, [asked for _, asked in reading.questions(foretold)])
+    found = prediction(predicted, [asked for _, asked in reading.questions(predicted)])
     assert found is not None and found.shown == "ridge" and len(found.points) == N
     assert [share.name for share in found.predictors[0].figures] == [
         "Pearson", "Kendall", "Spearman", "sMARE", "RMSE",
@@ -110,21 +110,21 @@ def test_the_best_predictor_is_shown_and_one_without_a_figure_comes_last(foretol
     assert getattr(rmse, "value", None) == pytest.approx(np.sqrt((0.816667**2 + 0.825**2) / 24), abs=1e-6)
 
 
-def test_what_was_missed_and_what_was_foretold(foretold: Study) -> None:
-    blocks = prediction_pictures(foretold).blocks
+def test_what_was_missed_and_what_was_predicted(predicted: Study) -> None:
+    blocks = prediction_pictures(predicted).blocks
     missed = titled(blocks, "Missed most")
     assert isinstance(missed, Cards) and missed.paired
     worse, better = missed.cards[:2]
-    assert (worse.text, worse.note) == ("a picture of 2 red cars in town", "Did worse than foretold.")
+    assert (worse.text, worse.note) == ("a picture of 2 red cars in town", "Did worse than predicted.")
     assert (worse.value, worse.truth, worse.truth_at) == ("0.90", "0.08", 8.3)
-    assert (better.text, better.note) == ("a picture of 21 boats at sea", "Did better than foretold.")
+    assert (better.text, better.note) == ("a picture of 21 boats at sea", "Did better than predicted.")
     # Nothing else is off, so nothing else is shown.
     assert len(missed.cards) == 2
     assert [picture.system for picture in worse.pictures] == ["painter"]
-    well = titled(blocks, "Hard and easy prompts that were foretold")
+    well = titled(blocks, "Hard and easy prompts that were predicted")
     assert isinstance(well, Cards)
     assert [card.text.split()[3] for card in well.cards] == ["0", "18", "1", "19"]
-    quarters = titled(blocks, "Foretold against true")
+    quarters = titled(blocks, "Predicted against true")
     assert isinstance(quarters, Figure) and "The best of 2 predictors" in quarters.caption
 
 
@@ -133,16 +133,16 @@ def test_a_predictor_that_knows_nothing_is_said_to(tmp_path: Path) -> None:
         load(study, records_of(tmp_path), importer="test", path="test", digest="1")
         keep(study, "drawn", np.random.default_rng(0).permutation(N) / N)
         found = prediction_pictures(study)
-    told = "ridge foretells drawn no better than always saying the mean: worth nothing."
+    told = "ridge predicts drawn no better than always saying the mean: worth nothing."
     assert told in found.notes
-    boxes = titled(found.blocks, "Foretold against true")
+    boxes = titled(found.blocks, "Predicted against true")
     assert isinstance(boxes, Figure) and told in boxes.caption
     headings = [block.text for block in found.blocks if isinstance(block, Heading)]
-    assert "Missed most" in headings and "Hard and easy prompts that were foretold" not in headings
+    assert "Missed most" in headings and "Hard and easy prompts that were predicted" not in headings
 
 
-def test_quadrants_are_of_generation_and_retrieval_where_there_are_both(foretold: Study) -> None:
-    blocks = prediction_pictures(foretold).blocks
+def test_quadrants_are_of_generation_and_retrieval_where_there_are_both(predicted: Study) -> None:
+    blocks = prediction_pictures(predicted).blocks
     plane = titled(blocks, "Easy and hard, to draw and to find")
     assert isinstance(plane, Figure) and "r between both" in plane.caption
     tables = [block.table for block in blocks if isinstance(block, Grid)]
@@ -174,14 +174,14 @@ def test_two_questions_about_the_same_systems_go_by_their_names(tmp_path: Path) 
         titled(other.blocks, "Easy and hard, by sought and by drawn")
 
 
-def test_names_that_are_not_there(foretold: Study) -> None:
+def test_names_that_are_not_there(predicted: Study) -> None:
     with pytest.raises(UsageError, match="no question is called 'drwan'") as told:
-        prediction_pictures(foretold, questions=["drwan"])
+        prediction_pictures(predicted, questions=["drwan"])
     assert "drawn" in (told.value.remedy or "")
     with pytest.raises(UsageError):
-        prediction_pictures(foretold, across=("drawn", "nothing"))
+        prediction_pictures(predicted, across=("drawn", "nothing"))
     with pytest.raises(UsageError, match="encodes no texts"):
-        prediction_pictures(foretold, encoder="colour_layout")
+        prediction_pictures(predicted, encoder="colour_layout")
 
 
 def test_without_truth_there_is_nothing_to_draw(tmp_path: Path) -> None:
@@ -225,13 +225,13 @@ def test_layouts_of_hardly_anything() -> None:
     assert np.isfinite(laid_out(twins)).all()
 
 
-def test_a_sample_is_drawn_of_more_and_features_serve_as_well(foretold: Study) -> None:
-    some = prediction_pictures(foretold, encoder="hashed_words", most=10, seed=3)
+def test_a_sample_is_drawn_of_more_and_features_serve_as_well(predicted: Study) -> None:
+    some = prediction_pictures(predicted, encoder="hashed_words", most=10, seed=3)
     assert "The map: a sample of 10 of 24 prompts, drawn with seed 3." in some.notes
     shown = titled(some.blocks, "A map of the prompts")
     assert isinstance(shown, Figure) and "to hashed_words (t-SNE, perplexity 3" in shown.caption
     assert len(shown.wide["data"]["values"]) == 10
-    features = titled(prediction_pictures(foretold, encoder=FEATURES).blocks, "A map of the prompts")
+    features = titled(prediction_pictures(predicted, encoder=FEATURES).blocks, "A map of the prompts")
     assert isinstance(features, Figure) and "alike in their features" in features.caption
     assert len(features.wide["data"]["values"]) == N
 
@@ -246,12 +246,12 @@ def test_prompts_that_are_all_the_same_have_no_map(tmp_path: Path) -> None:
         assert "There is no map: to the encoder all prompts are the same." in prediction_pictures(study).notes
 
 
-def test_files_stand_alone(foretold: Study, tmp_path: Path) -> None:
-    found = prediction_pictures(foretold, tmp_path / "new" / "pictures", encoder="hashed_words")
+def test_files_stand_alone(predicted: Study, tmp_path: Path) -> None:
+    found = prediction_pictures(predicted, tmp_path / "new" / "pictures", encoder="hashed_words")
     names = ["boxes-drawn", "map-drawn", "map-sought", "quadrants-drawn-sought"]
     expected = [f"{name}.{kind}" for name in names for kind in ("svg", "png")]
     assert [path.name for path in found.files] == ["index.html", *expected]
-    again = prediction_pictures(foretold, tmp_path / "again", encoder="hashed_words")
+    again = prediction_pictures(predicted, tmp_path / "again", encoder="hashed_words")
     for path, twin in zip(found.files[1:], again.files[1:], strict=True):
         assert path.read_bytes() == twin.read_bytes()
         if path.suffix == ".png":
@@ -263,13 +263,13 @@ def test_files_stand_alone(foretold: Study, tmp_path: Path) -> None:
             assert root.get("aria-label") and "var(--" not in path.read_text("utf-8")
             assert "24 prompts" in "".join(root.itertext())
     page = found.files[0].read_text("utf-8")
-    assert "Foretelling drawn" in page and page.count("<svg") >= 4
+    assert "Predicting drawn" in page and page.count("<svg") >= 4
 
 
-def test_a_folder_that_cannot_be_written(foretold: Study, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written(predicted: Study, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(StudyError, match="cannot write the pictures"):
-        prediction_pictures(foretold, tmp_path / "taken", encoder="hashed_words")
+        prediction_pictures(predicted, tmp_path / "taken", encoder="hashed_words")
 
 
 def test_names_of_files() -> None:
@@ -277,13 +277,13 @@ def test_names_of_files() -> None:
     assert file_name("boxes-größe") == "boxes-größe" and file_name("///") == "picture"
 
 
-def test_the_report_shows_them(foretold: Study) -> None:
-    found = build(foretold)
+def test_the_report_shows_them(predicted: Study) -> None:
+    found = build(predicted)
     assert found.prediction is not None
     said = [block.text for block in found.prediction.pictures if isinstance(block, Heading)]
     assert said == [
-        "Foretold against true",
-        "Hard and easy prompts that were foretold",
+        "Predicted against true",
+        "Hard and easy prompts that were predicted",
         "Missed most",
         "A map of the prompts",
         "Easy and hard, to draw and to find",
@@ -293,9 +293,9 @@ def test_the_report_shows_them(foretold: Study) -> None:
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1000, "light")])
 def test_in_a_browser_nothing_is_cut_off(
-    browser: Any, foretold: Study, tmp_path: Path, width: int, scheme: str
+    browser: Any, predicted: Study, tmp_path: Path, width: int, scheme: str
 ) -> None:
-    address = report(foretold, tmp_path / "report.html").as_uri()
+    address = report(predicted, tmp_path / "report.html").as_uri()
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.goto(address)
     assert page.evaluate("document.documentElement.scrollWidth") <= width

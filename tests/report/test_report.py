@@ -155,8 +155,8 @@ def test_rankings_that_nobody_judged_are_shown_and_not_ranked(unjudged: Study) -
     assert "nqc" in report(unjudged).read_text("utf-8")
 
 
-def test_relevance_that_can_no_longer_be_foretold_does_not_stop_the_report(unjudged: Study) -> None:
-    """Two judged queries foretell each other; when one is taken back, nothing is left to learn from."""
+def test_relevance_that_can_no_longer_be_predicted_does_not_stop_the_report(unjudged: Study) -> None:
+    """Two judged queries predict each other; when one is taken back, nothing is left to learn from."""
     relevance = Question("relevance", "ordinal", 0, 1, 1)
     for n in (0, 1):
         told = Truth("relevance", Subject(PromptKey("s", str(n)), image=ImageKey("c", "steep0")), 1.0)
@@ -164,10 +164,10 @@ def test_relevance_that_can_no_longer_be_foretold_does_not_stop_the_report(unjud
     score(unjudged, "expected_precision@2")
     before = build(unjudged)
     assert [ranking.scale.name for ranking in before.rankings] == ["expected_precision(k=2)"]
-    said = "goes by relevance that a predictor foretells, not by judgements of the images."
+    said = "goes by relevance that a predictor predicts, not by judgements of the images."
     assert before.rankings[0].summary == f"expected_precision(k=2) {said}"
     undo(unjudged, loaded.source_id)
     made = build(unjudged)
     assert not made.rankings
-    why = "relevance cannot be foretold: fewer than 2 queries with rankings have been judged"
+    why = "relevance cannot be predicted: fewer than 2 queries with rankings have been judged"
     assert made.extras[0].tables[0].rows[0][2:] == [absent(why), absent(why)]

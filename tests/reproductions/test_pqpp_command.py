@@ -57,7 +57,7 @@ def test_tables_for_people(called: Run, folder: Path) -> None:
     after = next(line for line in lines if line[:1] == ["Post-"])
     assert after[:6] == ["Post-", "Fine-tuned", "CLIP", "paper", "*0.600‡", "*0.448‡"]
     assert "- : Fine-tuned CLIP, Correlation CNN, Score Variance @100: needs the images" in out
-    assert "--tier light: " in out and "--tier offline: " in out
+    assert "--tier small: " in out and "--tier medium: " in out
     assert "computing word_count" in err
 
 
@@ -96,7 +96,7 @@ def test_wrong_usage_is_told_before_anything_is_computed(called: Run, folder: Pa
         (("pqpp", "--tier", "lite"), 2, "there is no tier 'lite'"),
         (("pqpp", "--to", folder / "tables.docx"), 2, ".tex or .csv"),
         (("pqpp", "--to", folder / "nowhere" / "x.tex"), 3, "no such folder"),
-        (("w1kp", "--tier", "light"), 2, "w1kp has no tables for --tier"),
+        (("w1kp", "--tier", "small"), 2, "w1kp has no tables for --tier"),
     ):
         found, out, err = called("reproduce", *words, "--data", folder)
         assert (found, out) == (code, ""), words

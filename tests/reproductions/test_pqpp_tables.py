@@ -13,7 +13,7 @@ import pytest
 
 from sightline.data.sources import Source
 from sightline.errors import DataError, UsageError
-from sightline.prediction import predict as foretell
+from sightline.prediction import predict as predict
 from sightline.records import NoValue
 from sightline.reproductions.tables import pqpp as made_up
 from sightline.reproductions.tables.pqpp import (
@@ -103,7 +103,7 @@ def corrupt(file: Path) -> None:
 
 def said(folder: Path, name: str) -> Said:
     source = Source(folder)
-    return predictions(source, name, made_up.read(source, [name]), ["light"])
+    return predictions(source, name, made_up.read(source, [name]), ["small"])
 
 
 def own(made: Sequence[Made], number: int, predictor: str, target: str, measure: str) -> float | None:
@@ -179,12 +179,12 @@ def test_validation_is_not_learned_from_while_it_is_judged(folder: Path, said_of
 def test_a_row_in_two_splits_is_refused(folder: Path) -> None:
     split(folder / "test.csv", range(150, 200), 3)
     with pytest.raises(DataError, match=r"row 150 of test\.csv is also in train\.csv or validation\.csv"):
-        tables(folder, ["light"])
+        tables(folder, ["small"])
 
 
 def test_the_seed_decides(folder: Path, on_validation: list[Made]) -> None:
     # That the same seed gives the same is shown above, by predictions of corrupted rows.
-    other = tables(folder, ["light"], seed=6)
+    other = tables(folder, ["small"], seed=6)
     assert own(other, 2, "#words", "hbpp", "pearson") == own(on_validation, 2, "#words", "hbpp", "pearson")
     one, two = (own(each, 2, "Sightline light", "hbpp", "pearson") for each in (other, on_validation))
     assert one is not None and two is not None and one != two
@@ -192,14 +192,14 @@ def test_the_seed_decides(folder: Path, on_validation: list[Made]) -> None:
 
 def test_less_than_all_splits(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     (folder / "validation.csv").unlink()
-    made = tables(folder, ["light"])
+    made = tables(folder, ["small"])
     assert made[0].split == "train"
     assert own(made, 2, "#words", "hbpp", "pearson") is not None
     # Nothing is held out: a tier asked about what it learned from would shine.
     assert own(made, 2, "Sightline light", "hbpp", "pearson") is None
     alone = tmp_path_factory.mktemp("alone")
     split(alone / "test.csv", range(20), 3)
-    made = tables(alone, ["light"])
+    made = tables(alone, ["small"])
     reasons = {line.cells["truth"]["pearson"].reason for line in made[1].lines if line.whose == "ours"}
     assert reasons == {"train.csv is not here"}
     assert tables(tmp_path_factory.mktemp("empty")) == []
@@ -303,24 +303,26 @@ def test_latex_and_csv(on_validation: list[Made]) -> None:
 def test_names_of_tiers() -> None:
     assert chosen_tiers("none") == []
     assert chosen_tiers("all") == list(made_up.TIERS)
-    assert chosen_tiers("light, light") == ["light"]
+    assert chosen_tiers("light, light") == ["small"]
     with pytest.raises(UsageError, match="there is no tier 'lihgt'") as told:
         chosen_tiers("lihgt")
-    assert "light" in told.value.remedy
+    assert "small" in told.value.remedy
     # What a tier takes is said for each.
     assert made_up.TAKES.keys() == set(made_up.TIERS)
 
 
 def test_what_ships_is_asked_of_test_rows_only(tested: Path, said_of_test: Said, folder: Path) -> None:
     texts = made_up.read(Source(tested), ["test"]).texts
-    for tier in foretell.TIERS:
+    for tier in predict.TIERS:
         told = said_of_test[f"Sightline {tier}, as shipped"]
         assert isinstance(told, np.ndarray)
-        for outlook, row in zip(
-            foretell.foretell(texts[:3], tier=tier, explain=False).outlooks, told, strict=False
+        for prediction, row in zip(
+            predict.predict(texts[:3], tier=tier, explain=False).predictions, told, strict=False
         ):
             for target, value in zip(COLUMNS, row, strict=True):
-                low, high = foretell.ENDS[target.partition(".")[0]]
-                assert outlook.expected[target].value == pytest.approx(min(max(value, low), high), abs=1e-5)
+                low, high = predict.ENDS[target.partition(".")[0]]
+                assert prediction.expected[target].value == pytest.approx(
+                    min(max(value, low), high), abs=1e-5
+                )
     # Validation rows are not new to it.
     assert not [name for name in said(folder, "validation") if "as shipped" in name]

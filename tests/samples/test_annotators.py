@@ -78,7 +78,7 @@ def test_judgements_stay_on_the_scale(
 
 def test_asked_again_people_answer_again() -> None:
     who = panel()[0]
-    first, second = ([judge(who, 0.5, 0, 5, 0.1, str(i), occasion=n) for i in range(50)] for n in range(2))
+    first, second = ([judge(who, 0.5, 0, 5, 0.1, str(i), repetition=n) for i in range(50)] for n in range(2))
     assert first != second
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sightline
 from sightline.encoders.choice import encoder_of
 from sightline.errors import DataError, MissingPackage, UsageError
-from sightline.prediction.predict import Expected, Foretelling, Outlook
+from sightline.prediction.predict import Expected, Prediction, Predictions
 from sightline.records import Answer, ImageKey, Prompt, PromptKey, Question, Record, Subject, System, Truth
 from sightline.selection import difficulty as select_difficulty
 from sightline.selection.difficulty import SHARE, among, target_of, wanted
@@ -76,7 +76,7 @@ def test_the_hard_ones_of_those_without_truth(study: Study) -> None:
     # Ten have truth, and of the other thirty the 5 + 5 with the least expectation are 10 to 19.
     assert len(set(numbers(found))) == 5 and set(numbers(found)) <= set(range(10, 10 + pool(5, 30)))
     assert pool(5, 30) == 10
-    assert "prefer=hard, ease foretold by ridge" in found.how and "spread over 10 by" in found.how
+    assert "prefer=hard, ease predicted by ridge" in found.how and "spread over 10 by" in found.how
     assert found.notes == ["10 prompts have a truth of ease already."]
     assert [each.value for each in found.expected] == [float(n) for n in numbers(found)]
     assert found == sightline.select(study, 5, by="difficulty")
@@ -164,9 +164,9 @@ def test_unsure_is_what_is_far_from_truth(study: Study) -> None:
     assert "far from prompts with truth" in found.how
     # The first ten have truth: each kind is among them, so only the new one has no word in common with any.
     prompts = reading.prompts(study)
-    backbone = encoder_of("hashed_words", "text").load()
+    encoder = encoder_of("hashed_words", "text").load()
     told = wanted(
-        study, prompts, 1, prefer="unsure", vectors_of=lambda texts: np.asarray(backbone.text(texts))
+        study, prompts, 1, prefer="unsure", vectors_of=lambda texts: np.asarray(encoder.text(texts))
     )
     assert prompts["ref"][int(np.nanargmax(told.want))] == "99" and np.isnan(told.want[:10]).all()
 
@@ -178,17 +178,17 @@ def test_predictions_of_too_few_prompts_stand_back(study: Study, shipped: list[s
     assert "hbpp expected by the shipped predictor, tier light" in found.how and shipped == [None]
     keep(study, "ridge2", range(10, 30), first=10)
     most = sightline.select(study, 5, by="difficulty")
-    assert "ease foretold by" in most.how and max(numbers(most)) < 30
+    assert "ease predicted by" in most.how and max(numbers(most)) < 30
     assert most.notes[1] == "10 prompts are never chosen: no prediction of ease is kept of them."
 
 
-def outlook(text: str, tier: str) -> Outlook:
+def prediction(text: str, tier: str) -> Prediction:
     """Hard are high numbers; the offline tier is of another mind on trains; cups are refused."""
     if "cup" in text:
-        return Outlook(text, refused="no cups")
+        return Prediction(text, refused="no cups")
     number = int(text.split()[-1])
-    value = 1 - number / 50 + (0.5 if tier == "offline" and "train" in text else 0)
-    return Outlook(text, {name: Expected(value, value - 1, value + 1) for name in ("hbpp", "p_at_10")})
+    value = 1 - number / 50 + (0.5 if tier == "medium" and "train" in text else 0)
+    return Prediction(text, {name: Expected(value, value - 1, value + 1) for name in ("hbpp", "p_at_10")})
 
 
 @pytest.fixture
@@ -196,15 +196,15 @@ def shipped(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
     """A predictor of known opinion in place of the shipped one, of which torch is not installed."""
     asked: list[str | None] = []
 
-    def foretell(prompts: Sequence[str], *, tier: str | None = None, explain: bool = True) -> Foretelling:
+    def predict(prompts: Sequence[str], *, tier: str | None = None, explain: bool = True) -> Predictions:
         assert not explain, "words are costly and not shown"
         asked.append(tier)
-        if tier == "full":
+        if tier == "large":
             raise MissingPackage("torch is not installed")
-        used = tier or "light"
-        return Foretelling(used, "", 0.9, [outlook(text, used) for text in prompts])
+        used = tier or "small"
+        return Predictions(used, "", 0.9, [prediction(text, used) for text in prompts])
 
-    monkeypatch.setattr(select_difficulty, "foretell", foretell)
+    monkeypatch.setattr(select_difficulty, "predict", predict)
     return asked
 
 
@@ -226,7 +226,7 @@ def test_refused_prompts_are_counted_and_never_chosen(study: Study, shipped: lis
 
 def test_unsure_is_where_tiers_lie_apart(study: Study, shipped: list[str | None]) -> None:
     found = sightline.select(study, 4, by="difficulty", prefer="unsure")
-    assert shipped == [None, "offline", "full"], "each tier is asked once, and those that cannot run are not"
+    assert shipped == [None, "medium", "large"], "each tier is asked once, and those that cannot run are not"
     # 8 of the prompts without truth are of trains, and the pool is of 4 + 3.
     assert all("train" in text for text in found.texts)
     assert "tier light" in found.how and "tier offline" in found.how
@@ -234,15 +234,15 @@ def test_unsure_is_where_tiers_lie_apart(study: Study, shipped: list[str | None]
 
 def test_a_named_tier_is_asked_whatever_is_kept(study: Study, shipped: list[str | None]) -> None:
     keep(study, "ridge", range(N))
-    found = sightline.select(study, 5, by="difficulty", tier="offline")
-    assert shipped == ["offline"] and "tier offline" in found.how
+    found = sightline.select(study, 5, by="difficulty", tier="medium")
+    assert shipped == ["medium"] and "tier offline" in found.how
 
 
 def test_nothing_tells_what_is_unsure(tmp_path: Path, shipped: list[str | None]) -> None:
     with make(tmp_path / "s", judged=0) as study:
-        assert numbers(sightline.select(study, 1, by="difficulty", tier="light"))[0] >= 39 - 12
+        assert numbers(sightline.select(study, 1, by="difficulty", tier="small"))[0] >= 39 - 12
         with pytest.raises(DataError, match="nothing tells where predictions are unsure"):
-            sightline.select(study, 1, by="difficulty", tier="light", prefer="unsure")
+            sightline.select(study, 1, by="difficulty", tier="small", prefer="unsure")
 
 
 def test_a_question_without_a_better_end_has_no_hard_prompts(
@@ -278,10 +278,10 @@ def test_wrong_calls_are_told(study: Study, told: dict[str, object], said: str) 
 
 def test_the_predictor_that_ships(tmp_path: Path) -> None:
     with make(tmp_path / "s", judged=0) as study:
-        found = sightline.select(study, 5, by="difficulty", tier="light")
+        found = sightline.select(study, 5, by="difficulty", tier="small")
         assert "hbpp expected by the shipped predictor, tier light" in found.how and len(found.texts) == 5
         # HBPP lies on a scale from -1 to 2.
         assert all(-1 <= each.low <= each.value <= each.high <= 2 for each in found.expected)
-        easy = sightline.select(study, 5, by="difficulty", tier="light", prefer="easy")
+        easy = sightline.select(study, 5, by="difficulty", tier="small", prefer="easy")
         hard = max(each.value for each in found.expected)
         assert hard <= min(each.value for each in easy.expected)

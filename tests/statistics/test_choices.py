@@ -39,7 +39,7 @@ def test_nobody_beats_the_oracle_and_names_do_not_matter(rows):
 
 
 def simulated(rng, prompts, noise):
-    """Triplets of prompts, three each: people follow a hidden difference, backbones see it with noise."""
+    """Triplets of prompts, three each: people follow a hidden difference, encoders see it with noise."""
     hidden = np.repeat(rng.normal(size=prompts), 3) + rng.normal(size=3 * prompts)
     share = rng.binomial(5, 1 / (1 + np.exp(-2 * hidden))) / 5
     seen = {f"noise {n}": hidden + n * rng.normal(size=hidden.size) for n in noise}
@@ -124,7 +124,7 @@ def test_no_fairness_without_prompts_to_exchange():
 
 
 def test_differences_are_those_of_the_scores_shown():
-    # Prompt a: three triplets, one backbone right in all; prompt b: one triplet, the other is. 3/4 - 1/4; the
+    # Prompt a: three triplets, one encoder right in all; prompt b: one triplet, the other is. 3/4 - 1/4; the
     # mean of the prompts' differences, 1 and -1, would be 0.
     share, prompt = [1, 1, 1, 1], list("aaab")
     told = {"one": ([0, 0, 0, 1], [1, 1, 1, 0]), "other": ([1, 1, 1, 0], [0, 0, 0, 1])}

@@ -134,9 +134,9 @@ def test_the_bootstrap_tells_no_p_without_spread():
 @pytest.mark.parametrize("test", ["sign_flip", "bootstrap"])
 def test_the_detectable_difference_is_detected(test):
     """Planted at its size over the true spread, a difference is found in about 80 % of studies."""
-    from sightline.statistics.significance import minimum_detectable_difference
+    from sightline.statistics.significance import minimum_detectable_effect
 
-    planted = minimum_detectable_difference(np.sqrt(2), 40)
+    planted = minimum_detectable_effect(np.sqrt(2), 40)
     found = []
     for seed in range(300):
         values = np.random.default_rng(seed).normal(size=(40, 2)) + np.array([planted, 0])

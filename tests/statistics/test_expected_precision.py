@@ -26,7 +26,7 @@ def test_certain_relevance_gives_the_measures_themselves(run: list[list[float]],
     # One relevant image more than was ranked, so that every query has one and the measures a value.
     ideal = [sorted([*told, 1.0], reverse=True) for told in run]
     known, ideal_offsets = columns(ideal)
-    hits = find_hits(p, offsets, count_relevant(known, ideal_offsets, level=1.0), level=1.0)
+    hits = find_hits(p, offsets, count_relevant(known, ideal_offsets, min_rel=1.0), min_rel=1.0)
     assert expected_precision(p, offsets, k=k) == pytest.approx(hits.precision(k))
     assert expected_reciprocal_rank(p, offsets) == pytest.approx(hits.reciprocal_rank())
 

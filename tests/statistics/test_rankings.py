@@ -99,8 +99,8 @@ def test_queries_without_answers_or_without_relevant_images():
 
 def test_level_decides_what_is_relevant():
     run = ([1, 2, 1], [0, 3], [1])
-    assert measures.reciprocal_rank(*run, level=2) == [0.5]
-    assert measures.count_relevant([1, 2, 1, np.nan, 3], [0, 3, 3, 5], level=2).tolist() == [1, 0, 1]
+    assert measures.reciprocal_rank(*run, min_rel=2) == [0.5]
+    assert measures.count_relevant([1, 2, 1, np.nan, 3], [0, 3, 3, 5], min_rel=2).tolist() == [1, 0, 1]
 
 
 def test_impossible_input_is_refused():

@@ -66,7 +66,7 @@ def means(study: Study, where: str = "") -> dict[str, tuple[float | None, int]]:
     return {each.system: (each.mean.value, each.mean.n) for each in found.systems}
 
 
-def test_what_was_asked_in_vain_counts_as_zero(study: Study) -> None:
+def test_what_was_asked_empty_results_counts_as_zero(study: Study) -> None:
     sightline.retrieve(study, "bm", "bm25", collection="images")
     assert failures(study, "bm") == ["1", "3"]
     (ran,) = score(study, "reciprocal_rank")

@@ -95,7 +95,7 @@ def test_twice_is_as_once_and_undone_at_once(ranked: Study) -> None:
 
 def test_a_pool_is_judged_and_settled(ranked: Study, tmp_path: Path) -> None:
     pool(ranked, depth=2)
-    settings = '\n[annotate.pool]\nmode = "relevant2"\nsystems = ["pool"]\n'
+    settings = '\n[annotate.pool]\nmode = "binary_relevance"\nsystems = ["pool"]\n'
     with (ranked.home / "study.toml").open("a") as file:
         file.write(settings)
     with open_study(ranked.home) as study:

@@ -30,7 +30,7 @@ from sightline.statistics.calibration import level
 from sightline.statistics.reference import fitted
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
-from sightline.variability.calibrate import LeftOut, calibrate, check_backbones, is_about_triplets
+from sightline.variability.calibrate import LeftOut, calibrate, check_encoders, is_about_triplets
 
 SHADES = tuple(range(0, 250, 6))
 CUTS = (0.3, 0.6, 0.9)
@@ -85,7 +85,7 @@ def votes(pair: tuple[int, int], grades: tuple[int, ...], people: str = "xyz") -
 
 
 def test_planted_cut_offs_come_back(greys: Callable[..., Study]) -> None:
-    records: list[Record] = [alike("similarity5")]
+    records: list[Record] = [alike("similarity_rating")]
     for number, pair in enumerate(some_pairs(240)):
         right = int(level(similarity(pair), CUTS)) + 1
         # The third person is off by one in every other pair; high is called 4 or 5. The median stays right.
@@ -110,7 +110,7 @@ def test_on_the_scale_of_a_reference(greys: Callable[..., Study]) -> None:
     identity = registry.configure("distance", "pixel_l2").identity
     # F(d) = d^2 nearly: cut-offs 1 - (1 - c)^2 on the normalised scale.
     scale = fitted(np.sqrt(np.arange(1, 2001) / 2000), "pixel_l2", identity, "2026-01-01")
-    records: list[Record] = [alike("similarity5")]
+    records: list[Record] = [alike("similarity_rating")]
     for pair in some_pairs(200):
         grade = int(level(similarity(pair), CUTS)) + 1
         records += votes(pair, (grade,) * 3)
@@ -125,7 +125,7 @@ def test_on_the_scale_of_a_reference(greys: Callable[..., Study]) -> None:
 
 
 def test_controls_and_people_left_out_do_not_count(greys: Callable[..., Study]) -> None:
-    records: list[Record] = [alike("similarity5")]
+    records: list[Record] = [alike("similarity_rating")]
     for pair in some_pairs(60):
         grade = int(level(similarity(pair), CUTS)) + 1
         # Three say everything is 1, and are wrong: the median is theirs unless they are left out.
@@ -158,7 +158,7 @@ def copied(shade: int, folder: Path) -> tuple[ImageKey, Image]:
 def test_who_does_not_see_the_same_is_left_out(
     greys: Callable[..., Study], tmp_path: Path, control: bool, by_content: bool
 ) -> None:
-    records: list[Record] = [alike("similarity5")]
+    records: list[Record] = [alike("similarity_rating")]
     for pair in some_pairs(60):
         grade = int(level(similarity(pair), CUTS)) + 1
         records += votes(pair, (grade, grade, 1, 1, 1), "abxyz")
@@ -177,7 +177,7 @@ def test_who_does_not_see_the_same_is_left_out(
 
 
 def test_where_all_fail_nobody_counts(greys: Callable[..., Study]) -> None:
-    records: list[Record] = [alike("similarity5")]
+    records: list[Record] = [alike("similarity_rating")]
     for pair in some_pairs(60):
         records += votes(pair, (1, 2, 2))
     records += votes((0, 0), (1, 1, 1))
@@ -191,7 +191,7 @@ def test_where_all_fail_nobody_counts(greys: Callable[..., Study]) -> None:
 
 def test_people_are_held_to_the_same_pairs(greys: Callable[..., Study]) -> None:
     """30 pairs that all agree on; ten whose other image is not here, on which one of three is wrong."""
-    records: list[Record] = [alike("similarity5")]
+    records: list[Record] = [alike("similarity_rating")]
     for pair in some_pairs(30):
         records += votes(pair, (int(level(similarity(pair), CUTS)) + 1,) * 3)
     for number in range(10):
@@ -205,7 +205,7 @@ def test_people_are_held_to_the_same_pairs(greys: Callable[..., Study]) -> None:
 
 
 def test_settled_grades_without_votes(greys: Callable[..., Study]) -> None:
-    records: list[Record] = [alike("similarity5")]
+    records: list[Record] = [alike("similarity_rating")]
     for pair in some_pairs(40):
         subject = Subject(None, None, grey(pair[0]), grey(pair[1]))
         records.append(Truth("alike", subject, float(level(similarity(pair), CUTS)) + 1))
@@ -220,7 +220,7 @@ def test_settled_grades_without_votes(greys: Callable[..., Study]) -> None:
 
 
 def test_what_cannot_be_calibrated(greys: Callable[..., Study], tmp_path: Path) -> None:
-    records: list[Record] = [alike("similarity5"), Question("quality", "ordinal", 1, 5)]
+    records: list[Record] = [alike("similarity_rating"), Question("quality", "ordinal", 1, 5)]
     for pair in some_pairs(5):
         records += votes(pair, (1, 2, 2))
     records.append(Judgement("quality", Subject(None, None, grey(0)), 3.0, AnnotatorKey("p", "x")))
@@ -273,7 +273,7 @@ def test_forced_choices_published_as_shares(greys: Callable[..., Study]) -> None
         records.append(Truth(asked.name, subject, share))
     study = greys(*records)
     assert is_about_triplets(study, asked.name)
-    found = check_backbones(study, asked.name, ["pixel_l2", "colour_histogram(bins=1)"])
+    found = check_encoders(study, asked.name, ["pixel_l2", "colour_histogram(bins=1)"])
     oracle, pixels, blind = found.rows
     kept = {subject: share for subject, share in told}
     gap = [abs(r - a) - abs(r - b) for r, a, b in kept]
@@ -307,7 +307,7 @@ def test_forced_choices_of_people_by_system(greys: Callable[..., Study]) -> None
             records.append(Judgement(asked.name, subject, vote, AnnotatorKey("p", str(person))))
     control = Subject(None, None, grey(0), grey(0), grey(6))
     records.append(Judgement(asked.name, control, 1.0, AnnotatorKey("p", "0"), control=True))
-    found = check_backbones(greys(*records), asked.name, ["pixel_l2"])
+    found = check_encoders(greys(*records), asked.name, ["pixel_l2"])
     spread = {each.name: each for each in found.spreads}["pixel_l2"]
     assert spread.by_system["dark"] > 0.9 > spread.by_system["light"]
     assert spread.p is not None and spread.p < 0.01
@@ -326,7 +326,7 @@ def test_fairness_is_over_prompts(greys: Callable[..., Study]) -> None:
         records += [Prompt(prompt, system), Answer(prompt, system, n, grey(shade))]
     for subject, share in dict(triplets(80, 0.1)).items():
         records.append(Truth(asked.name, Subject(None, None, *map(grey, subject)), share))
-    found = check_backbones(greys(*records), asked.name, ["pixel_l2"])
+    found = check_encoders(greys(*records), asked.name, ["pixel_l2"])
     assert [each.p for each in found.spreads] == [None, None]
 
 
@@ -349,7 +349,7 @@ def test_who_does_not_see_the_reference_is_left_out(greys: Callable[..., Study],
             records.append(Judgement(asked.name, Subject(None, None, grey(0), a, b), vote, who))
     only = Subject(None, None, grey(12), grey(240), grey(18))
     records.append(Judgement(asked.name, only, 1.0, AnnotatorKey("p", "z")))
-    found = check_backbones(greys(*records), asked.name, ["pixel_l2"])
+    found = check_encoders(greys(*records), asked.name, ["pixel_l2"])
     assert found.left_out == LeftOut(failed=1, before=0)
     # Without z people are of one mind everywhere; the triplet that only z judged is told.
     assert found.rows[0].score.value == 1 and found.triplets == len(told)
@@ -366,5 +366,5 @@ def test_triplets_without_their_images(tmp_path: Path) -> None:
     study = create_study(tmp_path / "s")
     import_(study, tmp_path / "2afc.jsonl")
     with pytest.raises(DataError, match="no judged triplet has its three images") as refused:
-        check_backbones(study, "closer_to_reference", ["pixel_l2"])
+        check_encoders(study, "closer_to_reference", ["pixel_l2"])
     assert "a file is not here (1)" in str(refused.value)

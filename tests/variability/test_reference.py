@@ -100,9 +100,9 @@ def test_the_published_one(data: Path, tmp_path: Path) -> None:
 
 DREAMSIM = '''
 import numpy as np
-from sightline.extension import backbone
+from sightline.extension import encoder
 
-@backbone(encodes=("image",), source="me", licence="MIT")
+@encoder(encodes=("image",), source="me", licence="MIT")
 def dreamsim():
     """Stands in for the encoder of that name."""
     return _Means()

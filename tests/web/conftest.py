@@ -114,7 +114,7 @@ class LiveServer:
             rows = connection.execute(
                 text(
                     "SELECT j.id, a.name AS annotator, q.name AS question, j.subject_id, j.page_id, j.slot, "
-                    "j.occasion, j.revision, j.value, j.skipped, j.control, j.took_ms FROM judgement j "
+                    "j.repetition, j.revision, j.value, j.skipped, j.control, j.took_ms FROM judgement j "
                     "JOIN question q ON q.id = j.question_id LEFT JOIN annotator a ON a.id = j.annotator_id "
                     "ORDER BY j.id"
                 )

@@ -10,7 +10,7 @@ import pytest
 
 from sightline.judging.store import rounds
 
-GRID = '[annotate.r]\nmode = "relevance4"\nreference = "photos"\nper_item = 2\nsession_pages = 4\n'
+GRID = '[annotate.r]\nmode = "graded_relevance"\nreference = "photos"\nper_item = 2\nsession_pages = 4\n'
 SINGLE = '[annotate.r]\nmode = "yes_no"\nper_item = 1\n'
 
 
@@ -154,7 +154,7 @@ def test_another_device_goes_on_where_the_first_was(live: Any, client: Callable[
 
 def test_controls_come_at_their_rate_and_look_like_the_rest(live: Any, client: Callable[[str], Any]) -> None:
     server = live(
-        '[annotate.r]\nmode = "relevant2"\nper_item = 1\nahead = 40\nsession_pages = 100\n'
+        '[annotate.r]\nmode = "binary_relevance"\nper_item = 1\nahead = 40\nsession_pages = 100\n'
         '[annotate.r.controls]\npages = 1\nof = 4\ntag = "control"\n',
         prompts=9,
         images=1,
@@ -195,7 +195,7 @@ def test_repeats_are_asked_for_and_are_occasions(live: Any, client: Callable[[st
             break
         ann.answer_page(pages[0], 1)
     seen = Counter(row["subject_id"] for row in server.answers())
-    again = [row for row in server.answers() if row["occasion"] == 1]
+    again = [row for row in server.answers() if row["repetition"] == 1]
     assert len(seen) == 48 and 4 <= len(again) <= 24 and max(seen.values()) == 2
 
 

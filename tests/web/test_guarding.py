@@ -133,7 +133,7 @@ def request(method: str, path: str, body: bytes = b"", **headers: str) -> bytes:
 
 
 def read(opened: socket.socket, began: float) -> Reply:
-    """All that comes until the other side closes; a test that waits in vain fails after a minute."""
+    """All that comes until the other side closes; a test that waits for nothing fails after a minute."""
     opened.settimeout(60)
     parts = []
     while piece := opened.recv(65_536):

@@ -18,7 +18,7 @@ from sightline.study import listing
 from sightline.web.app import HERE
 
 RELEVANCE = (
-    '[screening]\nrules = ["one_value(least=4)"]\n[annotate.relevance]\nmode = "relevant2(images=2)"\n'
+    '[screening]\nrules = ["one_value(least=4)"]\n[annotate.relevance]\nmode = "binary_relevance(images=2)"\n'
     "per_item = 2\nprice = 0.5\n"
 )
 YES_NO = '[annotate.fits]\nmode = "yes_no"\nper_item = 2\n[annotate.other]\nmode = "preference"\npairs = 1\n'

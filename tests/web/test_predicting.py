@@ -1,4 +1,4 @@
-"""Foretelling prompts over the wire: what is marked, what is answered, and what is refused."""
+"""Predicting prompts over the wire: what is marked, what is answered, and what is refused."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.prediction import predict as foretell
-from sightline.prediction.predict import SHOWN, TIERS, Expected, Foretelling, Outlook
-from sightline.web import predicting as foretelling
+from sightline.prediction import predict as predict
+from sightline.prediction.predict import SHOWN, TIERS, Expected, Prediction, Predictions
+from sightline.web import predicting as prediction
 from sightline.web.predicting import MOST_CHARACTERS, MOST_PROMPTS, as_table, pieces, shown
 
 ROUND = '[annotate.r]\nmode = "yes_no"\nper_item = 3\n'
@@ -33,7 +33,7 @@ def owner(live: Any, client: Callable[[str], Any]) -> Any:
 
 
 def post(who: Any, body: Any, what: str = "", status: int = 200) -> Any:
-    reply = who.http.post(f"/api/owner/foretell{what}", json=body)
+    reply = who.http.post(f"/api/owner/predict{what}", json=body)
     assert reply.status_code == status, (reply.status_code, reply.text)
     return reply if what.endswith(".csv") and status == 200 else reply.json()
 
@@ -84,21 +84,23 @@ def test_pieces_put_together_are_the_prompt(parts: list[str], words: list[tuple[
     found = pieces(prompt, words)
     assert "".join(piece.text for piece in found) == prompt
     assert all(piece.text for piece in found)
-    told = {adds for _, adds in words if abs(adds) >= foretelling.LEAST}
+    told = {adds for _, adds in words if abs(adds) >= prediction.LEAST}
     assert {piece.adds for piece in found if piece.adds is not None} <= told
 
 
 # -- what is sent -------------------------------------------------------------------------------------------
 
 
-def made(*outlooks: Outlook) -> Foretelling:
-    return Foretelling("light", "the others are not installed", 0.9, outlooks)
+def made(*predictions: Prediction) -> Predictions:
+    return Predictions("small", "the others are not installed", 0.9, predictions)
 
 
-def expecting(prompt: str, words: Sequence[tuple[str, float]] = (), warnings: Sequence[str] = ()) -> Outlook:
+def expecting(
+    prompt: str, words: Sequence[tuple[str, float]] = (), warnings: Sequence[str] = ()
+) -> Prediction:
     values = {name: Expected(place / 4, place / 8, place / 2) for place, name in enumerate(SHOWN, 1)}
     told = {**values, "hbpp.glide": Expected(0.5, 0.25, 0.75)}
-    return Outlook(prompt, told, {SHOWN[0]: list(words)}, warnings)
+    return Prediction(prompt, told, {SHOWN[0]: list(words)}, warnings)
 
 
 def test_all_that_is_told_is_sent() -> None:
@@ -112,14 +114,14 @@ def test_all_that_is_told_is_sent() -> None:
         ("f", 0.02),
         ("e", 0.001),
     ]
-    found = shown(made(expecting("x a e", words, ["odd"]), Outlook("?", refused="no word in it")))
-    assert (found.tier, found.why, found.coverage) == ("light", "the others are not installed", 0.9)
+    found = shown(made(expecting("x a e", words, ["odd"]), Prediction("?", refused="no word in it")))
+    assert (found.tier, found.why, found.coverage) == ("small", "the others are not installed", 0.9)
     assert [(each.name, each.low, each.high) for each in found.targets] == [
         ("hbpp", -1, 2),
         ("p_at_10", 0, 1),
         ("rr", 0, 1),
     ]
-    first, second = found.outlooks
+    first, second = found.predictions
     assert [each.target for each in first.expected] == list(SHOWN)
     assert [(each.value, each.low, each.high) for each in first.expected][1] == (0.5, 0.25, 1.0)
     assert [each.word for each in first.expected[0].easier] == ["a", "b", "c", "d"]
@@ -129,12 +131,12 @@ def test_all_that_is_told_is_sent() -> None:
 
 
 def test_the_table_has_every_prompt_and_runs_nothing() -> None:
-    table = as_table(made(expecting("=1+1", [("a", 0.25), ("b", -0.5)]), Outlook("?", refused="no word")))
+    table = as_table(made(expecting("=1+1", [("a", 0.25), ("b", -0.5)]), Prediction("?", refused="no word")))
     first, second = csv.DictReader(io.StringIO(table.to_csv()))
     assert first["prompt"] == "'=1+1"
     assert [first[f"hbpp{end}"] for end in ("", "_low", "_high")] == ["0.25", "0.125", "0.5"]
     assert [first[f"rr{end}"] for end in ("", "_low", "_high")] == ["0.75", "0.375", "1.5"]
-    assert (first["easier"], first["harder"], first["tier"]) == ("a +0.25", "b -0.50", "light")
+    assert (first["easier"], first["harder"], first["tier"]) == ("a +0.25", "b -0.50", "small")
     assert (second["prompt"], second["hbpp"], second["reason"]) == ("?", "", "no word")
 
 
@@ -143,41 +145,41 @@ def test_the_table_has_every_prompt_and_runs_nothing() -> None:
 
 def test_the_page_says_what_the_stage_says(owner: Any) -> None:
     told = post(owner, {"prompts": PROMPTS, "explain": True})
-    found = foretell.foretell(PROMPTS)
+    found = predict.predict(PROMPTS)
     assert told == json.loads(shown(found).model_dump_json())
     assert told["tier"] in TIERS
     scales = {each["name"]: each for each in told["targets"]}
-    for each in told["outlooks"]:
+    for each in told["predictions"]:
         assert [one["target"] for one in each["expected"]] == list(SHOWN)
         for one in each["expected"]:
             scale = scales[one["target"]]
             assert scale["low"] <= one["low"] <= one["value"] <= one["high"] <= scale["high"]
             assert "".join(piece["text"] for piece in one["pieces"]) == each["prompt"]
     # A caption of a dog has words that matter for it.
-    assert any(piece["adds"] for piece in told["outlooks"][0]["expected"][0]["pieces"])
+    assert any(piece["adds"] for piece in told["predictions"][0]["expected"][0]["pieces"])
 
 
 def test_a_tier_may_be_named(owner: Any) -> None:
-    assert post(owner, {"prompts": PROMPTS, "tier": "light"})["tier"] == "light"
+    assert post(owner, {"prompts": PROMPTS, "tier": "small"})["tier"] == "small"
     assert "tier" in post(owner, {"prompts": PROMPTS, "tier": "heavy"}, status=422)["error"]
 
 
 def test_odd_prompts_get_a_word_of_care_or_a_refusal(owner: Any) -> None:
     odd = ["", " ", "?!?", "🐕", "犬が走っている", "word " * 10_000, "\x00"]
-    found = post(owner, {"prompts": [*odd, EVIL], "tier": "light"})["outlooks"]
+    found = post(owner, {"prompts": [*odd, EVIL], "tier": "small"})["predictions"]
     assert [each["prompt"] for each in found] == [*odd, EVIL]
     assert all(bool(each["refused"]) != bool(each["expected"]) for each in found)
     assert all(each["refused"] or each["warnings"] for each in found[:-1])
 
 
 def test_the_table_is_what_the_page_shows(owner: Any) -> None:
-    told = post(owner, {"prompts": PROMPTS, "tier": "light", "explain": True})
-    reply = post(owner, {"prompts": PROMPTS, "tier": "light"}, "/table.csv")
+    told = post(owner, {"prompts": PROMPTS, "tier": "small", "explain": True})
+    reply = post(owner, {"prompts": PROMPTS, "tier": "small"}, "/table.csv")
     assert reply.headers["content-type"].startswith("text/csv")
-    assert 'filename="foretold.csv"' in reply.headers["content-disposition"]
+    assert 'filename="predicted.csv"' in reply.headers["content-disposition"]
     rows = list(csv.DictReader(io.StringIO(reply.text)))
     assert [row["prompt"] for row in rows] == PROMPTS
-    for row, each in zip(rows, told["outlooks"], strict=True):
+    for row, each in zip(rows, told["predictions"], strict=True):
         for one in each["expected"]:
             assert float(row[one["target"]]) == one["value"]
             assert float(row[f"{one['target']}_high"]) == one["high"]
@@ -191,10 +193,10 @@ def test_the_table_is_what_the_page_shows(owner: Any) -> None:
 def test_rewordings_are_ranked(owner: Any, by: str) -> None:
     candidates = [PROMPTS[1], "the notion of regret", "a dog"]
     told = post(
-        owner, {"prompt": PROMPTS[0], "candidates": candidates, "by": by, "tier": "light"}, "/suggest"
+        owner, {"prompt": PROMPTS[0], "candidates": candidates, "by": by, "tier": "small"}, "/suggest"
     )
-    assert sorted(each["prompt"] for each in told["outlooks"]) == sorted([PROMPTS[0], *candidates])
-    values = [one["value"] for each in told["outlooks"] for one in each["expected"] if one["target"] == by]
+    assert sorted(each["prompt"] for each in told["predictions"]) == sorted([PROMPTS[0], *candidates])
+    values = [one["value"] for each in told["predictions"] for one in each["expected"] if one["target"] == by]
     assert len(values) == 4 and values == sorted(values, reverse=True)
 
 
@@ -224,9 +226,9 @@ def test_wrong_requests_are_told_why(owner: Any) -> None:
 
 def test_as_much_as_is_allowed_gets_through(owner: Any) -> None:
     """So many characters that each take twelve bytes on the way: nothing before the stage refuses them."""
-    body = json.dumps({"prompts": ["\U0001f415" * MOST_CHARACTERS], "tier": "light"})
+    body = json.dumps({"prompts": ["\U0001f415" * MOST_CHARACTERS], "tier": "small"})
     assert len(body) > 12 * MOST_CHARACTERS
-    reply = owner.http.post("/api/owner/foretell", content=body, headers={"Content-Type": "application/json"})
+    reply = owner.http.post("/api/owner/predict", content=body, headers={"Content-Type": "application/json"})
     assert reply.status_code == 200, reply.text[:500]
 
 
@@ -234,39 +236,39 @@ def test_words_are_weighed_where_asked(owner: Any) -> None:
     def marked(told: Any) -> list[bool]:
         return [
             any(piece["adds"] for one in each["expected"] for piece in one["pieces"])
-            for each in told["outlooks"]
+            for each in told["predictions"]
         ]
 
     first, second = PROMPTS
-    body = {"prompts": [first, second, first], "tier": "light"}
+    body = {"prompts": [first, second, first], "tier": "small"}
     plain = post(owner, body)
     assert marked(plain) == [False, False, False]
-    assert marked(post(owner, {"prompts": [first], "tier": "light", "explain": True})) == [True]
+    assert marked(post(owner, {"prompts": [first], "tier": "small", "explain": True})) == [True]
     again = post(owner, body)
     assert marked(again) == [True, False, True]
-    for before, after in zip(plain["outlooks"], again["outlooks"], strict=True):
+    for before, after in zip(plain["predictions"], again["predictions"], strict=True):
         assert before["prompt"] == after["prompt"]
         assert before["expected"][0]["value"] == pytest.approx(after["expected"][0]["value"], abs=1e-9)
 
 
 def test_only_so_much_is_remembered() -> None:
-    known = foretelling.Known()
+    known = prediction.Known()
     for start in range(0, 1_500, 250):
         prompts = [f"a dog and {number} cats" for number in range(start, start + 250)]
-        found = known.foretell(prompts, "light", explain=False)
-        assert [each.prompt for each in found.outlooks] == prompts
-    assert len(known._held) == foretelling.MOST_KEPT
-    assert len(known.foretell(["a dog and 0 cats"] * 3, "light", explain=False).outlooks) == 3
+        found = known.predict(prompts, "small", explain=False)
+        assert [each.prompt for each in found.predictions] == prompts
+    assert len(known._held) == prediction.MOST_KEPT
+    assert len(known.predict(["a dog and 0 cats"] * 3, "small", explain=False).predictions) == 3
 
 
 def test_only_the_owner_gets_in_and_only_from_this_page(live: Any, client: Any) -> None:
     server = live(ROUND, **SMALL)
     for who in (client(server.invite("ann")), client(server.url + "/j/none")):
-        assert who.http.get("/owner/foretell").status_code == 401
+        assert who.http.get("/owner/predict").status_code == 401
         for what in ("", "/table.csv", "/suggest"):
             post(who, {"prompts": PROMPTS}, what, 401)
     who = client(server.owner())
-    assert who.http.get("/owner/foretell").status_code == 200
+    assert who.http.get("/owner/predict").status_code == 200
     del who.http.headers["X-Sightline"]
     for what in ("", "/table.csv", "/suggest"):
         post(who, {"prompts": PROMPTS}, what, 403)
@@ -283,8 +285,8 @@ def test_nothing_is_written(live: Any, client: Any, tmp_path: Path) -> None:
 
     before = kept()
     assert len(before) > 20
-    post(who, {"prompts": PROMPTS, "tier": "light"})
-    post(who, {"prompt": PROMPTS[0], "candidates": PROMPTS[1:], "tier": "light"}, "/suggest")
+    post(who, {"prompts": PROMPTS, "tier": "small"})
+    post(who, {"prompt": PROMPTS[0], "candidates": PROMPTS[1:], "tier": "small"}, "/suggest")
     assert kept() == before
 
 
@@ -293,13 +295,13 @@ def test_others_are_served_while_it_works(live: Any, client: Any, monkeypatch: p
     begun, go_on = threading.Event(), threading.Event()
     running: list[int] = []
 
-    def slowly(prompts: Sequence[str], *, tier: str | None, explain: bool) -> Foretelling:
+    def slowly(prompts: Sequence[str], *, tier: str | None, explain: bool) -> Predictions:
         running.append(len(running))
         begun.set()
         assert go_on.wait(20)
-        return made(*(Outlook(prompt, refused="held up") for prompt in prompts))
+        return made(*(Prediction(prompt, refused="held up") for prompt in prompts))
 
-    monkeypatch.setattr(foretell, "foretell", slowly)
+    monkeypatch.setattr(predict, "predict", slowly)
     server = live(ROUND, **SMALL)
     askers = [client(server.owner()), client(server.owner())]
     annotator = client(server.invite("ann"))
@@ -318,4 +320,4 @@ def test_others_are_served_while_it_works(live: Any, client: Any, monkeypatch: p
     go_on.set()
     for thread in threads:
         thread.join(60)
-    assert sorted(each["outlooks"][0]["prompt"] for each in told) == ["a", "b"]
+    assert sorted(each["predictions"][0]["prompt"] for each in told) == ["a", "b"]

@@ -1,4 +1,4 @@
-"""The page that foretells prompts, in a real browser."""
+"""The page that predicts prompts, in a real browser."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from sightline.prediction import predict as foretell
+from sightline.prediction import predict as predict
 from sightline.prediction.predict import SHOWN
 from sightline.rendering.theme import SERIES
-from sightline.web import predicting as foretelling
 from sightline.web.app import HERE
 from sightline.web.predicting import pieces
 
@@ -25,7 +24,7 @@ SMALL = {"prompts": 2, "images": 1}
 
 def test_the_page_has_colours_that_everybody_tells_apart() -> None:
     """The first two series, which the theme's own tests hold against colour-vision deficiencies."""
-    style = (HERE / "static" / "foretell.css").read_text("utf-8")
+    style = (HERE / "static" / "predict.css").read_text("utf-8")
     light, _, dark = style.partition("@media (prefers-color-scheme: dark)")
     for name, colour in zip(("easier", "harder"), SERIES, strict=False):
         assert f"--{name}: {colour.light};" in light
@@ -33,10 +32,10 @@ def test_the_page_has_colours_that_everybody_tells_apart() -> None:
 
 
 def test_the_page_holds_no_script_or_style_of_its_own() -> None:
-    page = (HERE / "templates" / "foretell.html.jinja").read_text("utf-8")
+    page = (HERE / "templates" / "predict.html.jinja").read_text("utf-8")
     assert "style=" not in page and "<style" not in page and " on" + "click" not in page
     assert page.count("<script") == page.count('<script type="module" src="/static/') == 1
-    for file in (HERE / "static" / "foretell").glob("*.js"):
+    for file in (HERE / "static" / "predict").glob("*.js"):
         told = file.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
         assert "innerHTML" not in told and "eval(" not in told and "http" not in told, file
 
@@ -56,7 +55,7 @@ def opened(browser: Any, live: Any) -> Iterator[Callable[..., Any]]:
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(server.owner())
-        page.get_by_role("link", name="Foretell prompts").click()
+        page.get_by_role("link", name="Predict prompts").click()
         page.locator("#ask .primary:enabled").wait_for()
         return page
 
@@ -68,37 +67,37 @@ def opened(browser: Any, live: Any) -> Iterator[Callable[..., Any]]:
 
 def ask(page: Any, *prompts: str) -> None:
     # The tier that is everywhere, and fast.
-    page.select_option("[name=tier]", "light")
+    page.select_option("[name=tier]", "small")
     page.fill("#prompts", "\n".join(prompts))
-    page.get_by_role("button", name="Foretell", exact=True).click()
+    page.get_by_role("button", name="Predict", exact=True).click()
     page.locator("#results").wait_for(state="visible")
 
 
 def written(page: Any) -> list[str]:
     """The prompts as they are shown, without the signs of their words."""
-    return page.locator("#outlooks .text > bdi").evaluate_all(
+    return page.locator("#predictions .text > bdi").evaluate_all(
         "all => all.map(one => [...one.childNodes].map(each => each.data ?? each.firstChild.data).join(''))"
     )
 
 
 @pytest.mark.parametrize(
-    ("width", "scheme"), [(320, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]
+    ("width", "scheme"), [(320, "small"), (390, "dark"), (1280, "small"), (1280, "dark")]
 )
 def test_figures_words_and_tier_are_shown(opened: Any, width: int, scheme: str) -> None:
     page = opened(viewport={"width": width, "height": 900}, color_scheme=scheme)
     ask(page, *PROMPTS)
     page.locator("#working").wait_for(state="hidden")
-    found = foretell.foretell(PROMPTS, tier="light")
-    assert page.locator("#said").inner_text() == "2 prompts foretold."
+    found = predict.predict(PROMPTS, tier="small")
+    assert page.locator("#said").inner_text() == "2 prompts predicted."
     assert page.locator("#tier").inner_text().startswith(f"By the {found.tier} tier")
-    cards = page.locator("#outlooks > li")
+    cards = page.locator("#predictions > li")
     assert cards.count() == 2
-    for place, outlook in enumerate(found.outlooks):
+    for place, prediction in enumerate(found.predictions):
         bars = cards.nth(place).locator("svg.scale")
         assert bars.count() == 3
-        for number, (target, title) in enumerate(foretelling.TITLES.items()):
-            expected = outlook.expected[target]
-            low, high = foretell.ENDS[target]
+        for number, (target, title) in enumerate(prediction.TITLES.items()):
+            expected = prediction.expected[target]
+            low, high = predict.ENDS[target]
             # What is heard and what is seen: the words, and where the line stands on its scale.
             said = bars.nth(number).get_attribute("aria-label").replace("−", "-")
             assert said.startswith(f"{title} {expected.value:.2f}, interval {expected.low:.2f} to ")
@@ -112,17 +111,17 @@ def test_words_are_marked_by_more_than_colour(opened: Any) -> None:
     prompts = [*PROMPTS, "the concept of regret", "seven clocks and a receipt, none of them sharp"]
     ask(page, *prompts)
     page.locator("#working").wait_for(state="hidden")
-    found = foretell.foretell(prompts, tier="light")
+    found = predict.predict(prompts, tier="small")
     signs = {"easier": "+", "harder": "−"}
     for target in SHOWN:
         page.locator(f"input[value='{target}']").check()
         wanted = [
             (piece.text, "easier" if piece.adds > 0 else "harder")
-            for outlook in found.outlooks
-            for piece in pieces(outlook.prompt, outlook.words[target])
+            for prediction in found.predictions
+            for piece in pieces(prediction.prompt, prediction.words[target])
             if piece.adds is not None
         ]
-        marks = page.locator("#outlooks mark").evaluate_all(
+        marks = page.locator("#predictions mark").evaluate_all(
             "marks => marks.map(mark => [mark.firstChild.data, mark.classList[0],"
             " mark.querySelector('sup').textContent, mark.querySelector('.hidden').textContent])"
         )
@@ -138,7 +137,7 @@ def test_prompts_are_put_in_order(opened: Any) -> None:
     prompts = [*PROMPTS, "the concept of regret", "?!?"]
     ask(page, *prompts)
     page.locator("#working").wait_for(state="hidden")
-    found = {each.prompt: each for each in foretell.foretell(prompts, tier="light").outlooks}
+    found = {each.prompt: each for each in predict.predict(prompts, tier="small").predictions}
 
     assert written(page) == prompts
     for target in ("hbpp", "rr"):
@@ -156,9 +155,9 @@ def test_odd_prompts_say_so_and_markup_is_text(opened: Any) -> None:
     page = opened()
     ask(page, EVIL, "?!?", "犬が走っている")
     page.locator("#working").wait_for(state="hidden")
-    cards = page.locator("#outlooks > li")
+    cards = page.locator("#predictions > li")
     assert written(page) == [EVIL, "?!?", "犬が走っている"]
-    assert page.locator("#outlooks img").count() == 0
+    assert page.locator("#predictions img").count() == 0
     for place in (1, 2):
         assert cards.nth(place).locator(".care li, .refused").count() >= 1
 
@@ -168,7 +167,7 @@ def parts_of(page: Any) -> list[Any]:
     sent: list[Any] = []
 
     def look(request: Any) -> None:
-        if request.url.endswith("/api/owner/foretell"):
+        if request.url.endswith("/api/owner/predict"):
             sent.append(request.post_data_json)
 
     page.on("request", look)
@@ -178,13 +177,13 @@ def parts_of(page: Any) -> list[Any]:
 def test_it_shows_that_it_works(opened: Any) -> None:
     page = opened()
     held: list[Any] = []
-    page.route("**/api/owner/foretell", lambda route: held.append(route))
-    page.select_option("[name=tier]", "light")
+    page.route("**/api/owner/predict", lambda route: held.append(route))
+    page.select_option("[name=tier]", "small")
     page.fill("#prompts", PROMPTS[0])
     page.keyboard.press("Control+Enter")
     page.locator("#working").wait_for(state="visible")
-    assert page.locator("#working-said").inner_text() == "Foretelling …"
-    assert page.get_by_role("button", name="Foretell", exact=True).is_disabled()
+    assert page.locator("#working-said").inner_text() == "Predicting …"
+    assert page.get_by_role("button", name="Predict", exact=True).is_disabled()
     # Asking again while it works sends nothing.
     page.keyboard.press("Control+Enter")
     page.get_by_text("The first time takes longer").wait_for()
@@ -193,67 +192,67 @@ def test_it_shows_that_it_works(opened: Any) -> None:
     # The figures are there while words are still weighed, and one may ask for something else.
     page.locator("#results").wait_for(state="visible")
     page.get_by_text("Weighing words").wait_for()
-    assert page.locator("#outlooks svg").count() == 3 and page.locator("#outlooks mark").count() == 0
-    assert page.get_by_role("button", name="Foretell", exact=True).is_enabled()
+    assert page.locator("#predictions svg").count() == 3 and page.locator("#predictions mark").count() == 0
+    assert page.get_by_role("button", name="Predict", exact=True).is_enabled()
     held[1].continue_()
-    page.locator("#outlooks mark").first.wait_for()
+    page.locator("#predictions mark").first.wait_for()
     page.locator("#working").wait_for(state="hidden")
 
 
 def test_it_can_be_stopped(opened: Any) -> None:
     page = opened()
     held: list[Any] = []
-    page.route("**/api/owner/foretell", lambda route: held.append(route))
-    page.select_option("[name=tier]", "light")
+    page.route("**/api/owner/predict", lambda route: held.append(route))
+    page.select_option("[name=tier]", "small")
     page.fill("#prompts", "\n".join(f"a dog and {number} cats" for number in range(30)))
-    page.get_by_role("button", name="Foretell", exact=True).click()
-    page.get_by_text("Foretelling: 0 of 30").wait_for()
+    page.get_by_role("button", name="Predict", exact=True).click()
+    page.get_by_text("Predicting: 0 of 30").wait_for()
     held[0].continue_()
-    page.get_by_text("Foretelling: 4 of 30").wait_for()
+    page.get_by_text("Predicting: 4 of 30").wait_for()
     assert page.locator("#bar").evaluate("bar => bar.value") == pytest.approx(4 / 30)
     page.get_by_role("button", name="Stop").click()
     page.get_by_text("Stopped.").wait_for()
-    assert not page.locator("#working").is_visible() and page.locator(".outlook").count() == 4
+    assert not page.locator("#working").is_visible() and page.locator(".prediction").count() == 4
     # What comes after all is not shown, and nothing more is asked for.
-    with page.expect_response("**/api/owner/foretell"):
+    with page.expect_response("**/api/owner/predict"):
         held[1].continue_()
     page.wait_for_timeout(300)
-    assert len(held) == 2 and page.locator(".outlook").count() == 4
+    assert len(held) == 2 and page.locator(".prediction").count() == 4
 
 
 def test_the_keyboard_keeps_its_place_while_words_come_in(opened: Any) -> None:
     page = opened()
     held: list[Any] = []
-    page.route("**/api/owner/foretell", lambda route: held.append(route))
-    page.select_option("[name=tier]", "light")
+    page.route("**/api/owner/predict", lambda route: held.append(route))
+    page.select_option("[name=tier]", "small")
     page.fill("#prompts", "\n".join(PROMPTS))
     page.keyboard.press("Control+Enter")
-    page.get_by_text("Foretelling: 0 of 2").wait_for()
+    page.get_by_text("Predicting: 0 of 2").wait_for()
     held[0].continue_()
     page.get_by_text("Weighing words").wait_for()
     page.get_by_role("button", name="Reword").nth(1).focus()
     held[1].continue_()
-    page.locator("#outlooks mark").first.wait_for()
+    page.locator("#predictions mark").first.wait_for()
     assert page.evaluate("document.activeElement.dataset.key") == "reword-1"
 
 
 def test_faults_are_told_and_what_was_shown_stays(opened: Any) -> None:
     page = opened()
     ask(page, PROMPTS[0])
-    page.locator("#outlooks mark").first.wait_for()
+    page.locator("#predictions mark").first.wait_for()
     sent = parts_of(page)
     for prompts, said in (
         (["a dog"] * 501, "501 prompts are too many: 500 at once"),
         (["x" * 50_001] * 2, "100,002 characters are too many: 100,000 at once"),
     ):
         page.fill("#prompts", "\n".join(prompts))
-        page.get_by_role("button", name="Foretell", exact=True).click()
+        page.get_by_role("button", name="Predict", exact=True).click()
         page.locator("#failed").get_by_text(said).wait_for()
-    assert page.locator("#outlooks > li").count() == 1 and sent == []
+    assert page.locator("#predictions > li").count() == 1 and sent == []
     page.context.clear_cookies()
     ask(page, PROMPTS[1])
     page.locator("#failed").get_by_text("you need the link that you were sent").wait_for()
-    assert page.get_by_role("button", name="Foretell", exact=True).is_enabled()
+    assert page.get_by_role("button", name="Predict", exact=True).is_enabled()
 
 
 @pytest.mark.parametrize(
@@ -305,22 +304,22 @@ def test_a_file_can_be_dropped_and_the_table_downloaded(opened: Any, tmp_path: P
     )
     page.dispatch_event("#ask", "drop", {"dataTransfer": transfer})
     page.get_by_text("3 prompts of mine.csv.").wait_for()
-    page.select_option("[name=tier]", "light")
-    page.get_by_role("button", name="Foretell", exact=True).click()
-    page.get_by_text("3 prompts foretold.").wait_for()
+    page.select_option("[name=tier]", "small")
+    page.get_by_role("button", name="Predict", exact=True).click()
+    page.get_by_text("3 prompts predicted.").wait_for()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download CSV").click()
-    path = tmp_path / "foretold.csv"
+    path = tmp_path / "predicted.csv"
     download.value.save_as(path)
-    assert download.value.suggested_filename == "foretold.csv"
+    assert download.value.suggested_filename == "predicted.csv"
     rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
     assert [row["prompt"] for row in rows] == [*PROMPTS, "'-a dog"]
-    found = foretell.foretell([*PROMPTS, "-a dog"], tier="light")
-    values = [each.expected["rr"].value for each in found.outlooks]
+    found = predict.predict([*PROMPTS, "-a dog"], tier="small")
+    values = [each.expected["rr"].value for each in found.predictions]
     assert [float(row["rr"]) for row in rows] == pytest.approx(values, abs=1e-9)
     # What was downloaded is read again as the prompts it came from.
     page.set_input_files("#file", path)
-    page.get_by_text("3 prompts of foretold.csv.").wait_for()
+    page.get_by_text("3 prompts of predicted.csv.").wait_for()
     assert page.input_value("#prompts").split("\n") == [*PROMPTS, "-a dog"]
 
 
@@ -335,12 +334,12 @@ def test_rewordings_are_ranked_beneath(opened: Any) -> None:
     page.select_option("[name=by]", "p_at_10")
     page.get_by_role("button", name="Rank").click()
     page.locator("#ranked > li").first.wait_for()
-    found = foretell.suggest(PROMPTS[0], candidates, by="p_at_10", tier="light")
+    found = predict.suggest(PROMPTS[0], candidates, by="p_at_10", tier="small")
     assert page.locator("#ranked .rank").all_inner_texts() == ["1.", "2.", "3."]
-    own = [each.prompt == PROMPTS[0] for each in found.outlooks].index(True)
+    own = [each.prompt == PROMPTS[0] for each in found.predictions].index(True)
     tagged = [card.locator(".tag").count() for card in page.locator("#ranked > li").all()]
     assert tagged == [int(place == own) for place in range(3)]
-    values = [f"{each.expected['p_at_10'].value:.2f}" for each in found.outlooks]
+    values = [f"{each.expected['p_at_10'].value:.2f}" for each in found.predictions]
     assert page.locator("#ranked .picked dd:first-of-type").all_inner_texts() == values
     assert page.locator("#ranked-said").inner_text()
 
@@ -349,15 +348,15 @@ def test_a_long_list_is_shown_in_parts(opened: Any) -> None:
     page = opened()
     sent = parts_of(page)
     ask(page, *(f"a dog and {number} cats" for number in range(130)))
-    page.get_by_text("130 prompts foretold.").wait_for()
-    assert page.locator(".outlook").count() == 100
+    page.get_by_text("130 prompts predicted.").wait_for()
+    assert page.locator(".prediction").count() == 100
     # Words would take as many predictions as there are of them.
     assert page.get_by_text("Words are weighed in lists of up to 100 prompts.").is_visible()
-    assert page.locator("#outlooks mark").count() == 0 and not page.locator(".legend").is_visible()
+    assert page.locator("#predictions mark").count() == 0 and not page.locator(".legend").is_visible()
     page.get_by_role("button", name="Show 30 more prompts").click()
-    assert page.locator(".outlook").count() == 130
+    assert page.locator(".prediction").count() == 130
     # The keyboard goes on where it was.
     # It was asked for in parts, each prompt once.
     assert len(sent) > 2 and sum(len(each["prompts"]) for each in sent) == 130
-    place = "[...document.querySelectorAll('.outlook')].indexOf(document.activeElement.closest('li'))"
+    place = "[...document.querySelectorAll('.prediction')].indexOf(document.activeElement.closest('li'))"
     assert page.evaluate(place) == 100

@@ -31,7 +31,7 @@ def annotators_copying(
 
     named = material.judgements.filter(pl.col("annotator").is_not_null())
     for (question,), rows in named.group_by(["question"], maintain_order=True):
-        latest = rows.sort("occasion").unique(["annotator", "subject_id"], keep="last", maintain_order=True)
+        latest = rows.sort("repetition").unique(["annotator", "subject_id"], keep="last", maintain_order=True)
         pairs = _suspects(latest, least, same, chance)
         if pairs:
             yield Finding(

@@ -13,7 +13,7 @@ from sightline.records import Finding, Material
 def judgements_in_conflict(material: Material) -> Iterator[Finding]:
     """Items judged more than once by the same annotator, or listed more than once where nobody is named.
 
-    A changed mind is a revision and no conflict: the latest counts. A second occasion is either a repeat on
+    A changed mind is a revision and no conflict: the latest counts. A second repetition is either a repeat on
     purpose or a row that stands twice; where its value differs, the two are in conflict, and where it does
     not, the vote counts twice. The first is a warning, the second a note.
     """
@@ -22,7 +22,7 @@ def judgements_in_conflict(material: Material) -> Iterator[Finding]:
     asked = (
         material.judgements.group_by("question", "annotator", "subject_id", maintain_order=True)
         .agg(
-            pl.col("occasion").n_unique().alias("times"),
+            pl.col("repetition").n_unique().alias("times"),
             pl.col("value").n_unique().alias("values"),
             pl.col("prompt_id").first(),
             pl.col("system_id").first(),

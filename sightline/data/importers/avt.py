@@ -62,7 +62,7 @@ def avt(source: Source, *, suite: str = "avt", collection: str = "avt") -> Itera
     """AVT: raw ratings 1-5 of two tests, the published means, prompts, and images/SYSTEM/PROMPT.jpg.
 
     The tests number their users alike, so that each is a panel of its own; a user who rated an image again
-    gave a further occasion. The photos (`own`) belong to a prompt but are no system's answer. The published
+    gave a further repetition. The photos (`own`) belong to a prompt but are no system's answer. The published
     means are truths of the rules `published_test1` and `published_test2`.
     """
     for file in (PROMPTS, *TESTS.values()):
@@ -151,7 +151,7 @@ def _ratings(source: Source, test: str, file: str, shown: Mapping[str, Subject])
         value = row.whole("rating")
         if value not in range(1, 6):
             raise row.wrong("rating", "1, 2, 3, 4 or 5", "Correct the rating.")
-        occasion = times[user, name, question]
+        repetition = times[user, name, question]
         times[user, name, question] += 1
         last[user, name] = row.at
         yield Judgement(
@@ -159,7 +159,7 @@ def _ratings(source: Source, test: str, file: str, shown: Mapping[str, Subject])
             shown[name],
             float(value),
             AnnotatorKey(f"avt_{test}", user),
-            occasion=occasion,
+            repetition=repetition,
             at=row.at,
         )
     for (user, name), at in last.items():

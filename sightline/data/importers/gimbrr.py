@@ -64,7 +64,7 @@ def gimbrr(
 ) -> Iterator[Record]:
     """GIMBRR: the prompt directory, its extra variables, the verdicts on four systems, images p<ID>_<n>.
 
-    Verdicts carry no names, so that they are anonymous; a file judged again is a further occasion. Where the
+    Verdicts carry no names, so that they are anonymous; a file judged again is a repetition. Where the
     verdicts give another text than the directory, the prompt has the tags `judged_text` and
     `judged_text_rows` (how many verdicts). Images in folders, one a system, come in if they are there.
     `partial` admits fewer rows than were published.
@@ -236,7 +236,7 @@ def _verdicts(
         if subject not in judged:
             yield Image(image, at=row.at)
             yield Answer(key, system, told[1], image, at=row.at)
-        yield Judgement(MATCH.name, subject, _verdict(row), occasion=judged[subject], at=row.at)
+        yield Judgement(MATCH.name, subject, _verdict(row), repetition=judged[subject], at=row.at)
         judged[subject] += 1
     _whole(file, sum(judged.values()), row, partial)
 

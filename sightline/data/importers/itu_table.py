@@ -84,7 +84,7 @@ def itu_table(
                 Subject(image=image),
                 value,
                 AnnotatorKey(panel, subject),
-                occasion=presented[name],
+                repetition=presented[name],
                 at=row.at,
             )
         presented[name] += 1

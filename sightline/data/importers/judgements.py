@@ -18,7 +18,7 @@ from sightline.errors import DataError
 from sightline.extension import importer
 from sightline.records import AnnotatorKey, Judgement, Record
 
-VOTE = ("annotator", "panel", "value", "skipped", "n", "occasion", "revision", "session", "control")
+VOTE = ("annotator", "panel", "value", "skipped", "n", "repetition", "revision", "session", "control")
 KNOWN = (*SUBJECT_COLUMNS, *QUESTION_COLUMNS, *VOTE, "took_ms", "time")
 
 
@@ -38,7 +38,7 @@ def judgements(
 ) -> Iterator[Record]:
     """A table of votes: annotator, question, value and what was judged (prompt or prompt_id, system, image).
 
-    Optional: panel, session, control, time, took_ms, occasion, revision, skipped, n (of anonymous votes),
+    Optional: panel, session, control, time, took_ms, repetition, revision, skipped, n (of anonymous votes),
     image_b and image_c for pairs and triplets, and scale, scale_low, scale_high, scale_step, direction.
     """
     once = Once()
@@ -63,7 +63,7 @@ def judgements(
             None if who is None else AnnotatorKey(row.text("panel", panel), who),
             n,
             skipped,
-            row.count("occasion"),
+            row.count("repetition"),
             row.count("revision"),
             row.text("session", ""),
             row.flag("control"),

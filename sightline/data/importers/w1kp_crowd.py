@@ -86,7 +86,7 @@ def w1kp_crowd(
             what.subject,
             value,
             AnnotatorKey(panel, worker),
-            occasion=given[worker, what.subject],
+            repetition=given[worker, what.subject],
             control=what.control,
             took_ms=None if seconds is None else round(seconds * 1000),
             at=row.at,

@@ -1,4 +1,4 @@
-"""Files that backbones need beside their weights, pinned by content."""
+"""Files that encoders need beside their weights, pinned by content."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def checked(path: Path, sha256: str, said: str, remedy: str) -> Path:
     return path
 
 
-def beside_weights(variable: str, distribution: str, file: str, sha256: str) -> Path:
-    """A second file of a backbone: the one an environment variable names, or one that a package carries."""
+def companion_file(variable: str, distribution: str, file: str, sha256: str) -> Path:
+    """A second file of an encoder: the one an environment variable names, or one that a package carries."""
     from importlib import metadata
 
     remedy = "Get the pinned file; a different one would give different vectors under the same name."

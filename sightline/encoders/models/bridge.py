@@ -12,7 +12,7 @@ import numpy as np
 
 from sightline.encoders.models._files import content_hash
 from sightline.errors import DataError, UsageError
-from sightline.extension import ImageEncoder, JointEncoder, Picture, TextEncoder, backbone, needs
+from sightline.extension import ImageEncoder, JointEncoder, Picture, TextEncoder, encoder, needs
 from sightline.statistics.bridge import Bridge
 
 DIGITS = 16
@@ -21,7 +21,7 @@ ALIKE = 0.999
 """A probe's cosine to what was seen at the fit; another encoder gives another vector."""
 
 
-@backbone(
+@encoder(
     encodes=("text", "image"),
     source="Saunders et al. 1998; Hardoon et al. 2004; Conneau et al. 2018",
     licence="Apache-2.0",
@@ -29,8 +29,8 @@ ALIKE = 0.999
 def bridge(
     *,
     path: str = "",
-    image_encoder: ImageEncoder = needs("backbone", "efficientnet_lite0(stages=(6, 8), views=6)"),
-    text_encoder: TextEncoder = needs("backbone", "sentence"),
+    image_encoder: ImageEncoder = needs("encoder", "efficientnet_lite0(stages=(6, 8), views=6)"),
+    text_encoder: TextEncoder = needs("encoder", "sentence"),
 ) -> JointEncoder:
     """Texts and images in the space of a fitted bridge, of length 1; equal products mean equal rank.
 

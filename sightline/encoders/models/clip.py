@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sightline.encoders.models._transformers import Pin, Preprocessing, TwoTowers, checkpoint
-from sightline.extension import JointEncoder, backbone
+from sightline.extension import JointEncoder, encoder
 
 PIN = Pin(
     "openai/clip-vit-base-patch32",
@@ -21,7 +21,7 @@ PREPROCESSING = {
 }
 
 
-@backbone(
+@encoder(
     encodes=("text", "image"),
     extra="torch",
     source="Radford et al. 2021",

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from sightline.errors import UsageError
-from sightline.extension import ImageEncoder, Picture, backbone
+from sightline.extension import ImageEncoder, Picture, encoder
 
 SIDE = 64
 
 
-@backbone(encodes=("image",), source="Kasutani and Yamada 2001; Dalal and Triggs 2005", licence="Apache-2.0")
+@encoder(encodes=("image",), source="Kasutani and Yamada 2001; Dalal and Triggs 2005", licence="Apache-2.0")
 def colour_layout(*, grid: int = 4, directions: int = 8) -> ImageEncoder:
     """Images as a coarse grid of mean colours and of edge directions.
 

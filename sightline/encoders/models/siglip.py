@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sightline.encoders.models._transformers import Pin, Preprocessing, TwoTowers, checkpoint
-from sightline.extension import JointEncoder, backbone
+from sightline.extension import JointEncoder, encoder
 
 PIN = Pin(
     "google/siglip-base-patch16-224",
@@ -19,7 +19,7 @@ PREPROCESSING = {
 }
 
 
-@backbone(
+@encoder(
     encodes=("text", "image"),
     extra="torch",
     source="Zhai et al. 2023",

@@ -27,7 +27,7 @@ def bt500(
     below (Q) if 2 s or more from the mean where the kurtosis is 2 to 4, as in a normal distribution, and
     sqrt(20) s elsewhere. Out are viewers with (P + Q) / presentations more than `outlying` and
     |P - Q| / (P + Q) less than `asymmetry`: who is merely strict or lenient stays. Applied once, as the
-    recommendation says. An item judged on two occasions is two presentations. Fewer than `least`
+    recommendation says. An item judged on two repetitions is two presentations. Fewer than `least`
     presentations are no ground; with five viewers or fewer nobody can be 2 s away, so nobody is excluded.
     """
     rows = cast(votes)
@@ -54,8 +54,8 @@ def _far(votes: Votes, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         nobody = np.zeros(0, dtype=np.bool_)
         return nobody, nobody
     value, weight = votes.value[rows], votes.n[rows].astype(np.float64)
-    occasions = int(votes.occasion[rows].max()) + 1
-    _, shown = np.unique(votes.item[rows] * occasions + votes.occasion[rows], return_inverse=True)
+    repetitions = int(votes.repetition[rows].max()) + 1
+    _, shown = np.unique(votes.item[rows] * repetitions + votes.repetition[rows], return_inverse=True)
     n = sum_by(shown, weight)
     mean = sum_by(shown, weight * value) / n
     away = value - mean[shown]

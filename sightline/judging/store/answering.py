@@ -56,7 +56,7 @@ def record(
             receipts.append(Kept(told.key, "refused", reason))
             continue
         known.add(key)
-        place = (row.question_id, row.subject_id, row.occasion)
+        place = (row.question_id, row.subject_id, row.repetition)
         if place not in fresh:
             fresh[place] = _next_revision(connection, annotator_id, row)
         rows.append((key, row, fresh[place], page, told))
@@ -71,7 +71,7 @@ def record(
 class _Row(NamedTuple):
     question_id: int
     subject_id: int
-    occasion: int
+    repetition: int
     control: bool
     value: float | None
     skipped: str | None
@@ -108,7 +108,7 @@ def _row(round_: Round, page: Page | None, told: Told) -> tuple[str, _Row | None
             return wrong, None
         if slot.swapped and question.low is not None and question.high is not None:
             value = question.low + question.high - value
-    return "", _Row(key, slot.subject_id, slot.occasion, slot.control, value, told.skipped)
+    return "", _Row(key, slot.subject_id, slot.repetition, slot.control, value, told.skipped)
 
 
 def off_scale(question: Question, value: float) -> str:
@@ -130,9 +130,9 @@ def _next_revision(connection: Connection, annotator_id: int, row: _Row) -> int:
     found = connection.execute(
         text(
             "SELECT coalesce(max(revision), -1) FROM judgement WHERE annotator_id = :a AND question_id = :q "
-            "AND subject_id = :s AND occasion = :o"
+            "AND subject_id = :s AND repetition = :o"
         ),
-        {"a": annotator_id, "q": row.question_id, "s": row.subject_id, "o": row.occasion},
+        {"a": annotator_id, "q": row.question_id, "s": row.subject_id, "o": row.repetition},
     ).scalar_one()
     return int(found) + 1
 
@@ -145,12 +145,13 @@ def _insert(
     at: str,
 ) -> None:
     ids = database.fresh_ids(connection, tables.judgement, len(rows))
-    columns = ["id", "key", "question_id", "subject_id", "annotator_id", "page_id", "slot", "occasion"]
+    columns = ["id", "key", "question_id", "subject_id", "annotator_id", "page_id", "slot", "repetition"]
     columns += ["revision", "value", "skipped", "n", "session", "control", "took_ms", "at"]
     made = [
         (
-            i, key, row.question_id, row.subject_id, annotator_id, page.id, told.slot, row.occasion, revision,
-            row.value, row.skipped, 1, f"{round_.name}-{page.session}", int(row.control), told.took_ms, at,
+            i, key, row.question_id, row.subject_id, annotator_id, page.id, told.slot, row.repetition,
+            revision, row.value, row.skipped, 1, f"{round_.name}-{page.session}", int(row.control),
+            told.took_ms, at,
         )
         for i, (key, row, revision, page, told) in zip(ids, rows, strict=True)
     ]  # fmt: skip

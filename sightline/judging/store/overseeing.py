@@ -129,7 +129,7 @@ def decide(
     last = connection.execute(
         text(
             "SELECT id, revision, value FROM judgement WHERE annotator_id = :a AND question_id = :q "
-            "AND subject_id = :s AND occasion = 0 ORDER BY revision DESC LIMIT 1"
+            "AND subject_id = :s AND repetition = 0 ORDER BY revision DESC LIMIT 1"
         ),
         {"a": who, **place},
     ).first()
@@ -137,7 +137,7 @@ def decide(
         return Decision(int(last[0]), int(last[1]), False)
     revision = 0 if last is None else int(last[1]) + 1
     (fresh,) = database.fresh_ids(connection, tables.judgement, 1)
-    columns = ["id", "key", "question_id", "subject_id", "annotator_id", "occasion", "revision", "value"]
+    columns = ["id", "key", "question_id", "subject_id", "annotator_id", "repetition", "revision", "value"]
     columns += ["n", "session", "control", "at"]
     row = (
         fresh,
@@ -234,7 +234,7 @@ def add_again(connection: Connection, round_id: int, kind: str, items: Sequence[
 def known_rows(study: Study, told: Sequence[Judgement]) -> list[bool]:
     """Which of these judgements the study holds already; one that it holds otherwise is an error.
 
-    Judgements made on pages have keys of their own, so they are known by who judged what on which occasion.
+    Judgements made on pages have keys of their own, so they are known by who judged what on which repetition.
     """
     held: list[bool] = []
     with _undone(study) as connection:
@@ -247,14 +247,15 @@ def known_rows(study: Study, told: Sequence[Judgement]) -> list[bool]:
         database.matching(connection, [("id", "BIGINT")], [(key,) for key in sorted(set(subjects))])
         rows = database.fetch(
             connection,
-            "SELECT j.annotator_id, j.question_id, j.subject_id, j.occasion, j.revision, j.value, j.skipped "
-            "FROM wanted w JOIN judgement j ON j.subject_id = w.id WHERE j.annotator_id IS NOT NULL",
+            "SELECT j.annotator_id, j.question_id, j.subject_id, j.repetition, j.revision, j.value, "
+            "j.skipped FROM wanted w JOIN judgement j ON j.subject_id = w.id "
+            "WHERE j.annotator_id IS NOT NULL",
         )
         known = {row[:5]: row[5:] for row in rows}
         for record, subject in zip(told, subjects, strict=True):
             assert record.annotator is not None
             key, _ = asked[record.question]
-            place = (who.get(record.annotator), key, subject, record.occasion, record.revision)
+            place = (who.get(record.annotator), key, subject, record.repetition, record.revision)
             here = known.get(place)
             if here is not None and here != (record.value, record.skipped):
                 raise _otherwise(record, here)

@@ -27,7 +27,7 @@ class RoundVotes(NamedTuple):
     question: NDArray[np.int64]
     subject: NDArray[np.int64]
     annotator: NDArray[np.int64]
-    occasion: NDArray[np.int64]
+    repetition: NDArray[np.int64]
     control: NDArray[np.int64]
     kind: NDArray[np.int64]
     session: NDArray[np.int64]
@@ -43,7 +43,7 @@ def votes(study: Study, round_id: int) -> RoundVotes:
     with database.reading(study.engine) as connection:
         rows = database.fetch(
             connection,
-            "SELECT j.question_id, j.subject_id, j.annotator_id, j.occasion, j.control, "
+            "SELECT j.question_id, j.subject_id, j.annotator_id, j.repetition, j.control, "
             "CASE i.kind WHEN 'again' THEN 1 WHEN 'control' THEN 2 WHEN 'repeat' THEN 3 ELSE 0 END, "
             "p.session, j.page_id, j.revision, j.id, j.value, j.took_ms FROM judgement j "
             "JOIN page p ON p.id = j.page_id JOIN item i ON i.id = p.item_id "
@@ -75,7 +75,7 @@ def _page_times(first: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
 
 
 def _latest(table: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Of each annotator, question, subject and occasion the row with the highest revision."""
+    """Of each annotator, question, subject and repetition the row with the highest revision."""
     keep = np.ones(len(table), dtype=np.bool_)
     if not (table[:, 8] > 0).any():
         return keep

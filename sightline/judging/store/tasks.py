@@ -28,7 +28,7 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True)
 class Slot:
-    """One thing on a page: what is judged, in which places, on which occasion. `parts` are image ids."""
+    """One thing on a page: what is judged, in which places, on which repetition. `parts` are image ids."""
 
     slot: int
     subject_id: int
@@ -36,7 +36,7 @@ class Slot:
     parts: tuple[int, ...]
     control: bool
     swapped: bool
-    occasion: int
+    repetition: int
 
     @property
     def shown(self) -> tuple[int, ...]:
@@ -188,7 +188,7 @@ def item_slots(connection: Connection, item_id: int) -> list[tuple[int, bool]]:
     return [(int(row[0]), bool(row[1])) for row in rows]
 
 
-def occasions(
+def repetitions(
     connection: Connection, round_: Round, annotator_id: int, subjects: Sequence[int]
 ) -> dict[int, int]:
     """How often an annotator was shown, or told of, each of these subjects with the round's questions."""
@@ -198,12 +198,12 @@ def occasions(
     same = [key for key, questions in told.items() if set(questions) & set(asked)]
     wanted = {"a": annotator_id, "subjects": list(subjects), "rounds": same, "questions": asked}
     shown = text(
-        "SELECT s.subject_id, max(s.occasion) + 1 FROM page_slot s JOIN page p ON p.id = s.page_id "
+        "SELECT s.subject_id, max(s.repetition) + 1 FROM page_slot s JOIN page p ON p.id = s.page_id "
         "WHERE p.annotator_id = :a AND p.round_id IN :rounds AND s.subject_id IN :subjects "
         "GROUP BY s.subject_id"
     ).bindparams(bindparam("subjects", expanding=True), bindparam("rounds", expanding=True))
     judged = text(
-        "SELECT subject_id, max(occasion) + 1 FROM judgement WHERE annotator_id = :a "
+        "SELECT subject_id, max(repetition) + 1 FROM judgement WHERE annotator_id = :a "
         "AND question_id IN :questions AND subject_id IN :subjects GROUP BY subject_id"
     ).bindparams(bindparam("subjects", expanding=True), bindparam("questions", expanding=True))
     found: dict[int, int] = {}
@@ -214,7 +214,7 @@ def occasions(
 
 
 class NewPage(NamedTuple):
-    """A page to be handed out; `slots` are (subject, control, swapped, occasion) as they are shown."""
+    """A page to be handed out; `slots` are (subject, control, swapped, repetition) as they are shown."""
 
     key: str
     item_id: int
@@ -244,10 +244,10 @@ def add_page(connection: Connection, round_id: int, annotator_id: int, page: New
     }
     database.insert(connection, tables.page, list(row), [tuple(row.values())])
     slots = [
-        (page_id, number, subject, int(control), int(swapped), occasion)
-        for number, (subject, control, swapped, occasion) in enumerate(page.slots)
+        (page_id, number, subject, int(control), int(swapped), repetition)
+        for number, (subject, control, swapped, repetition) in enumerate(page.slots)
     ]
-    names = ["page_id", "slot", "subject_id", "control", "swapped", "occasion"]
+    names = ["page_id", "slot", "subject_id", "control", "swapped", "repetition"]
     database.insert(connection, tables.page_slot, names, slots)
     if counted:
         _count(connection, page.item_id, given=1, done=int(page.state == "done"))
@@ -335,7 +335,7 @@ def past_pages(
 def _pages(connection: Connection, condition: str, values: dict[str, Any]) -> list[Page]:
     query = text(
         "SELECT p.id, p.key, p.annotator_id, p.item_id, p.session, p.ordinal, p.state, p.counted, s.slot, "
-        "s.subject_id, u.prompt_id, u.image_id, u.image_b, u.image_c, s.control, s.swapped, s.occasion "
+        "s.subject_id, u.prompt_id, u.image_id, u.image_b, u.image_c, s.control, s.swapped, s.repetition "
         "FROM page p JOIN page_slot s ON s.page_id = p.id JOIN subject u ON u.id = s.subject_id "
         f"WHERE {condition} ORDER BY p.ordinal, s.slot"
     )
@@ -381,7 +381,7 @@ def unadopted(
         "SELECT j.annotator_id, s.item_id, s.slot, j.question_id, j.id FROM judgement j "
         "JOIN item_slot s ON s.subject_id = j.subject_id JOIN item i ON i.id = s.item_id "
         "WHERE i.round_id = :r AND i.kind IN ('work', 'control') AND j.page_id IS NULL "
-        "AND j.annotator_id IS NOT NULL AND j.question_id IN :questions AND j.occasion = 0 "
+        "AND j.annotator_id IS NOT NULL AND j.question_id IN :questions AND j.repetition = 0 "
         "AND EXISTS (SELECT 1 FROM annotator a WHERE a.id = j.annotator_id AND a.role <> 'adjudicator') "
         "AND NOT EXISTS (SELECT 1 FROM page p WHERE p.item_id = i.id AND p.annotator_id = j.annotator_id) "
         "ORDER BY j.annotator_id, s.item_id, s.slot, j.id"
@@ -398,7 +398,7 @@ def answered_elsewhere(connection: Connection, round_: Round) -> dict[str, list[
     query = text(
         "SELECT p.key, s.slot, j.id FROM page p JOIN page_slot s ON s.page_id = p.id "
         "JOIN judgement j ON j.subject_id = s.subject_id AND j.annotator_id = p.annotator_id "
-        "AND j.occasion = s.occasion WHERE p.round_id = :r AND p.state IN ('open', 'lapsed') "
+        "AND j.repetition = s.repetition WHERE p.round_id = :r AND p.state IN ('open', 'lapsed') "
         "AND j.page_id IS NULL AND j.question_id IN :questions ORDER BY p.id, s.slot, j.id"
     ).bindparams(bindparam("questions", expanding=True))
     values = {"r": round_.id, "questions": [key for key, _ in round_.questions]}

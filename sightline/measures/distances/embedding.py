@@ -16,7 +16,7 @@ METRICS = ("euclidean", "sqeuclidean", "cosine", "cityblock")
 def embedding(
     images: Sequence[Picture],
     *,
-    encoder: ImageEncoder = needs("backbone", "colour_layout"),
+    encoder: ImageEncoder = needs("encoder", "colour_layout"),
     metric: str = "euclidean",
 ) -> np.ndarray:
     """Distance between the vectors that an encoder gives the images.

@@ -17,7 +17,7 @@ def embedding_similarity(
     prompts: Sequence[Prompt],
     images: Sequence[Picture],
     *,
-    encoder: JointEncoder = needs("backbone", "clip"),
+    encoder: JointEncoder = needs("encoder", "clip"),
 ) -> Values:
     """Cosine between prompt and image in a space that holds both, such as CLIP's or a fitted bridge's.
 

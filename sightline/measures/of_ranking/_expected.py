@@ -11,16 +11,16 @@ import numpy as np
 from sightline.extension import NoValue
 from sightline.records import Rankings
 
-UNKNOWN = "nothing foretells which of its images are relevant"
+UNKNOWN = "nothing predicts which of its images are relevant"
 
 
 def predicted(
-    run: Rankings, predictor: Any, encoder: Any, *, depth: int, level: float, folds: int, seed: int
+    run: Rankings, predictor: Any, encoder: Any, *, depth: int, min_rel: float, folds: int, seed: int
 ) -> np.ndarray | None:
     """How probably the image at each place is relevant; None where there is nothing to tell it from."""
     if run.beyond is None:
         return None
-    return run.beyond.relevance(predictor, encoder, depth=depth, level=level, folds=folds, seed=seed)
+    return run.beyond.relevance(predictor, encoder, depth=depth, min_rel=min_rel, folds=folds, seed=seed)
 
 
 def told(
@@ -28,7 +28,7 @@ def told(
 ) -> list[float | NoValue]:
     """What `compute` makes of the probabilities of the first k places of each ranking, and their offsets.
 
-    An engine that found nothing has found nothing relevant: that needs no foretelling.
+    An engine that found nothing has found nothing relevant: that needs no prediction.
     """
     lengths = np.diff(run.offsets)
     if p is None:

@@ -7,12 +7,12 @@ from sightline.records import Rankings
 from sightline.statistics.rankings import Hits, count_relevant, find_hits
 
 
-def hits(run: Rankings, level: float) -> Hits:
-    """Where the relevant images stand, those with a gain of at least `level`; found once for all measures."""
-    if level not in run.found:
-        known = count_relevant(run.ideal, run.ideal_offsets, level=level)
-        run.found[level] = find_hits(run.gains, run.offsets, known, level=level)
-    found: Hits = run.found[level]
+def hits(run: Rankings, min_rel: float) -> Hits:
+    """Where the relevant images stand, those with a gain of at least `min_rel`; once for all measures."""
+    if min_rel not in run.found:
+        known = count_relevant(run.ideal, run.ideal_offsets, min_rel=min_rel)
+        run.found[min_rel] = find_hits(run.gains, run.offsets, known, min_rel=min_rel)
+    found: Hits = run.found[min_rel]
     return found
 
 

@@ -19,9 +19,9 @@ def expected_precision(
     run: Rankings,
     *,
     k: int = 10,
-    level: float = 1.0,
+    min_rel: float = 1.0,
     predictor: Any = needs("predictor", "logistic"),
-    encoder: TextEncoder = needs("backbone", "hashed_words"),
+    encoder: TextEncoder = needs("encoder", "hashed_words"),
     folds: int = 5,
     seed: int = 0,
 ) -> Values:
@@ -30,9 +30,9 @@ def expected_precision(
     A `predictor` learns from judged pairs of a query and an image of other queries (in `folds` folds of
     queries, drawn with `seed`) how probably an image with this score, rank and similarity to the query is
     relevant; `encoder` says how similar the query is to what is said of the image, and to the image itself if
-    it encodes images. Relevant is a gain of at least `level`; an image nobody judged counts as not relevant
+    it encodes images. Relevant is a gain of at least `min_rel`; an image nobody judged counts as not relevant
     where the query was judged at all. A place past the end of a short ranking holds nothing.
     """
     need_places("expected_precision", k)
-    p = predicted(run, predictor, encoder, depth=k, level=level, folds=folds, seed=seed)
+    p = predicted(run, predictor, encoder, depth=k, min_rel=min_rel, folds=folds, seed=seed)
     return told(run, p, lambda known, offsets: expected.expected_precision(known, offsets, k=k), k)

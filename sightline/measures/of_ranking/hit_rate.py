@@ -10,10 +10,10 @@ from sightline.records import Rankings
 
 
 @measure.of_ranking(direction="higher", range=(0, 1), source="trec_eval (success)", licence="Apache-2.0")
-def hit_rate(run: Rankings, *, k: int = 10, level: float = 1.0) -> np.ndarray:
+def hit_rate(run: Rankings, *, k: int = 10, min_rel: float = 1.0) -> np.ndarray:
     """1 if a relevant image is among the first k, else 0: what image retrieval calls Recall@k.
 
-    Relevant is a gain of at least `level`; an image nobody judged counts as not relevant.
+    Relevant is a gain of at least `min_rel`; an image nobody judged counts as not relevant.
     """
     need_places("hit_rate", k)
-    return hits(run, level).hit_rate(k)
+    return hits(run, min_rel).hit_rate(k)

@@ -23,20 +23,20 @@ def ndcg(
     *,
     k: int | None = None,
     gains: Literal["linear", "exponential", "binary"] = "linear",
-    level: float = 1.0,
+    min_rel: float = 1.0,
 ) -> np.ndarray:
     """Gain of the ranked images, discounted by rank, as a share of what the best order would gain.
 
     sum of g / log2(rank + 1) over the ranking or its first k places, divided by the same sum for all known
     gains in falling order. g is the gain itself ("linear"), 2^gain - 1 ("exponential"), or 1 for every image
-    with a gain of at least `level` ("binary", the only one that looks at the level); unjudged images and
+    with a gain of at least `min_rel` ("binary", the only one that looks at the min_rel); unjudged images and
     negative gains count as 0.
     """
     if gains not in GAINS:
         raise UsageError(f"ndcg: there are no gains {gains!r}", remedy=near(gains, GAINS))
     need_places("ndcg", k)
     if gains == "binary":
-        found = hits(run, level).ndcg(k)
+        found = hits(run, min_rel).ndcg(k)
     else:
         found = rankings.ndcg_graded(run.gains, run.offsets, run.ideal, run.ideal_offsets, k=k, gains=gains)
     # Summing in another order can put a perfect ranking a hair above 1; more than that would be wrong.

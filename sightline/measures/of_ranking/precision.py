@@ -10,11 +10,11 @@ from sightline.records import Rankings
 
 
 @measure.of_ranking(direction="higher", range=(0, 1), source="trec_eval (P)", licence="Apache-2.0")
-def precision(run: Rankings, *, k: int = 10, level: float = 1.0) -> np.ndarray:
+def precision(run: Rankings, *, k: int = 10, min_rel: float = 1.0) -> np.ndarray:
     """Share of the first k places that hold a relevant image.
 
-    Relevant is a gain of at least `level`; an image nobody judged counts as not relevant, and so does a
+    Relevant is a gain of at least `min_rel`; an image nobody judged counts as not relevant, and so does a
     place past the end of a short ranking.
     """
     need_places("precision", k)
-    return hits(run, level).precision(k)
+    return hits(run, min_rel).precision(k)

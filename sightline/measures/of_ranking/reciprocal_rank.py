@@ -10,9 +10,9 @@ from sightline.records import Rankings
 
 
 @measure.of_ranking(direction="higher", range=(0, 1), source="trec_eval (recip_rank)", licence="Apache-2.0")
-def reciprocal_rank(run: Rankings, *, level: float = 1.0) -> np.ndarray:
+def reciprocal_rank(run: Rankings, *, min_rel: float = 1.0) -> np.ndarray:
     """One over the rank of the first relevant image; 0 if none was retrieved.
 
-    Relevant is a gain of at least `level`; an image nobody judged counts as not relevant.
+    Relevant is a gain of at least `min_rel`; an image nobody judged counts as not relevant.
     """
-    return hits(run, level).reciprocal_rank()
+    return hits(run, min_rel).reciprocal_rank()

@@ -10,7 +10,7 @@ from sightline.errors import UsageError
 from sightline.extension import NoValue, Picture, Value, measure, needs
 
 
-@measure.of_image_set(range=(None, 1), source="Tang et al. 2024 (W1KP)", licence="Apache-2.0")
+@measure.of_set(range=(None, 1), source="Tang et al. 2024 (W1KP)", licence="Apache-2.0")
 def k_expected(
     images: Sequence[Picture],
     *,

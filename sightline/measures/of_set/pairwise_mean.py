@@ -9,7 +9,7 @@ import numpy as np
 from sightline.extension import NoValue, Picture, measure, needs
 
 
-@measure.of_image_set(range=(None, 1), source="Tang et al. 2024 (W1KP)", licence="Apache-2.0")
+@measure.of_set(range=(None, 1), source="Tang et al. 2024 (W1KP)", licence="Apache-2.0")
 def pairwise_mean(
     images: Sequence[Picture],
     *,

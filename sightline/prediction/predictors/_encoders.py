@@ -21,7 +21,7 @@ PARTS = tuple(f"{MPNET}-pypi-part-00{part}:{MPNET}.zip.00{part}" for part in ran
 
 @dataclass(frozen=True)
 class Pinned:
-    """An encoder fixed by the sha256 of its files, found under the names of the backbone that reads them."""
+    """An encoder fixed by the sha256 of its files, found under the names of the encoder that reads them."""
 
     weights: tuple[str, Weights]
     vocabulary: tuple[str, Weights]

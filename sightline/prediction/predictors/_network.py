@@ -22,7 +22,7 @@ class Descent(NamedTuple):
     """How a network is trained: AdamW over so many epochs, stopped when held-out error no longer falls."""
 
     epochs: int
-    rate: float
+    learning_rate: float
     decay: float
     batch: int
     patience: int
@@ -30,11 +30,11 @@ class Descent(NamedTuple):
 
     def check(self, name: str) -> Descent:
         """Refuse what trains nothing."""
-        if min(self.epochs, self.batch, self.patience) < 1 or self.rate <= 0 or self.decay < 0:
+        if min(self.epochs, self.batch, self.patience) < 1 or self.learning_rate <= 0 or self.decay < 0:
             raise UsageError(
                 f"{name}: epochs={self.epochs}, batch={self.batch}, patience={self.patience}, "
-                f"rate={self.rate:g}, decay={self.decay:g}",
-                remedy="epochs, batch and patience from 1, rate above 0, decay from 0.",
+                f"learning_rate={self.learning_rate:g}, decay={self.decay:g}",
+                remedy="epochs, batch and patience from 1, learning_rate above 0, decay from 0.",
             )
         return self
 
@@ -76,7 +76,7 @@ def descend(
     held = order[: int(rows * HELD)] if rows >= FEWEST_HELD else order[:0]
     learned = order[len(held) :]
     live = {name: torch.from_numpy(array.copy()).requires_grad_() for name, array in weights.items()}
-    optimiser = torch.optim.AdamW(list(live.values()), lr=how.rate, weight_decay=how.decay)
+    optimiser = torch.optim.AdamW(list(live.values()), lr=how.learning_rate, weight_decay=how.decay)
     best, least, waited = _arrays(live), np.inf, 0
     for _ in range(how.epochs):
         shuffled = rng.permutation(learned)

@@ -204,7 +204,7 @@ class Texts:
 class Setting(NamedTuple):
     """How a network is tuned: AdamW over so many epochs, stopped when held-out error no longer falls."""
 
-    rate: float
+    learning_rate: float
     decay: float
     epochs: int
     batch: int
@@ -270,7 +270,7 @@ def tune(
 ) -> Course:
     """Tune from the start, or from where the checkpoint at `file` ends, and keep what came out there."""
     network.begin(np.random.default_rng([how.seed, 0]), task.means())
-    optimiser = torch.optim.AdamW(network.tuned().values(), lr=how.rate, weight_decay=how.decay)
+    optimiser = torch.optim.AdamW(network.tuned().values(), lr=how.learning_rate, weight_decay=how.decay)
     course = _resume(file, network, optimiser)
     with _settled_chance():
         while not course.over(how):
@@ -279,8 +279,8 @@ def tune(
             held = _error(texts, task)
             if not np.isfinite(learned) or (len(task.held) and not np.isfinite(held)):
                 raise UsageError(
-                    f"fine_tuned: with rate={how.rate:g} the error grew beyond all numbers",
-                    remedy="Take a lower rate.",
+                    f"fine_tuned: with learning_rate={how.learning_rate:g} the error grew beyond all numbers",
+                    remedy="Take a lower learning_rate.",
                 )
             course.note(learned, held, network)
             _keep(file, course, None if course.over(how) else (network, optimiser))

@@ -29,20 +29,20 @@ class correlation_cnn:
     stacked as channels (25 x 25 for each search engine). Its side is that of the most images learned from;
     where there are fewer the rest is 0. Four blocks of 3 x 3 convolutions (64, 128, 256, 512 filters), ReLU
     and 2 x 2 max pooling are followed by dense layers of 1024 and of one unit a target. A 4 x 4 matrix does
-    not survive four poolings: one that would leave nothing is left out. Least squares by AdamW with learning
-    rate `rate` and weight decay `decay` in batches of `batch`, for at most `epochs` epochs; a fifth of the
-    examples is held out, and after `patience` epochs without progress on them the best weights are taken. All
+    not survive four poolings: one that would leave nothing is left out. Least squares by AdamW with
+    `learning_rate` and weight decay `decay` in batches of `batch`, for at most `epochs` epochs; a fifth of
+    the examples is held out, and after `patience` epochs without progress on them the best weights are taken. All
     chance comes from `seed`. A prompt without images gets the mean of the truth.
     """
 
     def __init__(
         self,
         *,
-        encoder: ImageEncoder = needs("backbone", "colour_layout"),
+        encoder: ImageEncoder = needs("encoder", "colour_layout"),
         most: int = 25,
         apart: bool = False,
         epochs: int = 25,
-        rate: float = 0.0003,
+        learning_rate: float = 0.0003,
         decay: float = 0.01,
         batch: int = 64,
         patience: int = 5,
@@ -53,7 +53,7 @@ class correlation_cnn:
         self._encoder = encoder
         self._most = most
         self._apart = apart
-        self._how = Descent(epochs, rate, decay, batch, patience, seed).check("correlation_cnn")
+        self._how = Descent(epochs, learning_rate, decay, batch, patience, seed).check("correlation_cnn")
         self._channels: tuple[str, ...] = ()
         self._side = 0
         self._weights: dict[str, np.ndarray] = {}

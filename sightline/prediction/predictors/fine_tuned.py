@@ -40,12 +40,12 @@ class fine_tuned:
     and the mean squared error over what is settled is least. `model` is minilm (all-MiniLM-L6-v2), mpnet
     (all-mpnet-base-v2) or a folder with a checkpoint of BERT, MPNet or RoBERTa and the `sha256` of its files.
 
-    AdamW with learning rate `rate` and weight decay `decay` in batches of `batch` prompts, for at most
+    AdamW with `learning_rate` and weight decay `decay` in batches of `batch` prompts, for at most
     `epochs` epochs; a tenth of the examples (prompts of the same words together) is held out, and after
     `patience` epochs without progress on them the best weights are taken. With `grid` all of the rates 1e-3
-    to 1e-6 and decays 0, 0.1 and 0.01 are tried, and the pair with the least held-out error is taken; `rate`
-    and `decay` count where too few examples are there to hold any out. The mean over `seeds` networks is
-    predicted, each with other first weights and other examples held out, counted from `seed`. With `shared`
+    to 1e-6 and decays 0, 0.1 and 0.01 are tried, and the pair with the least held-out error is taken;
+    `learning_rate` and `decay` count where too few examples are there to hold any out. The mean over
+    `seeds` networks is predicted, each with other first weights and other examples held out, counted from `seed`. With `shared`
     one network learns all targets, otherwise each has its own.
 
     With `rank` above 0 every dense layer of the encoder stays as it is and a product of two matrices of that
@@ -63,7 +63,7 @@ class fine_tuned:
         sha256: str = "",
         rank: int = 8,
         frozen: int = 0,
-        rate: float = 0.001,
+        learning_rate: float = 0.001,
         decay: float = 0.01,
         grid: bool = False,
         epochs: int = 15,
@@ -73,22 +73,22 @@ class fine_tuned:
         shared: bool = True,
         seed: int = 0,
     ) -> None:
-        if min(epochs, batch, patience, seeds) < 1 or min(rank, frozen, decay) < 0 or rate <= 0:
+        if min(epochs, batch, patience, seeds) < 1 or min(rank, frozen, decay) < 0 or learning_rate <= 0:
             raise UsageError(
                 f"fine_tuned: epochs={epochs}, batch={batch}, patience={patience}, seeds={seeds}, "
-                f"rank={rank}, frozen={frozen}, rate={rate:g}, decay={decay:g}",
+                f"rank={rank}, frozen={frozen}, learning_rate={learning_rate:g}, decay={decay:g}",
                 remedy="epochs, batch, patience, seeds from 1; rank, frozen, decay from 0; rate above 0.",
             )
         self._source = located("fine_tuned", model, sha256)
         self._rank, self._frozen = rank, frozen
-        self._pair = (rate, decay)
+        self._pair = (learning_rate, decay)
         self._grid = grid
         self._course = (epochs, batch, patience)
         self._seeds = range(seed, seed + seeds)
         self._shared = shared
         self._networks: dict[int, tuple[Network, Any]] = {}
         self._low, self._span, self._mean = np.zeros(0), np.zeros(0), np.zeros(0)
-        # Which targets a network foretells, and what it learned with each seed.
+        # Which targets a network predicts, and what it learned with each seed.
         self._learned: list[tuple[list[int], list[Arrays]]] = []
         self.chosen: list[tuple[float, float]] = []
         """Rate and decay of every network."""
@@ -125,12 +125,12 @@ class fine_tuned:
         def tuned(setting: Setting, held: np.ndarray) -> Course:
             rows = np.arange(len(x))
             task = Task(wanted.astype(np.float32), settled.astype(np.float32), rows[~held], rows[held])
-            file = folder / f"{setting.rate!r}-{setting.decay!r}-{setting.seed}.npz"
+            file = folder / f"{setting.learning_rate!r}-{setting.decay!r}-{setting.seed}.npz"
             return tune(network, texts, task, setting, file, self.listener)
 
         pair = self._pair
         if self._grid and cuts[0].any():
-            tried = [(rate, decay) for rate in RATES for decay in DECAYS]
+            tried = [(learning_rate, decay) for learning_rate in RATES for decay in DECAYS]
             errors = [tuned(self._setting(each, self._seeds[0]), cuts[0]).least for each in tried]
             pair = tried[int(np.argmin(errors))]
         found = [
@@ -144,7 +144,7 @@ class fine_tuned:
         return Setting(*pair, *self._course, seed)
 
     def _key(self, x: Examples, truth: np.ndarray) -> str:
-        """Everything that decides the outcome but rate, decay and seed, which name the file."""
+        """Everything that decides the outcome but learning_rate, decay and seed, which name the file."""
         import torch
         import transformers
 
@@ -246,7 +246,7 @@ class fine_tuned:
                 remedy="Give the model that it was learned with.",
             )
         self._low, self._span, self._mean = (np.array(state[name]) for name in ("low", "span", "mean"))
-        self.chosen = [(float(rate), float(decay)) for rate, decay in state["chosen"]]
+        self.chosen = [(float(learning_rate), float(decay)) for learning_rate, decay in state["chosen"]]
         self._learned = []
         for number in range(len(self.chosen)):
             found: dict[str, Arrays] = {}

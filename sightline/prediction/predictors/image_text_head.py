@@ -25,10 +25,10 @@ class image_text_head:
 
     With t and v the vectors of prompt and image by `encoder`, of length 1, the input is (t, v, t v, t - v);
     each dense layer has ReLU and a dropout of 0.5, and one unit a target says how relevant the image is. What
-    is foretold of a prompt is the mean over its images. Learned from examples of one image each, it learns
+    is predicted of a prompt is the mean over its images. Learned from examples of one image each, it learns
     the relevance of images, as in the paper; of prompts with several images, what their mean must be. With
     `loss` "squares" the mean squared error is least; with "chances" the truth lies from 0 to 1 (relevant or
-    not), the unit is a logistic one and the cross-entropy is least. AdamW with learning rate `rate` and
+    not), the unit is a logistic one and the cross-entropy is least. AdamW with `learning_rate` and
     weight decay `decay` in batches of `batch` prompts, for at most `epochs` epochs; a fifth of the examples
     is held out, and after `patience` epochs without progress on them the best weights are taken. All chance
     comes from `seed`. A prompt without images gets the mean of the truth.
@@ -37,10 +37,10 @@ class image_text_head:
     def __init__(
         self,
         *,
-        encoder: JointEncoder = needs("backbone", "clip"),
+        encoder: JointEncoder = needs("encoder", "clip"),
         loss: Literal["squares", "chances"] = "squares",
         epochs: int = 25,
-        rate: float = 0.001,
+        learning_rate: float = 0.001,
         decay: float = 0.01,
         batch: int = 64,
         patience: int = 5,
@@ -50,7 +50,7 @@ class image_text_head:
             raise UsageError(f"image_text_head: there is no loss {loss!r}", remedy=near(loss, LOSSES))
         self._encoder = encoder
         self._chances = loss == "chances"
-        self._how = Descent(epochs, rate, decay, batch, patience, seed).check("image_text_head")
+        self._how = Descent(epochs, learning_rate, decay, batch, patience, seed).check("image_text_head")
         self._weights: dict[str, np.ndarray] = {}
         self._truth = Standard(np.zeros(0), np.zeros(0))
 

@@ -29,7 +29,7 @@ class kernel_ridge:
     def __init__(
         self,
         *,
-        encoder: TextEncoder = needs("backbone", "hashed_words"),
+        encoder: TextEncoder = needs("encoder", "hashed_words"),
         width: float = 1.0,
         landmarks: int = 1000,
         penalties: tuple[float, ...] = PENALTIES,

@@ -37,7 +37,7 @@ class quadratic:
     def __init__(
         self,
         *,
-        encoder: TextEncoder = needs("backbone", "hashed_words"),
+        encoder: TextEncoder = needs("encoder", "hashed_words"),
         dimensions: int = 256,
         penalties: tuple[float, ...] = PENALTIES,
         seed: int = 0,

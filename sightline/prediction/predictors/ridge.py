@@ -26,7 +26,7 @@ class ridge:
     def __init__(
         self,
         *,
-        encoder: TextEncoder = needs("backbone", "hashed_words"),
+        encoder: TextEncoder = needs("encoder", "hashed_words"),
         penalties: tuple[float, ...] = PENALTIES,
     ) -> None:
         self._encoder = encoder

@@ -16,30 +16,30 @@ from sightline.records import Examples
 
 @predictor(sees="prompt", source="Drucker et al. 1997; Chang and Lin 2011", licence="Apache-2.0")
 class support_vectors:
-    """Support vector regression on the encoded wording: errors within a tube cost nothing, others linearly.
+    """Support vector regression on the encoded wording: errors within a epsilon C nothing, others linearly.
 
     The kernel is exp(-`width` d^2 / s), d the distance of two vectors and s their mean squared distance from
-    the centre. Targets are standardised first, so that `tube` and `cost` are in standard deviations and mean
+    the centre. Targets are standardised first, so that `epsilon` and `C` are in standard deviations and mean
     the same on every scale.
     """
 
     def __init__(
         self,
         *,
-        encoder: TextEncoder = needs("backbone", "hashed_words"),
+        encoder: TextEncoder = needs("encoder", "hashed_words"),
         width: float = 1.0,
-        cost: float = 1.0,
-        tube: float = 0.2,
+        C: float = 1.0,
+        epsilon: float = 0.2,
     ) -> None:
-        if width <= 0 or cost <= 0 or tube < 0:
+        if width <= 0 or C <= 0 or epsilon < 0:
             raise UsageError(
-                f"support_vectors: width={width}, cost={cost}, tube={tube}",
-                remedy="width and cost above 0, tube not below 0.",
+                f"support_vectors: width={width}, C={C}, epsilon={epsilon}",
+                remedy="width and C above 0, epsilon not below 0.",
             )
         self._encoder = encoder
         self._width = width
-        self._cost = cost
-        self._tube = tube
+        self._cost = C
+        self._tube = epsilon
         self._kept = np.zeros((0, 0), dtype=np.float32)
         self._spread = 1.0
         self._weights = np.zeros((0, 0))

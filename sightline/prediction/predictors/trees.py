@@ -19,19 +19,25 @@ FIELDS = ("left", "right", "feature", "threshold", "value", "root", "owner")
 class trees:
     """Boosted regression trees on the features: effects that are not straight lines, and their interplay.
 
-    Each of `count` trees with at most `depth` questions on the way down is grown on a half of the examples
-    drawn with `seed`, towards what the trees before it left over, and counts for the share `rate`. A feature
+    Each of `n_estimators` trees with at most `depth` splits on the way down is grown on half of the examples
+    drawn with `seed`, on the residuals of the trees before it, and is weighted by `learning_rate`. A feature
     that has no value counts as average. A feature's part in a prediction is the sum of the steps that the
     mean of a node takes wherever the way down asks for it.
     """
 
-    def __init__(self, *, count: int = 100, depth: int = 3, rate: float = 0.1, seed: int = 0) -> None:
-        if count < 1 or depth < 1 or not 0 < rate <= 1:
+    def __init__(
+        self, *, n_estimators: int = 100, depth: int = 3, learning_rate: float = 0.1, seed: int = 0
+    ) -> None:
+        if n_estimators < 1 or depth < 1 or not 0 < learning_rate <= 1:
             raise UsageError(
-                f"trees: count={count}, depth={depth}, rate={rate}",
-                remedy="count and depth from 1, rate above 0 and at most 1.",
+                f"trees: n_estimators={n_estimators}, depth={depth}, learning_rate={learning_rate}",
+                remedy="n_estimators and depth from 1, learning_rate above 0 and at most 1.",
             )
-        self._told: dict[str, Any] = {"n_estimators": count, "max_depth": depth, "learning_rate": rate}
+        self._told: dict[str, Any] = {
+            "n_estimators": n_estimators,
+            "max_depth": depth,
+            "learning_rate": learning_rate,
+        }
         self._seed = seed
         self._features = Scaled()
         self._base = np.zeros(0)
@@ -98,7 +104,7 @@ class trees:
         return self
 
 
-def _flattened(grown: Sequence[tuple[int, Any]], rate: float) -> dict[str, np.ndarray]:
+def _flattened(grown: Sequence[tuple[int, Any]], learning_rate: float) -> dict[str, np.ndarray]:
     """The nodes of all trees in one table; a leaf has no left and no right (-1)."""
     sizes = [tree.node_count for _, tree in grown]
     root = np.cumsum([0, *sizes])[:-1].astype(np.int64)
@@ -115,7 +121,7 @@ def _flattened(grown: Sequence[tuple[int, Any]], rate: float) -> dict[str, np.nd
         "right": joined([shifted(tree.children_right, start) for tree, start in each], np.int64),
         "feature": joined([np.maximum(tree.feature, 0) for tree, _ in each], np.int64),
         "threshold": joined([tree.threshold for tree, _ in each], np.float64),
-        "value": joined([tree.value[:, 0, 0] * rate for tree, _ in each], np.float64),
+        "value": joined([tree.value[:, 0, 0] * learning_rate for tree, _ in each], np.float64),
         "root": root,
         "owner": np.array([target for target, _ in grown], dtype=np.int64),
     }

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sightline.data.sources import Source
 from sightline.errors import DataError, MissingPackage, UsageError, near
 from sightline.prediction import fitted
-from sightline.prediction import predict as foretell
+from sightline.prediction import predict as predict
 from sightline.records import NoValue, Prompt, PromptKey
 from sightline.registry import configure
 from sightline.reproductions.tables.pqpp_printed import (
@@ -41,11 +41,11 @@ LEARNED: Mapping[str, tuple[str, ...]] = {
     "train": (),
 }
 TIERS = tuple(fitted.RECIPES)
-DEFAULT = "light"
+DEFAULT = "small"
 TAKES = {
-    "light": "words and features, 2 minutes",
-    "offline": "small frozen encoders, 10 minutes",
-    "full": "a base-size encoder, 10 minutes",
+    "small": "words and features, 2 minutes",
+    "medium": "small frozen encoders, 10 minutes",
+    "large": "a base-size encoder, 10 minutes",
 }
 """What a tier adds and takes on two cores."""
 _AFTER = NoValue(
@@ -208,7 +208,7 @@ def predictions(
             remedy="What is judged must not be learned from: obtain the published splits again.",
         )
     if split == "test":
-        for tier in foretell.TIERS:
+        for tier in predict.TIERS:
             step(f"asking the {tier} tier as it ships")
             found[f"Sightline {tier}, as shipped"] = _shipped(tier, texts)
     for tier in tiers:
@@ -243,7 +243,7 @@ def _learned(tier: str, learn: Rows, texts: Sequence[str], seed: int) -> Array |
 def _shipped(tier: str, texts: Sequence[str]) -> Array | NoValue:
     """What ships was fitted to the published training and validation rows, and test rows are new to it."""
     try:
-        used = foretell.shipped(tier)
+        used = predict.shipped(tier)
     except MissingPackage as missing:
         return NoValue(missing.what)
     return used.values(texts)[:, [list(used.targets).index(target) for target in COLUMNS]]

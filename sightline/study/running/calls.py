@@ -38,7 +38,7 @@ def compute(
     decoded has its reason instead of values. `functions` are measures, by number, that were loaded already.
     """
     ready = [(functions or {}).get(number) or measure.load() for number, measure in enumerate(measures)]
-    if measures[0].spec.kind == "of_image_set":
+    if measures[0].spec.kind == "of_set":
         sets = [_set(files, task.item) for task in tasks]
         return [
             [

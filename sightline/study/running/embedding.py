@@ -39,33 +39,33 @@ class Embedded:
 
 
 def embed_images(
-    study: Study, backbone: Configured, images: Sequence[str], listener: Listener | None = None
+    study: Study, encoder: Configured, images: Sequence[str], listener: Listener | None = None
 ) -> np.ndarray:
     """One row an image of the study, by sha256; a row of NaN where a file is missing or no image.
 
     What the study holds is read, the rest is computed and kept. `images_embedded` also tells the reasons.
     """
-    return images_embedded(study, backbone, images, listener).vectors
+    return images_embedded(study, encoder, images, listener).vectors
 
 
 def images_embedded(
-    study: Study, backbone: Configured, images: Sequence[str], listener: Listener | None = None
+    study: Study, encoder: Configured, images: Sequence[str], listener: Listener | None = None
 ) -> Embedded:
     """The vectors of images of the study, with the reasons of those that have none."""
-    return _images(study, backbone, images, study.images.picture, listener)
+    return _images(study, encoder, images, study.images.picture, listener)
 
 
 def embed_texts(
-    study: Study, backbone: Configured, texts: Sequence[str], listener: Listener | None = None
+    study: Study, encoder: Configured, texts: Sequence[str], listener: Listener | None = None
 ) -> np.ndarray:
     """One row a text: read where the study holds it, computed and kept where not."""
     contents = [text_hash(text) for text in texts]
     by_content = dict(zip(contents, texts, strict=True))
-    run = _Run(study, backbone, "text", contents, listener)
+    run = _Run(study, encoder, "text", contents, listener)
     if run.missing:
-        encoder: TextEncoder = loaded_over(study, backbone)
+        loaded: TextEncoder = loaded_over(study, encoder)
         for batch in _cut(run.missing, BATCH["text"]):
-            run.keep(batch, encoder.text([by_content[content] for content in batch]))
+            run.keep(batch, loaded.text([by_content[content] for content in batch]))
     return run.finish().vectors
 
 
@@ -74,9 +74,9 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def cached(study: Study, backbone: Configured, listener: Listener | None = None) -> Cached:
+def cached(study: Study, encoder: Configured, listener: Listener | None = None) -> Cached:
     """The encoder as any other, but one that remembers: it answers from the study's vectors."""
-    return Cached(study, backbone, listener)
+    return Cached(study, encoder, listener)
 
 
 class Cached:
@@ -86,49 +86,49 @@ class Cached:
     and its reason in `without`.
     """
 
-    def __init__(self, study: Study, backbone: Configured, listener: Listener | None = None) -> None:
+    def __init__(self, study: Study, encoder: Configured, listener: Listener | None = None) -> None:
         self._study = study
-        self._backbone = backbone
+        self._encoder = encoder
         self._listener = listener
         self.without: dict[str, str] = {}
 
     def text(self, texts: Sequence[str]) -> np.ndarray:
-        return embed_texts(self._study, self._backbone, texts, self._listener)
+        return embed_texts(self._study, self._encoder, texts, self._listener)
 
     def image(self, images: Sequence[Picture]) -> np.ndarray:
         by_content = {image.sha256: image for image in images}
         contents = [image.sha256 for image in images]
-        found = _images(self._study, self._backbone, contents, by_content.__getitem__, self._listener)
+        found = _images(self._study, self._encoder, contents, by_content.__getitem__, self._listener)
         self.without.update(found.without)
         return found.vectors
 
 
 def loaded_over(study: Study, extension: Configured) -> Any:
-    """An extension loaded, with the backbones inside it answering from the study's vectors."""
-    return extension.load({name: cached(study, each) for name, each in backbones_of(extension)})
+    """An extension loaded, with the encoders inside it answering from the study's vectors."""
+    return extension.load({name: cached(study, each) for name, each in encoders_of(extension)})
 
 
-def backbones_of(extension: Configured, within: str = "") -> Iterator[tuple[str, Configured]]:
+def encoders_of(extension: Configured, within: str = "") -> Iterator[tuple[str, Configured]]:
     """The encoders that an extension needs, by parameter; one inside another comes with it."""
     for name, value in extension.arguments.items():
         if isinstance(value, Configured):
-            if value.spec.kind == "backbone":
+            if value.spec.kind == "encoder":
                 yield within + name, value
             else:
-                yield from backbones_of(value, f"{within}{name}.")
+                yield from encoders_of(value, f"{within}{name}.")
 
 
 def _images(
     study: Study,
-    backbone: Configured,
+    encoder: Configured,
     contents: Sequence[str],
     picture: Callable[[str], Picture],
     listener: Listener | None,
 ) -> Embedded:
-    run = _Run(study, backbone, "image", contents, listener)
+    run = _Run(study, encoder, "image", contents, listener)
     if run.missing:
-        encoder = loaded_over(study, backbone)
-        prepare, encode, threads = _steps(backbone, encoder)
+        encoder = loaded_over(study, encoder)
+        prepare, encode, threads = _steps(encoder, encoder)
 
         def work(content: str) -> Prepared:
             try:
@@ -145,7 +145,7 @@ def _images(
 
 
 def _steps(
-    backbone: Configured, encoder: Any
+    configured: Configured, encoder: Any
 ) -> tuple[Callable[[Picture], Any], Callable[[list[Any]], np.ndarray], int]:
     """What threads do to a picture ahead of the model, what the model does to a batch, and how many threads.
 
@@ -156,7 +156,7 @@ def _steps(
     if hasattr(encoder, "prepare") and hasattr(encoder, "encode"):
         return encoder.prepare, encoder.encode, THREADS
     plain: ImageEncoder = encoder
-    if any(inner.spec.kind == "backbone" for inner in backbone.nested() if inner is not backbone):
+    if any(inner.spec.kind == "encoder" for inner in configured.nested() if inner is not configured):
         return lambda picture: picture, plain.image, 1
     return _Decoded, plain.image, THREADS
 
@@ -202,30 +202,30 @@ class _Run:
     def __init__(
         self,
         study: Study,
-        backbone: Configured,
+        encoder: Configured,
         what: str,
         contents: Sequence[str],
         listener: Listener | None,
     ) -> None:
         self._vectors = study.vectors
-        self._backbone = backbone
+        self._encoder = encoder
         self._what = what
         self._study = study
         self._contents = contents
         self._without: dict[str, str] = {}
         self._waiting: list[tuple[Sequence[str], np.ndarray]] = []
         self._kept = time.monotonic()
-        if what not in backbone.spec.details["encodes"]:
+        if what not in encoder.spec.details["encodes"]:
             raise ExtensionError(
-                f"{backbone.name} encodes {' and '.join(backbone.spec.details['encodes'])}, not {what}s",
-                where=backbone.spec.origin,
-                remedy=f"Choose a backbone that encodes {what}s: sightline list backbone",
+                f"{encoder.name} encodes {' and '.join(encoder.spec.details['encodes'])}, not {what}s",
+                where=encoder.spec.origin,
+                remedy=f"Choose an encoder that encodes {what}s: sightline list encoder",
             )
-        self._encoder = backbone.identity
+        self._identity = encoder.identity
         distinct = list(dict.fromkeys(contents))
-        known = self._vectors.known(self._encoder, distinct)
+        known = self._vectors.known(self._identity, distinct)
         self.missing = [content for content in distinct if content not in known]
-        self._meter = Meter(f"{backbone.short}: {what}s", len(distinct), listener)
+        self._meter = Meter(f"{encoder.short}: {what}s", len(distinct), listener)
         self._meter.add(known=len(known))
 
     def keep(self, contents: Sequence[str], rows: Any) -> None:
@@ -234,8 +234,8 @@ class _Run:
         rows = np.asarray(rows)
         if rows.ndim != 2 or len(rows) != len(contents):
             raise ExtensionError(
-                f"{self._backbone.name} gave an array of {rows.shape} for {len(contents)} {self._what}s",
-                where=self._backbone.spec.origin,
+                f"{self._encoder.name} gave an array of {rows.shape} for {len(contents)} {self._what}s",
+                where=self._encoder.spec.origin,
             )
         # An encoder made of others has no vector where they had none.
         empty = np.isnan(rows).all(axis=1)
@@ -246,7 +246,7 @@ class _Run:
             contents, rows = [c for c, gone in zip(contents, empty, strict=True) if not gone], rows[~empty]
         if not np.isfinite(rows).all():
             raise ExtensionError(
-                f"{self._backbone.name} gave a vector that is not finite", where=self._backbone.spec.origin
+                f"{self._encoder.name} gave a vector that is not finite", where=self._encoder.spec.origin
             )
         self._waiting.append((contents, rows))
         held = sum(len(waiting) for waiting, _ in self._waiting)
@@ -262,10 +262,10 @@ class _Run:
         import numpy as np
 
         self._commit()
-        vectors, known = self._vectors.get(self._encoder, self._contents)
+        vectors, known = self._vectors.get(self._identity, self._contents)
         if not known.any():
             # Not even the width is known from the store: an encoder tells it by encoding nothing.
-            encode = getattr(loaded_over(self._study, self._backbone), self._what)
+            encode = getattr(loaded_over(self._study, self._encoder), self._what)
             vectors = np.zeros((len(self._contents), encode([]).shape[1]), dtype=np.float32)
         vectors[~known] = np.nan
         self._meter.finish()
@@ -276,7 +276,7 @@ class _Run:
 
         if self._waiting:
             contents = [content for part, _ in self._waiting for content in part]
-            self._vectors.put(self._encoder, contents, np.concatenate([rows for _, rows in self._waiting]))
+            self._vectors.put(self._identity, contents, np.concatenate([rows for _, rows in self._waiting]))
         self._waiting = []
         self._kept = time.monotonic()
 

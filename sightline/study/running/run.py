@@ -13,12 +13,12 @@ from sightline.errors import UsageError
 from sightline.extension import Configured
 from sightline.study import scores
 from sightline.study.running.calls import Task
-from sightline.study.running.embedding import backbones_of, embed_images, embed_texts, loaded_over
+from sightline.study.running.embedding import embed_images, embed_texts, encoders_of, loaded_over
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.running.workers import Batch, run_here, run_in_processes
 from sightline.study.study import Study
 
-BATCH = {"of_prompt": 512, "of_image": 32, "of_answer": 32, "of_image_set": 4}
+BATCH = {"of_prompt": 512, "of_image": 32, "of_answer": 32, "of_set": 4}
 WORTH = 5.0
 """Seconds of work that make starting processes worth while; less is done sooner here."""
 
@@ -80,9 +80,7 @@ def run_together(
     plan = _Plan(study, kind, size, measures, listener)
     batches = plan.batches()
     # Vectors are computed here, many at a time, and kept: what then is left needs no processes.
-    over = {
-        n: loaded_over(study, measure) for n, measure in enumerate(measures) if any(backbones_of(measure))
-    }
+    over = {n: loaded_over(study, measure) for n, measure in enumerate(measures) if any(encoders_of(measure))}
     done = run_here(measures, study.images, batches, over)
     if workers > 1 and not over and all(measure.spec.parallel for measure in measures):
         started = time.monotonic()
@@ -113,7 +111,7 @@ class _Plan:
         self.meter = Meter(what, self.items * len(measures), listener)
         self.twins: dict[tuple[int, int], list[scores.Item]] = {}
         self.listener = listener
-        self.encoders = [[each for _, each in backbones_of(measure)] for measure in measures]
+        self.encoders = [[each for _, each in encoders_of(measure)] for measure in measures]
 
     @property
     def left(self) -> int:

@@ -372,7 +372,7 @@ page_slot = Table(
     _ref("subject_id", "subject", nullable=False, index=True),
     Column("control", SmallInteger, nullable=False),
     Column("swapped", SmallInteger, nullable=False),
-    Column("occasion", Integer, nullable=False),
+    Column("repetition", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -386,7 +386,7 @@ judgement = Table(
     _ref("annotator_id", "annotator", nullable=True, index=True),
     _ref("page_id", "page", nullable=True, index=True),
     Column("slot", SmallInteger),
-    Column("occasion", Integer, nullable=False),
+    Column("repetition", Integer, nullable=False),
     Column("revision", Integer, nullable=False),
     Column("value", Double),
     Column("skipped", Text),
@@ -396,7 +396,7 @@ judgement = Table(
     Column("took_ms", Integer),
     Column("at", String(40)),
     _source(),
-    UniqueConstraint("annotator_id", "question_id", "subject_id", "occasion", "revision"),
+    UniqueConstraint("annotator_id", "question_id", "subject_id", "repetition", "revision"),
     Index("judgement_by_subject", "question_id", "subject_id"),
     CheckConstraint("(value IS NULL) = (skipped IS NOT NULL)", name="value_or_skipped"),
     CheckConstraint("n = 1 OR annotator_id IS NULL", name="counted_votes_are_anonymous"),

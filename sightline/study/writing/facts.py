@@ -164,7 +164,16 @@ class Facts:
                 raise _disagrees(first[key])
             self.entities.lean_on(owner)
         ids = database.fresh_ids(self.connection, tables.judgement, len(rows))
-        columns = ["id", "key", "question_id", "subject_id", "annotator_id", "occasion", "revision", "value"]
+        columns = [
+            "id",
+            "key",
+            "question_id",
+            "subject_id",
+            "annotator_id",
+            "repetition",
+            "revision",
+            "value",
+        ]
         columns += ["skipped", "n", "session", "control", "took_ms", "at", "source_id"]
         fresh = [(i, *row, self.source_id) for i, row in zip(ids, rows.values(), strict=True)]
         database.insert(self.connection, tables.judgement, columns, fresh)
@@ -173,7 +182,7 @@ class Facts:
     def _given_on_pages(self, rows: Mapping[str, tuple[object, ...]]) -> list[tuple[Any, ...]]:
         """Judgements that were given in a browser, under keys of its own, and come again in a table."""
         named = {row[1:6]: key for key, row in rows.items() if row[3] is not None}
-        names = ("question_id", "subject_id", "annotator_id", "occasion", "revision")
+        names = ("question_id", "subject_id", "annotator_id", "repetition", "revision")
         database.matching(self.connection, [(name, "BIGINT") for name in names], list(named))
         same = " AND ".join(f"j.{name} = w.{name}" for name in names)
         found = database.fetch(
@@ -196,14 +205,17 @@ class Facts:
         took = None if record.took_ms is None else whole(record.took_ms, "time taken in milliseconds", at)
         question = self.entities.question(record.question)
         annotator = self.entities.annotator_id(record.annotator)
-        occasion, revision = whole(record.occasion, "occasion", at), whole(record.revision, "revision", at)
-        key = _key(annotator, question, subject, occasion, revision)
+        repetition, revision = (
+            whole(record.repetition, "repetition", at),
+            whole(record.revision, "revision", at),
+        )
+        key = _key(annotator, question, subject, repetition, revision)
         if annotator is None:
             # Equal anonymous votes are different people: the second of a file is the second of the study.
             base = _key(key, value, record.skipped)
             key = _key(base, self._anonymous[base])
             self._anonymous[base] += 1
-        row = (key, question, subject, annotator, occasion, revision, value, record.skipped, n)
+        row = (key, question, subject, annotator, repetition, revision, value, record.skipped, n)
         return key, (*row, record.session, int(record.control), took, record.time)
 
     # -- truths -----------------------------------------------------------------------------------------
@@ -289,5 +301,5 @@ def _disagrees(record: Judgement) -> ConflictError:
     return ConflictError(
         f"the same annotator gave another answer to {record.question!r} about the same thing",
         where=record.at,
-        remedy="Mark a changed mind by a `revision` column (0, 1, ...), a repeat on purpose by `occasion`.",
+        remedy="Mark a changed mind by a `revision` column (0, 1, ...), a repeat on purpose by `repetition`.",
     )

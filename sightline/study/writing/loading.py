@@ -120,7 +120,7 @@ def _extend(
 
 @contextmanager
 def _fewer_collections(new_objects: int) -> Iterator[None]:
-    # A batch is tens of thousands of tuples without cycles, which Python's collector would walk in vain.
+    # A batch is tens of thousands of tuples without cycles, which Python's collector would walk for nothing.
     before = gc.get_threshold()
     gc.set_threshold(max(before[0], new_objects), *before[1:])
     try:

@@ -1,4 +1,4 @@
-"""Keeping what consensus rules settle, what predictors foretell, and whom screening leaves out."""
+"""Keeping what consensus rules settle, what predictors predict, and whom screening leaves out."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def _delete_scores_of_sets(connection: Connection, told: Mapping[str, int]) -> N
         f"AND (l.source_id = :source OR l.to_prompt_id IN ({judged}))"
     )
     rests_on = (
-        ("of_image_set", f"EXISTS ({answered} AND a.system_id = {{table}}.system_id)"),
+        ("of_set", f"EXISTS ({answered} AND a.system_id = {{table}}.system_id)"),
         ("of_ranking", f"EXISTS ({answered} AND a.system_id = {{table}}.system_id)"),
         ("of_ranking", f"prompt_id IN ({judged} UNION {heirs})"),
         ("of_answer", f"EXISTS ({answered} AND a.image_id = {{table}}.image_id)"),

@@ -19,7 +19,7 @@ def exact(
     queries: Sequence[Prompt],
     k: int,
     *,
-    encoder: JointEncoder = needs("backbone", "clip"),
+    encoder: JointEncoder = needs("encoder", "clip"),
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ranks images by the cosine between the query and the image itself, compared with every image.
 

@@ -18,7 +18,7 @@ def text_only(
     queries: Sequence[Prompt],
     k: int,
     *,
-    encoder: TextEncoder = needs("backbone", "hashed_words"),
+    encoder: TextEncoder = needs("encoder", "hashed_words"),
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ranks images by the highest cosine between the query and one of their captions; looks at no image.
 

@@ -40,7 +40,7 @@ def test_judged_twice(find: Find, who: AnnotatorKey | None) -> None:
     records = [*PROMPTS, MATCH]
     for key, values in ((A, (1.0, 1.0)), (B, (1.0, 0.0)), (C, (1.0,))):
         records += [
-            Judgement("match", Subject(key), value, who, occasion=n) for n, value in enumerate(values)
+            Judgement("match", Subject(key), value, who, repetition=n) for n, value in enumerate(values)
         ]
     assert told(find("judgements_in_conflict", records)) == {
         "items whose judgements of match by one hand contradict each other": (1, "warning"),

@@ -85,9 +85,9 @@ def test_counts(published: list[Record]) -> None:
 
 
 def test_repeats_are_occasions(published: list[Record]) -> None:
-    again = [rating for rating in ratings(published) if rating.occasion]
+    again = [rating for rating in ratings(published) if rating.repetition]
     assert {rating.annotator for rating in again} == {AnnotatorKey("avt_test2", "46")} and len(again) == 4
-    assert len({(r.annotator, r.question, r.subject, r.occasion) for r in ratings(published)}) == 7_308
+    assert len({(r.annotator, r.question, r.subject, r.repetition) for r in ratings(published)}) == 7_308
 
 
 def test_published_means_are_those_of_the_users_who_finished(published: list[Record]) -> None:
@@ -130,7 +130,7 @@ def test_a_small_one_in_full(small: Small, run: Run) -> None:
     given = ratings(found)
     assert given[0] == Judgement("image_appeal", Subject(car, "glide", made), 2.0, one)
     assert given[3] == Judgement("image_appeal", Subject(cow, None, photo), 4.0, one)
-    assert [(r.question, r.value, r.annotator, r.occasion) for r in given[6:]] == [
+    assert [(r.question, r.value, r.annotator, r.repetition) for r in given[6:]] == [
         ("image_appeal", 1.0, two, 0),
         ("image_quality", 2.0, two, 0),
         ("image_appeal", 3.0, two, 1),

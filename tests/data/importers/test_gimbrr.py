@@ -120,8 +120,8 @@ def test_verdicts_and_their_traps(published: list[Record]) -> None:
     # 4 systems x 2,102 prompts; the sixteen that are doubled stand in the place of sixteen that are missing.
     assert len(given) == 8_408 and {verdict.annotator for verdict in given} == {None}
     assert sum(isinstance(record, Answer) for record in published) == 8_408 - 16
-    again = [verdict for verdict in given if verdict.occasion]
-    first = {verdict.subject: verdict.value for verdict in given if not verdict.occasion}
+    again = [verdict for verdict in given if verdict.repetition]
+    first = {verdict.subject: verdict.value for verdict in given if not verdict.repetition}
     assert len(again) == 16 and {verdict.subject.system for verdict in again} == {"SD1.5"}
     assert sum(first[verdict.subject] != verdict.value for verdict in again) == 5
     judged = {system: set() for system in ("Dalle", "MJ", "SD2.1", "SD1.5")}  # type: dict[str | None, set[str]]
@@ -173,7 +173,7 @@ def test_a_small_one_in_full(small: Small, run: Run) -> None:
     subject = Subject(park, "MJ", image)
     assert verdicts(found)[-2:] == [
         Judgement("match", subject, 0.0),
-        Judgement("match", subject, 1.0, occasion=1),
+        Judgement("match", subject, 1.0, repetition=1),
     ]
 
 

@@ -17,7 +17,7 @@ TABLE = "presentation,Subject 1,Subject 2,Subject 3\na.png,5,4,\nb.png,,,1\na.pn
 
 def votes(found: list[Record]) -> list[tuple[str, str, float | None, int, str]]:
     return [
-        (j.subject.image.name, j.annotator.name, j.value, j.occasion, j.at)
+        (j.subject.image.name, j.annotator.name, j.value, j.repetition, j.at)
         for j in found
         if isinstance(j, Judgement) and j.subject.image is not None and j.annotator is not None
     ]
@@ -26,7 +26,7 @@ def votes(found: list[Record]) -> list[tuple[str, str, float | None, int, str]]:
 def test_a_cell_is_a_vote_and_an_empty_one_is_none(tmp_path: Path, run: Run) -> None:
     (tmp_path / "v.csv").write_text(TABLE)
     found = run("itu_table", tmp_path / "v.csv")
-    # 2 + 1 + 3 cells are filled; the second presentation of a.png is another occasion.
+    # 2 + 1 + 3 cells are filled; the second presentation of a.png is another repetition.
     assert votes(found) == [
         ("a.png", "Subject 1", 5.0, 0, "v.csv:2"),
         ("a.png", "Subject 2", 4.0, 0, "v.csv:2"),

@@ -106,7 +106,7 @@ TABLES: dict[str, tuple[list[dict[str, Any]], list[Record]]] = {
                 "control": True,
                 "time": "2024-05-01T12:30:00Z",
                 "took_ms": 900,
-                "occasion": 1,
+                "repetition": 1,
                 "revision": 2,
             },
             {

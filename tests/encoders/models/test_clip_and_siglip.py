@@ -44,7 +44,7 @@ def folder(name: str, request: pytest.FixtureRequest) -> Path:
 
 
 def pinned(name: str, folder: Path) -> Configured:
-    return registry.configure("backbone", name, model=str(folder), sha256=content_hash(folder))
+    return registry.configure("encoder", name, model=str(folder), sha256=content_hash(folder))
 
 
 def loaded(name: str, folder: Path) -> Any:
@@ -118,7 +118,7 @@ def test_a_folder_is_pinned_by_its_content(name: str, folder: Path, tmp_path: Pa
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
     with pytest.raises(UsageError, match="pinned by the hash") as caught:
-        registry.configure("backbone", name, model=str(copy)).load()
+        registry.configure("encoder", name, model=str(copy)).load()
     assert content_hash(folder) in caught.value.remedy, "a copy has the same hash, and the remedy tells it"
     before = pinned(name, copy)
     config = json.loads((copy / "preprocessor_config.json").read_text())
@@ -132,14 +132,14 @@ def test_a_folder_is_pinned_by_its_content(name: str, folder: Path, tmp_path: Pa
 
 def test_a_name_without_a_commit_is_refused(name: str, folder: Path) -> None:
     with pytest.raises(UsageError, match="has no revision"):
-        registry.configure("backbone", name, model="somebody/some-model").load()
+        registry.configure("encoder", name, model="somebody/some-model").load()
 
 
 def test_offline_the_remedy_is_told(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGHTLINE_OFFLINE", "1")
     monkeypatch.setenv("HF_HUB_CACHE", "nowhere")
     with pytest.raises(MissingPackage, match=f"no weights for {name}") as caught:
-        registry.configure("backbone", name).load()
+        registry.configure("encoder", name).load()
     assert f"SIGHTLINE_WEIGHTS_{name.upper()}" in caught.value.remedy
 
 
@@ -148,11 +148,11 @@ def test_other_weights_under_the_pinned_name_are_refused(
 ) -> None:
     monkeypatch.setenv(f"SIGHTLINE_WEIGHTS_{name.upper()}", str(tmp_path))
     with pytest.raises(DataError, match="there is no"):
-        registry.configure("backbone", name).load()
+        registry.configure("encoder", name).load()
     for file in ("pytorch_model.bin", "model.safetensors"):
         (tmp_path / file).write_bytes(b"others")
     with pytest.raises(DataError, match="not the expected weights"):
-        registry.configure("backbone", name).load()
+        registry.configure("encoder", name).load()
 
 
 def as_pinned(name: str, folder: Path, to: Path, file: str) -> Pin:

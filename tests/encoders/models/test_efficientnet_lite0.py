@@ -16,7 +16,7 @@ from sightline.weights import find
 
 @pytest.fixture(autouse=True)
 def installed() -> None:
-    ready = registry.configure("backbone", "efficientnet_lite0")
+    ready = registry.configure("encoder", "efficientnet_lite0")
     try:
         import torch  # noqa: F401
 
@@ -36,7 +36,7 @@ def picture(height: int, width: int, seed: int = 0) -> Picture:
 
 
 def encoder(text: str = "efficientnet_lite0"):  # type: ignore[no-untyped-def]
-    return registry.configure("backbone", text).load()
+    return registry.configure("encoder", text).load()
 
 
 def test_the_network_is_the_published_one() -> None:
@@ -45,7 +45,7 @@ def test_the_network_is_the_published_one() -> None:
     )
     import torch
 
-    ready = registry.configure("backbone", "efficientnet_lite0")
+    ready = registry.configure("encoder", "efficientnet_lite0")
     assert ready.spec.weights is not None
     theirs = package.EfficientNet.from_name("efficientnet-lite0")
     theirs.load_state_dict(torch.load(find(ready.name, ready.spec.weights), weights_only=True))

@@ -100,7 +100,7 @@ def test_the_error_function() -> None:
     ("name", "blocks"), [("minilm_layers", (384,) * 3), ("mpnet_layers", (768, 768, 768, 768, 1536))]
 )
 def test_the_real_ones_put_like_texts_near_each_other(name: str, blocks: tuple[int, ...]) -> None:
-    encoder = registry.configure("backbone", name).load()
+    encoder = registry.configure("encoder", name).load()
     rows = encoder.text(["A cat sits on a chair.", "a kitten is sitting on a seat", "a train under a bridge"])
     assert rows.shape == (3, sum(blocks)) and encoder.blocks == blocks
     width = blocks[0]
@@ -113,15 +113,15 @@ def test_the_real_ones_put_like_texts_near_each_other(name: str, blocks: tuple[i
 def test_the_last_layer_is_what_minilm_says() -> None:
     """The same weights, there in 8 bits: the cosine to the original is 0.9996 on average."""
     texts = ["A black cat sits on two red chairs near the window.", "dog", "seven green cups"]
-    last = registry.configure("backbone", "minilm_layers(layers=(6,))").load().text(texts)
-    other = registry.configure("backbone", "minilm").load().text(texts)
+    last = registry.configure("encoder", "minilm_layers(layers=(6,))").load().text(texts)
+    other = registry.configure("encoder", "minilm").load().text(texts)
     assert ((last / np.linalg.norm(last, axis=1, keepdims=True)) * other).sum(axis=1).min() > 0.995
 
 
 @pytest.mark.parametrize("layers", ["(7,)", "(-1, 2)", "()"])
 def test_layers_that_there_are_not(layers: str) -> None:
     with pytest.raises(UsageError, match="minilm_layers: layers="):
-        registry.configure("backbone", f"minilm_layers(layers={layers})").load()
+        registry.configure("encoder", f"minilm_layers(layers={layers})").load()
 
 
 def test_a_file_of_another_kind(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sightline import registry
-from sightline.encoders.models._files import beside_weights
+from sightline.encoders.models._files import companion_file
 from sightline.encoders.models._wordpiece import VOCABULARY, WordPieces
 from sightline.errors import DataError, MissingPackage
 
@@ -47,7 +47,7 @@ def test_a_long_text_is_cut_before_the_end_mark() -> None:
 def test_pieces_of_published_prompts(data: Path) -> None:
     """2,000 prompts as a second implementation cuts them, written after BERT's paper: 28,484 numbers."""
     try:
-        pieces = WordPieces.read(beside_weights(*VOCABULARY))
+        pieces = WordPieces.read(companion_file(*VOCABULARY))
     except MissingPackage as error:
         pytest.skip(error.what)
     with (data / "pqpp" / "dataset" / "validation.csv").open(encoding="utf-8", newline="") as file:
@@ -63,7 +63,7 @@ def test_pieces_of_published_prompts(data: Path) -> None:
 def encoder() -> Any:
     pytest.importorskip("onnxruntime", reason="the extra offline is not installed")
     try:
-        return registry.configure("backbone", "minilm").load()
+        return registry.configure("encoder", "minilm").load()
     except MissingPackage as error:
         pytest.skip(error.what)
 
@@ -108,4 +108,4 @@ def test_another_vocabulary_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "vocab.txt").write_text("[UNK]\n")
     monkeypatch.setenv("SIGHTLINE_WEIGHTS_MINILM_VOCABULARY", str(tmp_path / "vocab.txt"))
     with pytest.raises(DataError, match="not the expected weights"):
-        beside_weights(*VOCABULARY)
+        companion_file(*VOCABULARY)

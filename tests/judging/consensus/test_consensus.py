@@ -91,7 +91,7 @@ def test_mos_sees_through_bias_and_carelessness(settle: Settle, votes: Cast) -> 
         for who in range(6)
     ]
     cast = votes(*rows, items=60)
-    found, plain = settle("mos", cast), settle("mean", cast)
+    found, plain = settle("mos_mle", cast), settle("mean", cast)
     off = np.abs(found.value - found.value.mean() - truth + truth.mean())
     plain_off = np.abs(plain.value - plain.value.mean() - truth + truth.mean())
     assert off.mean() < plain_off.mean() / 3
@@ -102,9 +102,9 @@ def test_mos_stays_on_its_scale(settle: Settle, votes: Cast) -> None:
     # The harsh viewer is 2 below the other throughout, so that 5 from the first means more than 5 allows.
     rows = [(item, who, value - 2 * who) for item, value in enumerate([2, 3, 4, 5]) for who in (0, 1)]
     cast = votes(*rows, (4, 1, 5.0), items=5)
-    beyond = settle("mos", cast)
+    beyond = settle("mos_mle", cast)
     assert beyond.value[4] > 5
-    ended = settle("mos", replace(cast, question=Question("q", low=0, high=5)))
+    ended = settle("mos_mle", replace(cast, question=Question("q", low=0, high=5)))
     assert ended.value[4] == 5 and ended.high.max() <= 5
     assert ended.value[:4] == pytest.approx(beyond.value[:4])
 
@@ -113,13 +113,13 @@ def test_mos_stays_on_its_scale(settle: Settle, votes: Cast) -> None:
     "rule",
     [
         "mean(confidence=1.5)",
-        "mos(confidence=0)",
+        "mos_mle(confidence=0)",
         "hbpp(confidence=1)",
         "share(confidence=2)",
         "majority(ties=coin)",
         "median(top=0)",
         "share(top=7)",
-        "either(top=0)",
+        "any_relevant(top=0)",
         "unanimous(least=0)",
         "mos_normalised(rescale=both)",
         "dawid_skene(smoothing=-1)",

@@ -72,8 +72,8 @@ def test_counting_rules_bracket_unanimity_on_conqa(
     conqa: tuple[Votes, list[tuple[str, str]], dict[str, bool], set[str]], settle: Settle
 ) -> None:
     cast = conqa[0]
-    strict, anybody = settle("unanimous", cast).value, settle("either", cast).value
-    share, most = settle("share", cast), settle("majority", cast).value
+    strict, anybody = settle("unanimous", cast).value, settle("any_relevant", cast).value
+    share, most = settle("proportion", cast), settle("majority", cast).value
     assert np.array_equal(strict == 1, share.value == 1) and np.array_equal(anybody == 1, share.value > 0)
     assert (most[share.value > 0.5] == 1).all() and (strict <= anybody).all()
     assert (share.low <= share.value).all() and (share.value <= share.high).all()

@@ -63,17 +63,17 @@ def test_unanimous_and_its_softer_reading(settle: Settle, anonymous: Cast) -> No
 
 def test_either_is_relevant_if_anybody_says_so(settle: Settle, anonymous: Cast) -> None:
     cast = anonymous([0, 1], [1, 1], [0, 0], [np.nan], low=0, high=1)
-    found = settle("either", cast)
+    found = settle("any_relevant", cast)
     assert found.value == pytest.approx([1, 1, 0, np.nan], nan_ok=True)
     assert found.reason[3] == "nobody judged it" and list(found.n) == [2, 2, 2, 0]
     graded = anonymous([0, 1], [-1, 0], low=-1, high=2)
-    assert settle("either", graded).value == pytest.approx([0, 0])
-    assert settle("either(top=1)", graded).value == pytest.approx([1, 0])
+    assert settle("any_relevant", graded).value == pytest.approx([0, 0])
+    assert settle("any_relevant(top=1)", graded).value == pytest.approx([1, 0])
 
 
 def test_share_with_wilsons_interval(settle: Settle, anonymous: Cast) -> None:
     groups = [[1, 1, 1, 0, 0], [0, 0, 0], [1] * 5, []]
-    found = settle("share", anonymous(*groups, low=0, high=1))
+    found = settle("proportion", anonymous(*groups, low=0, high=1))
     assert found.value[:3] == pytest.approx([0.6, 0, 1])
     for group, low, high in zip(groups[:3], found.low, found.high, strict=False):
         limits = binomtest(int(sum(group)), len(group)).proportion_ci(0.95, method="wilson")
@@ -83,7 +83,7 @@ def test_share_with_wilsons_interval(settle: Settle, anonymous: Cast) -> None:
 
 def test_the_top_of_labels_without_order_is_the_label_itself(settle: Settle, anonymous: Cast) -> None:
     cast = replace(anonymous([0, 1, 1, 2]), question=Question("q", "nominal", 0, 2))
-    assert settle("share", cast).value == pytest.approx([0.25])
+    assert settle("proportion", cast).value == pytest.approx([0.25])
     assert settle("share(top=1)", cast).value == pytest.approx([0.5])
     with pytest.raises(UsageError, match="have none"):
         settle("unanimous(allowing=1)", cast)
@@ -92,13 +92,13 @@ def test_the_top_of_labels_without_order_is_the_label_itself(settle: Settle, ano
 def test_counted_votes_are_that_many(settle: Settle, votes: Cast) -> None:
     counted = votes((0, -1, 1.0), (0, -1, 0.5), (1, -1, 1.0), items=2, n=[3, 1, 4])
     cast = replace(counted, question=Question("q", "ordinal", 0, 1))
-    assert settle("share", cast).value == pytest.approx([0.75, 1])
+    assert settle("proportion", cast).value == pytest.approx([0.75, 1])
     assert settle("unanimous", cast).value == pytest.approx([0, 1])
     assert settle("unanimous(least=3, allowing=0.5)", cast).value == pytest.approx([1, 1])
-    assert list(settle("either", cast).n) == [4, 4]
+    assert list(settle("any_relevant", cast).n) == [4, 4]
 
 
-@pytest.mark.parametrize("rule", ["share", "either", "unanimous"])
+@pytest.mark.parametrize("rule", ["proportion", "any_relevant", "unanimous"])
 def test_a_scale_without_end_has_no_top(settle: Settle, anonymous: Cast, rule: str) -> None:
     with pytest.raises(DataError, match="no upper end"):
         settle(rule, anonymous([1, 2]))

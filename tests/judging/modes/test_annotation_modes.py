@@ -13,13 +13,13 @@ from sightline.errors import UsageError
 from sightline.records import Mode, Question
 
 NAMES = (
-    "relevance4",
-    "relevant2",
-    "relevant3",
+    "graded_relevance",
+    "binary_relevance",
+    "ternary_relevance",
     "two_sliders",
     "yes_no",
     "two_afc",
-    "similarity5",
+    "similarity_rating",
     "preference",
     "preference(tie=True)",
 )
@@ -69,7 +69,7 @@ def test_two_sliders_of_agiqa() -> None:
 
 
 def test_relevance4_of_pqpp_can_be_settled_by_hbpp_and_hides_the_photo() -> None:
-    found = mode("relevance4")
+    found = mode("graded_relevance")
     assert found.images == 5
     assert set(found.questions[0].labels) == {"2", "1", "0", "-1"}
     assert found.questions[0].scale in registry.get("consensus", "hbpp").spec.details["scales"]
@@ -77,14 +77,14 @@ def test_relevance4_of_pqpp_can_be_settled_by_hbpp_and_hides_the_photo() -> None
 
 
 def test_relevant2_takes_relevance_as_the_published_table_has_it() -> None:
-    found = mode("relevant2")
+    found = mode("binary_relevance")
     assert found.layout == "grid"
     assert (found.questions[0].low, found.questions[0].high) == (0, 1)
     assert dict(found.questions[0].labels) == {"1": "relevant", "0": "irrelevant"}
 
 
 def test_relevant3_codes_as_the_published_votes() -> None:
-    found = mode("relevant3")
+    found = mode("ternary_relevance")
     assert found.images == 5
     assert coding(found.questions[0]) == coding(CONQA[0])
     assert dict(found.questions[0].labels) == dict(CONQA[0].labels)
@@ -105,7 +105,7 @@ def test_two_afc_codes_as_the_published_choices_and_hides_the_prompt() -> None:
 
 
 def test_similarity5_codes_as_the_published_grades() -> None:
-    found = mode("similarity5")
+    found = mode("similarity_rating")
     assert coding(found.questions[0]) == coding(ALIKE)
     assert found.questions[0].labels[f"{found.attention:g}"] == "the same"
     assert list(found.questions[0].labels) == ["1", "2", "3", "4", "5"]
@@ -122,7 +122,7 @@ def test_preference_compares_systems_and_allows_a_tie_only_if_asked() -> None:
     assert tie.swaps
 
 
-@pytest.mark.parametrize("name", ["relevance4", "relevant2", "relevant3"])
+@pytest.mark.parametrize("name", ["graded_relevance", "binary_relevance", "ternary_relevance"])
 def test_how_many_images_a_page_shows(name: str) -> None:
     assert mode(f"{name}(images=3)").images == 3
     with pytest.raises(UsageError, match="images=0"):

@@ -34,7 +34,7 @@ def make_votes() -> MakeVotes:
             column("session", 0, np.int64),
             column("took_ms", np.nan, np.float64),
             column("control", False, np.bool_),
-            column("occasion", 0, np.int64),
+            column("repetition", 0, np.int64),
             values.shape[1],
             [AnnotatorKey("panel", f"a{number}") for number in range(len(values))],
             question or Question("q"),

@@ -83,9 +83,9 @@ def test_occasions_are_presentations_and_gaps_do_not_matter(
     make_votes: MakeVotes, excluded: Excluded
 ) -> None:
     table = invented()
-    # The second half of the items as second occasions of the first half: the same 40 presentations.
+    # The second half of the items as second repetitions of the first half: the same 40 presentations.
     votes = make_votes(table)
-    folded = make_votes(table, occasion=np.broadcast_to(np.arange(40) // 20, table.shape))
+    folded = make_votes(table, repetition=np.broadcast_to(np.arange(40) // 20, table.shape))
     folded.item[:] %= 20
     assert excluded("bt500", folded) == excluded("bt500", votes)
     gaps = table.copy()

@@ -121,7 +121,7 @@ def test_f1_on_relevant_control_images(
     assert "a1" not in excluded("control_f1", votes, bob)
     assert f1_score([1, 1, 1, 1, 1, 1, 1, 0, 0, 0], poor) == pytest.approx(0.6)
     # At a level of 2 nothing here is relevant: no ground.
-    assert excluded("control_f1(level=2)", votes, controls) == {}
+    assert excluded("control_f1(min_rel=2)", votes, controls) == {}
 
 
 def test_one_failed_attention_check_is_enough(
@@ -182,7 +182,7 @@ SPAM: dict[str, Callable[[np.random.Generator, np.ndarray], np.ndarray]] = {
     [
         ("control_kappa", "annotator", 0.99, 0.99),
         ("reference_photos", "reference", 0.99, 0.85),
-        ("control_f1(level=2)", "known", 0.5, 0.99),
+        ("control_f1(min_rel=2)", "known", 0.5, 0.99),
         ("attention(allowed=3)", "attention", 0.99, 0.97),
         ("failed_controls(share=0.5)", "known", 0.9, 0.99),
     ],

@@ -71,7 +71,7 @@ def test_who_did_not_finish_is_out(make_votes: MakeVotes, excluded: Excluded) ->
     control = np.broadcast_to(np.arange(20) == 0, table.shape)
     assert set(excluded("unfinished", make_votes(table, control=control))) == {"a2"}
     # An item judged twice is one item.
-    folded = make_votes(table[[0, 2]], occasion=np.broadcast_to(np.arange(20) // 10, (2, 20)))
+    folded = make_votes(table[[0, 2]], repetition=np.broadcast_to(np.arange(20) // 10, (2, 20)))
     folded.item[:] %= 10
     assert excluded("unfinished", folded)["a1"] == "judged 5 of 10 items, fewer than 100%"
 

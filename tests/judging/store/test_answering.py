@@ -240,12 +240,12 @@ def test_a_second_round_on_the_same_images_counts_for_itself(study: Study, round
     second = rounds.open_round(study, "r2", "yes_no", [beauty], settings, 3, items)
     for who, asked in ((round_, "match"), (second, "beauty")):
         for page in hand(study, who, ann):
-            assert {slot.occasion for slot in page.slots} == {0}
+            assert {slot.repetition for slot in page.slots} == {0}
             tell(study, who, ann, Told(f"{asked}{page.key}", page.key, 0, asked, 1.0, None, None))
     assert hand(study, second, bob) == [], "ann has judged all of it"
-    # The same question in a third round is another occasion, and its items count all the same.
+    # The same question in a third round is another repetition, and its items count all the same.
     third = rounds.open_round(study, "r3", "yes_no", [ASKED], settings, 3, items)
-    assert {slot.occasion for page in hand(study, third, ann) for slot in page.slots} == {0, 1}
+    assert {slot.repetition for page in hand(study, third, ann) for slot in page.slots} == {0, 1}
     assert hand(study, third, bob) == []
 
 
@@ -257,7 +257,7 @@ def test_what_stands_twice_on_a_page_is_kept_twice(study: Study, round_: Round) 
     told = [Told(f"k{slot}", page.key, slot, "match", float(slot), None, None) for slot in (0, 1)]
     assert tell(study, twice, ann, *told) == ["stored", "stored"]
     with database.reading(study.engine) as connection:
-        rows = connection.execute(text("SELECT occasion, revision FROM judgement ORDER BY slot")).fetchall()
+        rows = connection.execute(text("SELECT repetition, revision FROM judgement ORDER BY slot")).fetchall()
     assert [tuple(row) for row in rows] == [(0, 0), (1, 0)]
 
 

@@ -1,4 +1,4 @@
-"""Distances of embeddings: L2 and cosine, over any backbone, each image encoded once."""
+"""Distances of embeddings: L2 and cosine, over any encoder, each image encoded once."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_clip_through_transformers(clip_checkpoint: Path) -> None:
 
     images = [picture(n, size) for n, size in enumerate([(40, 64), (64, 40), (33, 90)])]
     told = {"model": str(clip_checkpoint), "sha256": content_hash(clip_checkpoint)}
-    clip = str(registry.configure("backbone", "clip", **told))
+    clip = str(registry.configure("encoder", "clip", **told))
     model = CLIPModel.from_pretrained(clip_checkpoint).eval()
     shown = CLIPImageProcessorPil.from_pretrained(clip_checkpoint)(
         [Image.fromarray(image.rgb) for image in images], return_tensors="pt"

@@ -1,4 +1,4 @@
-"""A backbone whose weights come inside its package."""
+"""An encoder whose weights come inside its package."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from sightline.extension import ImageEncoder, Picture, Weights, backbone
+from sightline.extension import ImageEncoder, Picture, Weights, encoder
 
 SHA256 = "ca738cc53ed81796287dfd8e3e60ed3403af6b10854e172f0960d09cadf9df4c"
 
 
-@backbone(
+@encoder(
     encodes=("image",),
     dimensions=4,
     weights=Weights(sha256=SHA256, package="sightline-example:sightline_example/tiny_colours.npz"),

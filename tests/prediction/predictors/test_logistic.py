@@ -31,7 +31,7 @@ def test_it_is_scikit_learns() -> None:
     assert model.predict(x)[:, 0] == pytest.approx(other.predict_proba(scaled)[:, 1], abs=1e-5)
 
 
-def test_what_it_foretells_comes_true_as_often() -> None:
+def test_what_it_predicts_comes_true_as_often() -> None:
     x, truth, _ = drawn(2000)
     model = registry.configure("predictor", "logistic").load().fit(x, truth)
     new, _, chance = drawn(1000, seed=1)

@@ -100,8 +100,8 @@ def test_the_head_learns_which_image_fits_its_prompt() -> None:
     assert told["image 1"] > 0.05 > -0.05 > told["image 2"]
 
 
-def test_the_head_learns_single_images_and_foretells_their_mean() -> None:
-    """Fitted on one image an example, as in the paper, it foretells of a prompt the mean over its images."""
+def test_the_head_learns_single_images_and_predicts_their_mean() -> None:
+    """Fitted on one image an example, as in the paper, it predicts of a prompt the mean over its images."""
     x, _ = fitting(150)
     single = Examples(
         [prompt for prompt, mine in zip(x.prompts, x.pictures, strict=True) for _ in mine],

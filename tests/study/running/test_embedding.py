@@ -28,10 +28,10 @@ import os
 
 import numpy as np
 
-from sightline.extension import backbone
+from sightline.extension import encoder
 
 
-@backbone(encodes=("text", "image"), source="test", licence="Apache-2.0")
+@encoder(encodes=("text", "image"), source="test", licence="Apache-2.0")
 def {name}(*, scale: float = 1.0):
     '''Mean colours and letter counts; everything it is given is written down.'''
     return Encoder(scale)
@@ -56,11 +56,11 @@ def note(lines):
         file.writelines(f"{{line}}\\n" for line in lines)
 """
 COMPOSED = """
-from sightline.extension import backbone, needs
+from sightline.extension import encoder, needs
 
 
-@backbone(encodes=("text", "image"), source="test", licence="Apache-2.0")
-def twice(*, inner=needs("backbone", "inside")):
+@encoder(encodes=("text", "image"), source="test", licence="Apache-2.0")
+def twice(*, inner=needs("encoder", "inside")):
     '''Twice what another encoder says.'''
     return Encoder(inner)
 
@@ -98,7 +98,7 @@ if nth:
     Vectors.put = ending
 with open_study(home) as study:
     shas = reading.images(study)["sha256"].to_list()
-    embedding.embed_images(study, registry.configure("backbone", "killed_encoder"), shas)
+    embedding.embed_images(study, registry.configure("encoder", "killed_encoder"), shas)
 """
 
 
@@ -114,7 +114,7 @@ def tally(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Count
 def counting(plugin: Callable[[str, str], None], tally: object) -> Callable[..., Configured]:
     def make(name: str) -> Configured:
         plugin(name, COUNTING.format(name=name))
-        return registry.configure("backbone", name)
+        return registry.configure("encoder", name)
 
     return make
 
@@ -141,7 +141,7 @@ def test_images_are_computed_once_and_come_in_the_order_asked_for(
     np.testing.assert_allclose(found, expected[[*range(39, -1, -1), 3]], rtol=1e-6)
     assert tally() == Counter(shas)
     embed_images(study, encoder, shas[:7])
-    embed_images(study, registry.configure("backbone", "once(scale=2)"), shas[:2])
+    embed_images(study, registry.configure("encoder", "once(scale=2)"), shas[:2])
     assert tally() == Counter(shas) + Counter(shas[:2]), "other parameters, other vectors"
 
 
@@ -196,22 +196,22 @@ def test_progress_tells_known_and_computed(study: Study, counting: Callable[...,
 
 def test_an_encoder_of_texts_does_not_encode_images(study: Study) -> None:
     with pytest.raises(ExtensionError, match="encodes text, not images"):
-        embed_images(study, registry.configure("backbone", "hashed_words"), contents(study))
+        embed_images(study, registry.configure("encoder", "hashed_words"), contents(study))
 
 
 def test_a_wrong_number_of_rows_is_refused(study: Study, plugin: Callable[[str, str], None]) -> None:
     source = """
     import numpy as np
-    from sightline.extension import backbone
+    from sightline.extension import encoder
 
-    @backbone(encodes=("image",), source="test", licence="MIT")
+    @encoder(encodes=("image",), source="test", licence="MIT")
     def short_of_rows():
         '''One row too few.'''
         return type("E", (), {"image": lambda self, images: np.ones((max(len(images) - 1, 0), 2))})()
     """
     plugin("short_of_rows", source)
     with pytest.raises(ExtensionError, match=r"array of \(31, 2\) for 32 images"):
-        embed_images(study, registry.configure("backbone", "short_of_rows"), contents(study))
+        embed_images(study, registry.configure("encoder", "short_of_rows"), contents(study))
 
 
 class Slow:
@@ -233,7 +233,7 @@ class Slow:
     def encode(self, prepared: Sequence[np.ndarray]) -> np.ndarray:
         before = self.prepared
         with self.begun:
-            # The model waits until threads have prepared the next batch: without overlap it waits in vain.
+            # The model waits until threads have prepared the next batch: else it waits for nothing.
             self.begun.wait_for(lambda: self.prepared >= min(40, before + 8 - before % 8), timeout=60)
             self.seen.append(self.prepared)
         return np.stack(prepared)
@@ -277,7 +277,7 @@ def test_encoders_inside_an_encoder_are_asked_once(
 ) -> None:
     inner = counting("inside")
     plugin("twice", COMPOSED)
-    outer = registry.configure("backbone", "twice")
+    outer = registry.configure("encoder", "twice")
     torn = study.images.put(b"no image at all")
     shas = [*contents(study), torn]
     first = embed_images(study, inner, shas)

@@ -142,7 +142,7 @@ def test_only_what_changed_is_computed_again(
     plugin(
         "how_many",
         """
-        @measure.of_image_set(range=(0, None), source="test", licence="Apache-2.0")
+        @measure.of_set(range=(0, None), source="test", licence="Apache-2.0")
         def how_many(images):
             '''How many images.'''
             with open(os.environ["SEEN"], "a") as log:
@@ -277,7 +277,7 @@ def test_image_files_that_are_gone_are_tried_again(
     plugin(
         "set_gone",
         """
-        @measure.of_image_set(range=(0, None), source="test", licence="Apache-2.0")
+        @measure.of_set(range=(0, None), source="test", licence="Apache-2.0")
         def set_gone(images):
             '''How many images.'''
             return len(images)
@@ -413,10 +413,10 @@ def test_an_image_is_embedded_once_a_study_in_however_many_sets_it_is(
         """
         import numpy as np
 
-        from sightline.extension import backbone
+        from sightline.extension import encoder
 
 
-        @backbone(encodes=("image",), source="test", licence="Apache-2.0")
+        @encoder(encodes=("image",), source="test", licence="Apache-2.0")
         def seeing():
             '''Mean colours; everything it is given is written down.'''
             return Encoder()

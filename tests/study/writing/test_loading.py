@@ -148,7 +148,7 @@ def test_votes_named_counted_skipped_and_revised(study: Study, put: Put) -> None
             Question("fit", "ordinal", 0, 3, 1, {"0": "bad", "3": "good"}, "How well?", at="q"),
             Judgement("fit", Subject(P1, None, A), 2, ann, took_ms=1500, session="x", time="2024-01-01"),
             Judgement("fit", Subject(P1, None, A), 3, ann, revision=1),
-            Judgement("fit", Subject(P1, None, A), 1, ann, occasion=1),
+            Judgement("fit", Subject(P1, None, A), 1, ann, repetition=1),
             Judgement("fit", Subject(P1, None, A), None, bob, skipped="cannot tell"),
             Judgement("better", pair, 1, n=7),
             Judgement("better", pair, 0, n=2),
@@ -156,7 +156,7 @@ def test_votes_named_counted_skipped_and_revised(study: Study, put: Put) -> None
         ],
     )
     votes, subjects, people = reading.votes(study, "fit")
-    # The revision replaces the first vote; the repeat on another occasion counts besides it.
+    # The revision replaces the first vote; the repeat on another repetition counts besides it.
     assert votes.value.tolist() == [3.0, 1.0]
     assert votes.annotator.tolist() == [0, 0]
     assert votes.annotators == [ann, bob]

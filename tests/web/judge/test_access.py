@@ -15,20 +15,20 @@ from sightline.study.schema import database
 from sightline.study.writing.translations import keep_translations
 
 MODES = (
-    "relevance4",
-    "relevant2",
-    "relevant3",
+    "graded_relevance",
+    "binary_relevance",
+    "ternary_relevance",
     "two_sliders",
     "yes_no",
     "two_afc",
-    "similarity5",
+    "similarity_rating",
     "preference",
 )
 STATIC = Path(sightline.web.__file__).parent / "static"
 
 
 def settings(mode: str, more: str = "") -> str:
-    photo = 'reference = "photos"\n' if mode.startswith("relevance4") else ""
+    photo = 'reference = "photos"\n' if mode.startswith("graded_relevance") else ""
     return f'[annotate.r]\nmode = "{mode}"\nper_item = 1\n{photo}{more}'
 
 
@@ -115,7 +115,7 @@ def test_names_contrast_and_room(live: Any, visit: Any, mode: str) -> None:
     assert page.evaluate("scrollY") == 0
 
 
-@pytest.mark.parametrize("mode", ["relevance4", "two_sliders", "two_afc"])
+@pytest.mark.parametrize("mode", ["graded_relevance", "two_sliders", "two_afc"])
 def test_a_finger_is_enough(live: Any, visit: Any, mode: str) -> None:
     server = live(settings(mode), images=3 if mode == "two_afc" else 2)
     person = visit(server.invite("ann"), **PHONE)
@@ -132,11 +132,11 @@ def test_a_finger_is_enough(live: Any, visit: Any, mode: str) -> None:
         page.tap("#next")
     person.goes_on(before)
     person.all_sent()
-    assert len(server.answers()) == {"relevance4": 5, "two_sliders": 2, "two_afc": 1}[mode]
+    assert len(server.answers()) == {"graded_relevance": 5, "two_sliders": 2, "two_afc": 1}[mode]
 
 
 def test_what_screen_readers_hear(live: Any, visit: Any) -> None:
-    server = live(settings("relevance4"))
+    server = live(settings("graded_relevance"))
     person = visit(server.invite("ann"))
     focused = "document.activeElement.getAttribute('aria-label')"
     assert person.page.evaluate(focused) == "Image 1 of 5: not answered"

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 YES_NO = '[annotate.r]\nmode = "yes_no"\nper_item = 1\n'
-GRID = '[annotate.r]\nmode = "relevance4"\nreference = "photos"\nper_item = 1\n'
+GRID = '[annotate.r]\nmode = "graded_relevance"\nreference = "photos"\nper_item = 1\n'
 SLIDERS = '[annotate.r]\nmode = "two_sliders"\nper_item = 1\n'
 
 

@@ -11,19 +11,31 @@ Settings = Callable[..., str]
 
 
 def settings(mode: str, more: str = "") -> str:
-    photo = 'reference = "photos"\n' if mode.startswith("relevance4") else ""
+    photo = 'reference = "photos"\n' if mode.startswith("graded_relevance") else ""
     return f'[annotate.r]\nmode = "{mode}"\nper_item = 1\n{photo}{more}'
 
 
 # Mode, keys of the first page, keys that change the last answer of it, answers shown before and after.
 MODES: list[tuple[str, list[str], list[str], list[float], list[float]]] = [
-    ("relevance4", [*"12341", "Enter"], ["ArrowRight"] * 4 + ["3"], [2, 1, 0, -1, 2], [2, 1, 0, -1, 0]),
-    ("relevant2(images=4)", [*"riir", "Enter"], ["ArrowRight"] * 3 + ["2"], [1, 0, 0, 1], [1, 0, 0, 0]),
-    ("relevant3(images=4)", [*"riui", "Enter"], ["ArrowRight"] * 3 + ["u"], [1, 0, 0.5, 0], [1, 0, 0.5, 0.5]),
+    ("graded_relevance", [*"12341", "Enter"], ["ArrowRight"] * 4 + ["3"], [2, 1, 0, -1, 2], [2, 1, 0, -1, 0]),
+    (
+        "binary_relevance(images=4)",
+        [*"riir", "Enter"],
+        ["ArrowRight"] * 3 + ["2"],
+        [1, 0, 0, 1],
+        [1, 0, 0, 0],
+    ),
+    (
+        "ternary_relevance(images=4)",
+        [*"riui", "Enter"],
+        ["ArrowRight"] * 3 + ["u"],
+        [1, 0, 0.5, 0],
+        [1, 0, 0.5, 0.5],
+    ),
     ("two_sliders", ["4", "ArrowRight", "Tab", "2", "Enter"], ["Tab", "5"], [4.1, 2], [4.1, 5]),
     ("yes_no", ["y"], ["n"], [1], [0]),
     ("two_afc", ["a"], ["b"], [1], [0]),
-    ("similarity5", ["4"], ["5"], [4], [5]),
+    ("similarity_rating", ["4"], ["5"], [4], [5]),
     ("preference", ["b"], ["a"], [0], [1]),
     ("preference(tie=True)", ["t"], ["1"], [0.5], [1]),
 ]
@@ -69,7 +81,7 @@ def shown(annotator: Any) -> list[float]:
 
 
 def test_instructions_come_first_once_and_again_when_asked_for(live: Any, visit: Any) -> None:
-    server = live(settings("relevance4"))
+    server = live(settings("graded_relevance"))
     person = visit(server.invite("ann"), begin=False)
     page = person.page
     assert page.is_visible("#instructions")
@@ -112,7 +124,7 @@ def test_the_last_answer_is_taken_back_and_changed(
 
 
 def test_taking_back_goes_from_answer_to_answer(live: Any, visit: Any) -> None:
-    server = live(settings("relevance4"))
+    server = live(settings("graded_relevance"))
     person = visit(server.invite("ann"))
     person.press(*"123")
     active = "[...document.querySelectorAll('.thing')].findIndex(thing => thing.matches('.active'))"
@@ -126,7 +138,7 @@ def test_taking_back_goes_from_answer_to_answer(live: Any, visit: Any) -> None:
 
 
 def test_u_is_unsure_where_the_mode_says_so(live: Any, visit: Any) -> None:
-    server = live(settings("relevant3(images=3)"))
+    server = live(settings("ternary_relevance(images=3)"))
     person = visit(server.invite("ann"))
     person.press("r", "u")
     assert person.chosen() == ["relevant", "unsure"]
@@ -136,7 +148,7 @@ def test_u_is_unsure_where_the_mode_says_so(live: Any, visit: Any) -> None:
 
 
 def test_arrows_move_between_images_and_enter_says_what_is_missing(live: Any, visit: Any) -> None:
-    server = live(settings("relevance4"))
+    server = live(settings("graded_relevance"))
     person = visit(server.invite("ann"))
     person.press("ArrowRight", "ArrowRight", "1")
     assert person.page.evaluate(
@@ -174,7 +186,7 @@ def test_a_slider_counts_only_once_it_was_touched(live: Any, visit: Any) -> None
 
 
 def test_a_page_is_skipped_with_a_reason_and_judged_after_all(live: Any, visit: Any) -> None:
-    server = live(settings("relevance4", 'skip_reasons = ["it does not load", "not my language"]\n'))
+    server = live(settings("graded_relevance", 'skip_reasons = ["it does not load", "not my language"]\n'))
     person = visit(server.invite("ann"))
     before = person.number()
     person.press("1", "s")
@@ -269,7 +281,7 @@ def test_a_prompt_is_text_whatever_it_holds(live: Any, visit: Any) -> None:
 
 
 def test_the_next_pages_images_are_there_before_they_are_wanted(live: Any, visit: Any) -> None:
-    server = live(settings("relevance4"))
+    server = live(settings("graded_relevance"))
     person = visit(server.invite("ann"))
     person.page.wait_for_load_state("networkidle")
     asked: list[str] = []

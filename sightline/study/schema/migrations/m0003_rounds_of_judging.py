@@ -123,7 +123,7 @@ CREATE TABLE page_slot (
     subject_id {key} NOT NULL,
     control SMALLINT NOT NULL,
     swapped SMALLINT NOT NULL,
-    occasion INTEGER NOT NULL,
+    repetition INTEGER NOT NULL,
     PRIMARY KEY (page_id, slot),
     FOREIGN KEY(page_id) REFERENCES page (id),
     FOREIGN KEY(subject_id) REFERENCES subject (id)

@@ -1,4 +1,4 @@
-"""The share of votes for one side."""
+"""The proportion of votes for one side."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sightline.statistics.consensus import share_for
 @consensus(
     scales=("nominal", "ordinal", "interval"), range=(0, 1), source="Wilson 1927", licence="Apache-2.0"
 )
-def share(votes: Votes, *, top: float | None = None, confidence: float = 0.95) -> Settled:
+def proportion(votes: Votes, *, top: float | None = None, confidence: float = 0.95) -> Settled:
     """Share of an item's votes for the top value of the scale: of a forced choice, how many chose A.
 
     `top` takes the votes from there up together, or names another label of a question without order. The
     interval is Wilson's: it never leaves 0 to 1 and says something even where all agree.
     """
-    need_share("share", confidence)
-    favour = in_favour("share", votes, top)
+    need_share("proportion", confidence)
+    favour = in_favour("proportion", votes, top)
     return settled(share_for(votes.item, favour, n=votes.n, items=votes.items, confidence=confidence))

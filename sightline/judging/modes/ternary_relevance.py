@@ -8,13 +8,13 @@ from sightline.records import Example, Mode, Question
 
 
 @annotation_mode(source="Rodriguez et al. 2024 (ConQA)", licence="Apache-2.0")
-def relevant3(*, images: int = 5) -> Mode:
+def ternary_relevance(*, images: int = 5) -> Mode:
     """Images of one query in random order, each relevant, irrelevant or unsure; 1, 0 and 0.5 as ConQA has it.
 
     Being unsure lies in the middle, so that only a mean of exactly 1 is unanimous.
     """
     if images < 1:
-        raise UsageError(f"relevant3: images={images}", remedy="At least 1; ConQA shows 5.")
+        raise UsageError(f"ternary_relevance: images={images}", remedy="At least 1; ConQA shows 5.")
     return Mode(
         layout="grid",
         images=images,

@@ -1,11 +1,11 @@
-// The page that foretells prompts: sends what was typed, and shows what is expected of it.
+// The page that predicts prompts: sends what was typed, and shows what is expected of it.
 
 import { post, Problem } from "../owner/api.js";
 import { $, count, make, refresh, several } from "../owner/elements.js";
-import { outlook } from "./outlooks.js";
+import { prediction } from "./predictions.js";
 import { lines, promptsOf } from "./reading.js";
 
-const API = "/api/owner/foretell";
+const API = "/api/owner/predict";
 const AT_ONCE = 100;
 // What was asked last and what is known of it; a run that is not the last has been stopped.
 let told = null;
@@ -42,7 +42,7 @@ function showTier() {
 
 function ordered() {
   const order = $("order").value;
-  const places = told.outlooks.map((each, place) => ({ each, place }));
+  const places = told.predictions.map((each, place) => ({ each, place }));
   if (order === "given") return places;
   const value = ({ each }) => each.expected.find(({ target }) => target === picked())?.value;
   // What nothing is expected of stands last, in either order.
@@ -52,9 +52,9 @@ function ordered() {
 }
 
 function show() {
-  const rest = told.outlooks.length - shown;
-  refresh($("outlooks"), [told.run, told.outlooks.length, told.weighed, picked(), $("order").value, shown], () => {
-    const made = ordered().slice(0, shown).map(({ each, place }) => outlook(each, told.targets, picked(), { button: each.refused ? null : rewordButton(each, place) }));
+  const rest = told.predictions.length - shown;
+  refresh($("predictions"), [told.run, told.predictions.length, told.weighed, picked(), $("order").value, shown], () => {
+    const made = ordered().slice(0, shown).map(({ each, place }) => prediction(each, told.targets, picked(), { button: each.refused ? null : rewordButton(each, place) }));
     if (rest > 0) made.push(make("li", {}, make("button", { type: "button", class: "plain", onclick: more }, `Show ${several(rest, "more prompt")}`)));
     return made;
   });
@@ -64,7 +64,7 @@ function more() {
   const first = shown;
   shown = Number.MAX_SAFE_INTEGER;
   show();
-  $("outlooks").children[first].querySelector("button")?.focus();
+  $("predictions").children[first].querySelector("button")?.focus();
 }
 
 function rewordButton({ prompt }, place) {
@@ -83,7 +83,7 @@ async function inParts(mine, explain, most, took) {
     const found = await post(API, { prompts: mine.prompts.slice(at, at + size), tier: mine.tier, explain });
     if (run !== mine.run) return;
     took(found, at);
-    at += found.outlooks.length;
+    at += found.predictions.length;
     const passed = Date.now() - began;
     if (passed < 700) size = Math.min(2 * size, most);
     else if (passed > 2_500) size = Math.max(1, Math.floor(size / 2));
@@ -98,10 +98,10 @@ function tooMany(prompts) {
   return length > characters ? `${count(length)} characters are too many: ${count(characters)} at once. ${remedy}` : "";
 }
 
-async function foretell(mine) {
+async function predict(mine) {
   const total = mine.prompts.length;
   let done = 0;
-  let doing = "Foretelling";
+  let doing = "Predicting";
   const { tell, end } = clock($("working-said"), () => (total > 1 ? `${doing}: ${count(done)} of ${count(total)}` : doing));
   const button = $("ask").querySelector(".primary");
   const step = (number) => {
@@ -115,26 +115,26 @@ async function foretell(mine) {
   try {
     await inParts(mine, false, 100, (found, at) => {
       if (at === 0) {
-        told = { ...found, run: mine.run, prompts: mine.prompts, asked: mine.tier, outlooks: [], weighed: 0 };
+        told = { ...found, run: mine.run, prompts: mine.prompts, asked: mine.tier, predictions: [], weighed: 0 };
         shown = AT_ONCE;
         $("results").hidden = false;
         showTier();
       }
-      told.outlooks.push(...found.outlooks);
-      step(told.outlooks.length);
+      told.predictions.push(...found.predictions);
+      step(told.predictions.length);
       show();
       if (at === 0) $("results-title").scrollIntoView({ block: "nearest" });
     });
     if (run !== mine.run) return;
-    const none = told.outlooks.filter((each) => each.refused).length;
-    $("said").textContent = `${several(total - none, "prompt")} foretold${none ? `, ${none} not` : ""}.`;
+    const none = told.predictions.filter((each) => each.refused).length;
+    $("said").textContent = `${several(total - none, "prompt")} predicted${none ? `, ${none} not` : ""}.`;
     button.disabled = false;
     if (total > Number($("ask").dataset.listed)) return;
     doing = "Weighing words";
     step(0);
     await inParts(mine, true, 20, (found, at) => {
-      told.outlooks.splice(at, found.outlooks.length, ...found.outlooks);
-      told.weighed = at + found.outlooks.length;
+      told.predictions.splice(at, found.predictions.length, ...found.predictions);
+      told.weighed = at + found.predictions.length;
       step(told.weighed);
       show();
     });
@@ -160,7 +160,7 @@ $("ask").addEventListener("submit", (event) => {
   fail("failed", tooMany(prompts));
   if (!$("failed").hidden) return;
   run += 1;
-  foretell({ run, prompts, tier: event.target.elements.tier.value || null });
+  predict({ run, prompts, tier: event.target.elements.tier.value || null });
 });
 
 $("stop").addEventListener("click", () => {
@@ -203,11 +203,11 @@ $("download").addEventListener("click", async () => {
   fail("failed", "");
   try {
     const headers = { "Content-Type": "application/json", "X-Sightline": "1" };
-    const body = JSON.stringify({ prompts: told.outlooks.map((each) => each.prompt), tier: told.asked });
+    const body = JSON.stringify({ prompts: told.predictions.map((each) => each.prompt), tier: told.asked });
     const reply = await fetch(`${API}/table.csv`, { method: "POST", headers, body, credentials: "same-origin" });
-    if (!reply.ok) throw new Problem(`The server answered ${reply.status}`, "Foretell again.", reply.status);
+    if (!reply.ok) throw new Problem(`The server answered ${reply.status}`, "Predict again.", reply.status);
     const address = URL.createObjectURL(await reply.blob());
-    make("a", { href: address, download: "foretold.csv" }).click();
+    make("a", { href: address, download: "predicted.csv" }).click();
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
   } catch (problem) {
     fail("failed", words(problem instanceof Problem ? problem : new Problem("")));
@@ -233,8 +233,8 @@ $("reword").addEventListener("submit", async (event) => {
   try {
     const found = await post(`${API}/suggest`, { prompt, candidates, by, tier: $("ask").elements.tier.value || null });
     $("ranked-said").textContent = verdict(found, prompt, by);
-    $("ranked").replaceChildren(...found.outlooks.map((each, place) =>
-      outlook(each, found.targets, by, { rank: each.expected.length ? place + 1 : 0, own: each.prompt === prompt })));
+    $("ranked").replaceChildren(...found.predictions.map((each, place) =>
+      prediction(each, found.targets, by, { rank: each.expected.length ? place + 1 : 0, own: each.prompt === prompt })));
   } catch (problem) {
     fail("ranked-failed", words(problem));
   } finally {
@@ -244,10 +244,10 @@ $("reword").addEventListener("submit", async (event) => {
   }
 });
 
-function verdict({ outlooks, targets }, prompt, by) {
+function verdict({ predictions, targets }, prompt, by) {
   const of = (found) => found?.expected.find(({ target }) => target === by);
   const title = targets.find(({ name }) => name === by).title;
-  const [best, own] = [outlooks[0], outlooks.find((each) => each.prompt === prompt)];
+  const [best, own] = [predictions[0], predictions.find((each) => each.prompt === prompt)];
   if (!of(best)) return "Nothing can be said of any of them.";
   if (!of(own)) return `Most is expected of the first, ${title} ${of(best).value.toFixed(2)}.`;
   const gain = of(best).value - of(own).value;

@@ -8,10 +8,10 @@ from sightline.records import Example, Mode, Question
 
 
 @annotation_mode(source="Poesina et al. 2024 (PQPP), retrieved images", licence="Apache-2.0")
-def relevant2(*, images: int = 10) -> Mode:
+def binary_relevance(*, images: int = 10) -> Mode:
     """A grid of images of one query, each relevant or irrelevant."""
     if images < 1:
-        raise UsageError(f"relevant2: images={images}", remedy="At least 1, for example images=10.")
+        raise UsageError(f"binary_relevance: images={images}", remedy="At least 1, for example images=10.")
     return Mode(
         layout="grid",
         images=images,

@@ -8,10 +8,10 @@ from sightline.records import Example, Mode, Question
 
 
 @annotation_mode(source="Poesina et al. 2024 (PQPP)", licence="Apache-2.0", version=2)
-def relevance4(*, images: int = 5) -> Mode:
+def graded_relevance(*, images: int = 5) -> Mode:
     """Images of one prompt, a photo hidden among them, each of high, low or no relevance, or unrealistic."""
     if images < 1:
-        raise UsageError(f"relevance4: images={images}", remedy="At least 1; PQPP shows 5.")
+        raise UsageError(f"graded_relevance: images={images}", remedy="At least 1; PQPP shows 5.")
     return Mode(
         layout="grid",
         images=images,

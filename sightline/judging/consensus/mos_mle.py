@@ -16,7 +16,7 @@ from sightline.statistics.opinion_scores import mos_likelihood
     licence="Apache-2.0",
     version=2,
 )
-def mos(votes: Votes, *, confidence: float = 0.95) -> Settled:
+def mos_mle(votes: Votes, *, confidence: float = 0.95) -> Settled:
     """Mean opinion score by maximum likelihood: votes less their viewer's bias, weighted by care.
 
     Model: vote = score + bias of the viewer + inconsistency of the viewer x noise. Nobody has to be thrown
@@ -28,7 +28,7 @@ def mos(votes: Votes, *, confidence: float = 0.95) -> Settled:
     """
     from scipy.special import ndtri
 
-    need_share("mos", confidence)
+    need_share("mos_mle", confidence)
     found = mos_likelihood(votes.item, votes.annotator, votes.value, n=votes.n, items=votes.items)
     half = float(ndtri((1 + confidence) / 2)) * found.error
     reasons = [NOBODY if none else None for none in np.isnan(found.mos)]

@@ -7,7 +7,7 @@ from sightline.records import Example, Mode, Question
 
 
 @annotation_mode(source="Tang et al. 2024 (W1KP)", licence="Apache-2.0")
-def similarity5() -> Mode:
+def similarity_rating() -> Mode:
     """Two images side by side and five points from nothing alike (1) to the same (5)."""
     return Mode(
         layout="pair",

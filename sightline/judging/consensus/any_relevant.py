@@ -14,14 +14,14 @@ from sightline.statistics.consensus import relevant_if
     scales=("nominal", "ordinal", "interval"), range=(0, 1), source="Poesina et al. 2024 (PQPP)",
     licence="Apache-2.0",
 )  # fmt: skip
-def either(votes: Votes, *, top: float | None = None) -> Settled:
+def any_relevant(votes: Votes, *, top: float | None = None) -> Settled:
     """Relevant (1) if at least one vote is for the top value of the scale, else 0.
 
     PQPP's rule for retrieved images. `top` takes the votes from there up as "relevant", or names another
     label of a question without order. No interval: the verdict is about these votes; the more people are
     asked, the sooner one says yes, so that there is no value it would come close to.
     """
-    favour = in_favour("either", votes, top)
+    favour = in_favour("any_relevant", votes, top)
     known = ~np.isnan(favour)
     kept, said = votes.where(known), favour[known] > 0
     return settled(relevant_if(kept.item, said, np.zeros_like(said), n=kept.n, items=votes.items))

@@ -1,4 +1,4 @@
-// One prompt's outlook: its words marked, its figures on their scales, what to be careful about.
+// One prompt's prediction: its words marked, its figures on their scales, what to be careful about.
 
 import { make, number } from "../owner/elements.js";
 
@@ -7,7 +7,7 @@ const WHOLE = 24;
 const SVG = "http://www.w3.org/2000/svg";
 const signed = (given) => `${given < 0 ? "−" : "+"}${Math.abs(given).toFixed(2)}`;
 
-export function outlook(found, targets, picked, { rank = 0, own = false, button = null } = {}) {
+export function prediction(found, targets, picked, { rank = 0, own = false, button = null } = {}) {
   const main = found.expected.find(({ target }) => target === picked);
   const text = make("p", { class: found.prompt.length > LONG ? "text long" : "text", tabindex: found.prompt.length > LONG ? "0" : null },
     rank ? make("span", { class: "rank" }, `${rank}.`) : "",
@@ -15,10 +15,10 @@ export function outlook(found, targets, picked, { rank = 0, own = false, button 
     own ? [" ", make("span", { class: "tag" }, "as it is now")] : "");
   const words = make("div", {}, text, main ? because(main) : "",
     found.warnings.length ? make("ul", { class: "care" }, found.warnings.map((said) => make("li", {}, said))) : "",
-    found.refused ? make("p", { class: "refused" }, make("span", { class: "tag alarm" }, "not foretold"), " ", found.refused) : "",
+    found.refused ? make("p", { class: "refused" }, make("span", { class: "tag alarm" }, "not predicted"), " ", found.refused) : "",
     button ?? "");
-  if (!found.expected.length) return make("li", { class: "card outlook none" }, words);
-  return make("li", { class: "card outlook" }, words,
+  if (!found.expected.length) return make("li", { class: "card prediction none" }, words);
+  return make("li", { class: "card prediction" }, words,
     make("dl", { class: "figures" }, found.expected.map((each) => figure(each, targets.find(({ name }) => name === each.target), picked))));
 }
 
