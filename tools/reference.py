@@ -394,12 +394,13 @@ def _spelt(parameter: Any) -> str:
 
 def _of_option(parameter: Any) -> str:
     said = _prose(parameter.help or "")
-    if isinstance(parameter.show_default, str):
-        return f"{said} Default: {_prose(parameter.show_default)}."
+    shown = getattr(parameter, "show_default", None)
+    if isinstance(shown, str):
+        return f"{said} Default: {_prose(shown)}."
     if parameter.required and is_option(parameter):
         return f"{said} Required."
     default = parameter.default
-    if default is None or default is False or default == "" or not parameter.show_default:
+    if default is None or default is False or default == "" or not shown:
         return said
     return f"{said} Default: `{default}`."
 

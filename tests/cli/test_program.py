@@ -15,10 +15,10 @@ import pytest
 from sightline import __version__
 from sightline.cli import main
 from sightline.cli._app import build, command, parser, summaries
-
-COMMANDS = {name: summary for name, (_, summary) in summaries().items()}
 from sightline.cli._errors import BROKEN_PIPE, STOPPED, UNEXPECTED, guarded
 from sightline.errors import ConflictError, DataError, SightlineError, UsageError
+
+COMMANDS = {name: summary for name, (_, summary) in summaries().items()}
 
 
 def commands() -> Iterator[tuple[str, Any]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from sightline.comparison.trust import Agrees, trust
+from sightline.comparison.trust import MeasureTrust, trust
 from sightline.errors import DataError, UsageError
 from sightline.measures.score import score
 from sightline.records import (
@@ -58,7 +58,7 @@ def of_images(question: str, *values: float) -> list[Record]:
     ]
 
 
-def by_measure(found: list[Agrees]) -> dict[tuple[str, str], Agrees]:
+def by_measure(found: list[MeasureTrust]) -> dict[tuple[str, str], MeasureTrust]:
     return {(each.measure, each.question): each for each in found}
 
 

@@ -31,8 +31,8 @@ class correlation_cnn:
     and 2 x 2 max pooling are followed by dense layers of 1024 and of one unit a target. A 4 x 4 matrix does
     not survive four poolings: one that would leave nothing is left out. Least squares by AdamW with
     `learning_rate` and weight decay `decay` in batches of `batch`, for at most `epochs` epochs; a fifth of
-    the examples is held out, and after `patience` epochs without progress on them the best weights are taken. All
-    chance comes from `seed`. A prompt without images gets the mean of the truth.
+    the examples is held out, and after `patience` epochs without progress on them the best weights are taken.
+    All chance comes from `seed`. A prompt without images gets the mean of the truth.
     """
 
     def __init__(

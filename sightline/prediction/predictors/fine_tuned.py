@@ -45,8 +45,8 @@ class fine_tuned:
     `patience` epochs without progress on them the best weights are taken. With `grid` all of the rates 1e-3
     to 1e-6 and decays 0, 0.1 and 0.01 are tried, and the pair with the least held-out error is taken;
     `learning_rate` and `decay` count where too few examples are there to hold any out. The mean over
-    `seeds` networks is predicted, each with other first weights and other examples held out, counted from `seed`. With `shared`
-    one network learns all targets, otherwise each has its own.
+    `seeds` networks is predicted, each with other first weights and other examples held out, counted from
+    `seed`. With `shared` one network learns all targets, otherwise each has its own.
 
     With `rank` above 0 every dense layer of the encoder stays as it is and a product of two matrices of that
     rank is learned beside it: what is kept is small. With 0 all weights are tuned, and what is kept is as
