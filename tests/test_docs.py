@@ -242,7 +242,14 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("page", sorted((DOCS / "stages").glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow) if page.stem in ("predict", "wording") else page
+        for page in sorted((DOCS / "stages").glob("*.md"))
+    ],
+    ids=lambda page: page.stem,
+)
 def test_examples_of_the_stages_run(
     page: Path,
     sample: Path,

@@ -180,7 +180,7 @@ def run_tests(
     )
 
 
-either_way = pytest.mark.parametrize("processes", ["0", "2"])
+either_way = pytest.mark.parametrize("processes", ["0", pytest.param("2", marks=pytest.mark.slow)])
 
 
 @either_way

@@ -171,6 +171,7 @@ class Interrupted(KeyboardInterrupt):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", ["rank=0", "rank=2, frozen=1", "rank=2, seeds=2"])
 def test_interrupted_after_every_epoch_it_comes_to_the_same_bits(
     load: Callable[..., Any], cache: Path, monkeypatch: pytest.MonkeyPatch, settings: str
@@ -274,6 +275,7 @@ def _fitted(model: Any, x: Examples, truth: np.ndarray) -> list[Any]:
     return epochs
 
 
+@pytest.mark.slow
 def test_the_grid_takes_the_pair_of_least_held_out_error(load: Callable[..., Any]) -> None:
     x, truth = examples()
     model = load("grid=True, rank=2, epochs=2, batch=16, seeds=2")
