@@ -14,9 +14,11 @@ SITE_VENV := .venv-docs
 SITE := $(SITE_VENV)/.installed
 # Extra words for pytest, as in: make test ARGS="-k store"
 ARGS ?=
-# A file's tests stay together, since they share what is dear to set up; -n NUMBER in ARGS takes as many processes. Libraries
-# get one thread in each: threads of several processes that wait for each other make the arithmetic several times slower.
-PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+# A file's tests stay together, since they share what is dear to set up. Libraries get one thread in each process: threads of
+# several processes that wait for each other make the arithmetic several times slower. Compiled tests are kept: making
+# them anew takes longer than all else before the first test. A few tests, as ARGS names them, start soonest in one process.
+PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= \
+    $(BIN)/python -m pytest -n $(if $(ARGS),0,2) --dist loadfile
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20

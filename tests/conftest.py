@@ -12,6 +12,7 @@ import fcntl
 import io
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,10 @@ from sightline.study.writing.loading import Loaded, load
 HERE = Path(__file__).resolve().parent
 MAY_SKIP = "not needed here: "
 REQUIRE_ALL = os.environ.get("SIGHTLINE_REQUIRE", "") == "all"
+
+# A run started in the background ignores Ctrl-C, and so would the programs that its tests start and stop.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples every time: whether a change passes must not depend on chance.
 for profile, examples in (("change", 20), ("long", 200)):

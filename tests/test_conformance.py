@@ -77,7 +77,15 @@ EXTENSIONS = [
     each for each in registry.everything() if isinstance(each, Extension) and each.spec.kind not in ELSEWHERE
 ]
 every_extension = pytest.mark.parametrize(
-    "extension", EXTENSIONS, ids=[f"{each.spec.kind}-{each.spec.name}" for each in EXTENSIONS]
+    "extension",
+    [
+        pytest.param(
+            each,
+            id=f"{each.spec.kind}-{each.spec.name}",
+            marks=[pytest.mark.slow] if each.spec.name == "fine_tuned" else [],
+        )
+        for each in EXTENSIONS
+    ],
 )
 
 

@@ -273,7 +273,14 @@ def run_examples(page: Path) -> int:
     return ran
 
 
-@pytest.mark.parametrize("page", sorted((DOCS / "commands").glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow) if page.stem in ("fit", "predict", "wording") else page
+        for page in sorted((DOCS / "commands").glob("*.md"))
+    ],
+    ids=lambda page: page.stem,
+)
 def test_examples_of_the_commands_run(page: Path, at_work: None, request: pytest.FixtureRequest) -> None:
     if "DATA/" in page.read_text(encoding="utf-8"):
         Path("DATA").symlink_to(request.getfixturevalue("data"))

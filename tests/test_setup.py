@@ -178,7 +178,7 @@ def run_tests(folder: Path, source: str, *words: str, **environment: str) -> sub
     )
 
 
-either_way = pytest.mark.parametrize("processes", ["0", "2"])
+either_way = pytest.mark.parametrize("processes", ["0", pytest.param("2", marks=pytest.mark.slow)])
 
 
 @either_way

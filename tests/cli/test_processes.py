@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 Run = Callable[..., Any]
 PROGRAM = (sys.executable, "-m", "sightline")
 
@@ -130,6 +132,7 @@ def test_a_stopped_import_brings_in_nothing(run: Run, tmp_path: Path, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_demo_in_small(tmp_path: Path) -> None:
     code, out, err = finish(
         start("demo", "--prompts", 10, "--samples", 2, "--workers", 1, cwd=tmp_path, env=_here())

@@ -197,6 +197,7 @@ def test_blank_images_are_left_out_where_it_is_asked(run: Run, greys: Path, tmp_
         assert run("variability", greys, *words, *more, "--without-blank").code == 3
 
 
+@pytest.mark.slow
 def test_wording(run: Run, study: Path) -> None:
     assert run("wording", study).code == 3
     assert run("variability", study, "--distance", "colour_histogram").code == 0

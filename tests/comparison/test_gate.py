@@ -76,6 +76,7 @@ def test_untested_classes_cost_the_others_nothing() -> None:
     assert [each.p_holm for each in rulings(both, [0, 0], 0.05)] == [1 / 1024, None]
 
 
+@pytest.mark.slow
 def test_false_alarms_over_all_classes_are_as_rare_as_promised() -> None:
     # Nothing changed: both systems draw from the same law, on prompts of different difficulty. Two measures
     # that agree, all prompts, overlapping halves and a small class with exact tests.

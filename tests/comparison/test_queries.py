@@ -165,6 +165,7 @@ def test_nothing_has_a_value(tmp_path: Path) -> None:
             query_analysis(made, "ndcg")
 
 
+@pytest.mark.slow
 def test_conqa(data: Path, tmp_path: Path) -> None:
     """The published counts come out of a study: 49 + 29 evaluated queries with 1,693 relevant images."""
     settings = '[truth]\nrule = "unanimous"\n\n[score]\nwithout = "seed"\n'

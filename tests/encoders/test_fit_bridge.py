@@ -99,6 +99,7 @@ def test_a_bridge_is_fitted_told_about_and_used(halves: Study, tmp_path: Path) -
     assert ran.computed == 3 and not ran.reasons
 
 
+@pytest.mark.slow
 def test_captions_are_answered_by_a_bridge_that_did_not_see_their_image(halves: Study) -> None:
     keys = [PromptKey("captions", str(n)) for n in range(4)]
     texts = [

@@ -85,6 +85,7 @@ def test_the_place_of_a_control_cannot_be_told() -> None:
     assert even((control_places(s, 1, 2, 2, 6) for s in range(6000)), comb(6, 2))
 
 
+@pytest.mark.slow
 def test_the_place_in_one_block_tells_nothing_of_the_next() -> None:
     both = [(control_places(3, who, 0, 1, 5), control_places(3, who, 1, 1, 5)) for who in range(10_000)]
     assert even(both, 25)

@@ -393,6 +393,7 @@ def test_controls_are_no_part_of_labels_and_disputes(simulated: Study) -> None:
 # -- a large round ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_judgements_are_overseen_in_seconds(tmp_path: Path) -> None:
     items, people, per_item = 10_000, 100, 10
     with small(tmp_path / "study", items) as study:

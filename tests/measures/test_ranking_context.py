@@ -153,6 +153,7 @@ def test_overlap_of_engines_is_counted(flickr: Study) -> None:
     assert all(each >= 1 / 3 for each in alone.values())
 
 
+@pytest.mark.slow
 def test_a_nudge_of_nothing_changes_nothing_and_a_shove_does(flickr: Study) -> None:
     still = values(flickr, "query_robustness(k=20, share=1e-06, draws=1)", "hashed")
     assert set(still.values()) == {1.0} and len(still) == ASKED

@@ -109,7 +109,10 @@ def only(found: FitResult) -> Mapping[str, np.ndarray]:
     return told
 
 
-@pytest.mark.parametrize("name", SEEING_PROMPTS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow) if n in ("fine_tuned", "stack") else n for n in SEEING_PROMPTS],
+)
 def test_no_truth_of_what_is_held_out_reaches_a_prediction(tmp_path: Path, name: str) -> None:
     # Whatever the truth of the prompts in one fold is changed to, in every target, their own predictions stay
     # the same; and so do those of the test part of a published split.

@@ -122,7 +122,7 @@ def test_asked_wrongly(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        name
+        pytest.param(name, marks=pytest.mark.slow) if name == "fine_tuned" else name
         for name in registry.names("predictor")
         if (spec := registry.get("predictor", name).spec).origin == "sightline"
         and spec.details["sees"] == "prompt"

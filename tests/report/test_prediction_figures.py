@@ -335,6 +335,7 @@ def published(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield study
 
 
+@pytest.mark.slow
 def test_published_prompts_without_images(published: Study, tmp_path: Path) -> None:
     found = prediction_pictures(published, tmp_path / "pictures", encoder="hashed_words")
     titled(found.blocks, "Easy and hard, to draw and to find")

@@ -173,6 +173,7 @@ def shuffle_array(file: Path, name: str) -> None:
 Permute = Callable[[Path], None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "permute", "fail", "stay"),
     [
@@ -273,6 +274,7 @@ def test_a_permuted_column_turns_its_figures_false(
     assert {figure for figure in stay if found[figure] is not True} == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "file", "absent", "there"),
     [

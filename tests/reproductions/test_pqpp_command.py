@@ -61,6 +61,7 @@ def test_tables_for_people(called: Run, folder: Path) -> None:
     assert "computing word_count" in err
 
 
+@pytest.mark.slow
 def test_tables_for_programs(called: Run, folder: Path) -> None:
     code, out, _ = called("reproduce", "pqpp", "--data", folder, "--tier", "none", "--json")
     assert code == 1
@@ -81,6 +82,7 @@ def test_tables_for_programs(called: Run, folder: Path) -> None:
     assert "rankings" in rows["Correlation CNN", "ours"]["values"]["rr"]["kendall"]["reason"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "start"), [("tex", r"\begin{table}"), ("csv", "table,whose,split,predictor")]
 )

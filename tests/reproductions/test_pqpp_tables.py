@@ -112,6 +112,7 @@ def own(made: Sequence[Made], number: int, predictor: str, target: str, measure:
     return line.cells[target][measure].value
 
 
+@pytest.mark.slow
 def test_the_tables_are_judged_on_validation(folder: Path, on_validation: list[Made]) -> None:
     made = on_validation
     assert [each.number for each in made] == [2, 3, 4, 5, 6, 7]
@@ -131,6 +132,7 @@ def test_the_tables_are_judged_on_validation(folder: Path, on_validation: list[M
     assert learned is not None and counted is not None and learned > 0.3 > abs(counted)
 
 
+@pytest.mark.slow
 def test_with_test_rows_the_table_is_theirs(tested: Path) -> None:
     made = tables(tested, [])
     assert {(each.split, each.n) for each in made if each.number != 3} == {("test", 60)}
@@ -141,6 +143,7 @@ def test_with_test_rows_the_table_is_theirs(tested: Path) -> None:
     assert own(made, 4, "#words", "hbpp.glide", "pearson") == pytest.approx(pearson(lengths, truth).value)
 
 
+@pytest.mark.slow
 def test_truth_of_the_test_rows_reaches_no_prediction(tested: Path, said_of_test: Said) -> None:
     before = made_up.read(Source(tested), ["test"]).truth
     corrupt(tested / "test.csv")
@@ -161,6 +164,7 @@ def test_truth_of_the_test_rows_reaches_no_prediction(tested: Path, said_of_test
         assert one is not None and two is not None and one > 0.3 and abs(one - two) > 0.1
 
 
+@pytest.mark.slow
 def test_validation_is_learned_from_where_test_is_judged(tested: Path, said_of_test: Said) -> None:
     # The other way round: were nothing learned from, the test above could not fail.
     corrupt(tested / "validation.csv")
@@ -169,6 +173,7 @@ def test_validation_is_learned_from_where_test_is_judged(tested: Path, said_of_t
     assert not np.allclose(before, after, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_validation_is_not_learned_from_while_it_is_judged(folder: Path, said_of_validation: Said) -> None:
     corrupt(folder / "validation.csv")
     before, after = said_of_validation["Sightline light"], said(folder, "validation")["Sightline light"]
@@ -182,6 +187,7 @@ def test_a_row_in_two_splits_is_refused(folder: Path) -> None:
         tables(folder, ["small"])
 
 
+@pytest.mark.slow
 def test_the_seed_decides(folder: Path, on_validation: list[Made]) -> None:
     # That the same seed gives the same is shown above, by predictions of corrupted rows.
     other = tables(folder, ["small"], seed=6)
@@ -190,6 +196,7 @@ def test_the_seed_decides(folder: Path, on_validation: list[Made]) -> None:
     assert one is not None and two is not None and one != two
 
 
+@pytest.mark.slow
 def test_less_than_all_splits(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     (folder / "validation.csv").unlink()
     made = tables(folder, ["small"])
@@ -276,6 +283,7 @@ def test_networks_around_words_are_printed_without_sign(folder: Path) -> None:
         assert "rankings" in (line.cells["hbpp"]["pearson"].reason or "")
 
 
+@pytest.mark.slow
 def test_latex_and_csv(on_validation: list[Made]) -> None:
     made = on_validation
     text = latex(made)
@@ -311,6 +319,7 @@ def test_names_of_tiers() -> None:
     assert made_up.TAKES.keys() == set(made_up.TIERS)
 
 
+@pytest.mark.slow
 def test_what_ships_is_asked_of_test_rows_only(tested: Path, said_of_test: Said, folder: Path) -> None:
     texts = made_up.read(Source(tested), ["test"]).texts
     for tier in predict.TIERS:

@@ -13,6 +13,7 @@ def test_every_light_distance_has_one() -> None:
     assert sorted(file.stem for file in SHIPPED.glob("*.npz")) == sorted(DISTANCES)
 
 
+@pytest.mark.slow
 def test_a_small_sample_is_of_the_same_distribution() -> None:
     made = sample_references(prompts=12, samples=4, distances=("colour_histogram", "pixel_l2"))
     for name, reference in made.items():

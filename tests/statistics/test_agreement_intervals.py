@@ -104,6 +104,7 @@ def test_alpha_limits_are_quantiles_over_drawn_items(scale):
     assert (found.low, found.high) == pytest.approx(np.quantile(draws, [tail, 1 - tail]), abs=0.025)
 
 
+@pytest.mark.slow
 def test_many_items_are_drawn_in_bundles_with_the_same_result():
     rng = np.random.default_rng(8)
     items = 3 * MOST_UNITS
@@ -149,6 +150,7 @@ def test_limits_hold_the_value_and_the_seed_decides(seed, scale):
         assert -1 <= kappa.low <= kappa.value <= kappa.high <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_limits_cover_the_truth_about_as_often_as_they_say(missing):
     """120 items of three classes; each of four people knows the class with .7, else guesses: kappa .49.

@@ -142,6 +142,7 @@ def test_groups_stay_in_one_fold_and_out_of_their_own_cut_offs():
     assert calibrate(score, prompt, folds=4).micro.value == 1
 
 
+@pytest.mark.slow
 def test_intervals_of_accuracy_allow_for_prompts():
     """40 prompts of 6 pairs, right with a chance that is the prompt's own: drawn from Beta(2, 1), mean 2/3.
 

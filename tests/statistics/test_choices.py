@@ -87,6 +87,7 @@ def test_unfairness_is_told_from_chance():
     assert spread("one", [0.5, 1.0], ["a", "a"]).p is None
 
 
+@pytest.mark.slow
 def test_fairness_takes_prompts_for_its_units():
     """Three systems of 40 prompts of 3 triplets, equally good, but prompts differ (ICC .36).
 

@@ -166,6 +166,7 @@ def test_clustered_spearman_is_wider_where_groups_resemble_and_plain_without_gro
     assert clustered_spearman(x, y, prompt) == found
 
 
+@pytest.mark.slow
 def test_clustered_spearman_covers_no_correlation():
     # 200 studies of 25 unrelated prompts with 4 alike images each: standard error of .95 is .015.
     prompt = np.repeat(np.arange(25), 4)

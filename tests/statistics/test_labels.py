@@ -137,6 +137,7 @@ def test_labels_are_recovered_better_than_by_counting_where_skill_differs(skill,
     assert low < high < most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 4])
 def test_labels_are_recovered_as_well_as_by_counting_where_all_are_alike(classes):
     errors = wrong_shares((0.75, 0.75), classes=classes)

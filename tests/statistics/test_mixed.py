@@ -110,6 +110,7 @@ def test_errors_over_clusters_of_one_row() -> None:
     )
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_they_promise() -> None:
     """The same 60 prompts under three systems, each with a level of its own that the feature does not tell.
 
@@ -162,6 +163,7 @@ def test_errors_over_clusters_are_the_jackknife() -> None:
         assert each.p == pytest.approx(2 * t.sf(abs(each.value / each.error), 8))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [10, 20])
 def test_intervals_hold_with_few_prompts(count: int) -> None:
     """As above with few prompts, where the sandwich with normal limits covers 83 and 88 of 100."""

@@ -299,6 +299,7 @@ def ratio_limits(errors):
     return np.quantile(np.sqrt(totals[:, 1:] / totals[:, :1]), [0.025, 0.975], axis=0)
 
 
+@pytest.mark.slow
 def test_rules_recover_a_planted_truth_better_than_the_mean():
     _, high = ratio_limits(recovered(0.5, (0.3, 1.5)))
     assert high[0] < 0.78 and high[1] < 0.9

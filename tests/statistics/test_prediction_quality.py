@@ -128,6 +128,7 @@ def test_intervals_hold_what_they_promise() -> None:
     assert all(0.914 * 600 <= count <= 0.986 * 600 for count in inside.values()), inside
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEASURES)
 def test_equal_predictors_seldom_differ_and_unequal_ones_do(name: str) -> None:
     studies, level = 400, 0.05

@@ -228,6 +228,7 @@ def test_spread_from_few_orders_is_not_too_large():
     assert np.mean(np.square(drawn), axis=0)[:10] == pytest.approx(exact**2, rel=0.1)
 
 
+@pytest.mark.slow
 def test_intervals_over_images_cover():
     """95 % intervals of 300 sets hold the true mean distance, and k-expected minimum, 95 times of 100.
 

@@ -24,6 +24,7 @@ def records(n: int, mark: str) -> Iterator[Record]:
         yield Answer(key, f"sys{i % 4}", i % 20 // 4, ImageKey(mark, f"img{i}.png"), 0.5, i, at=f"f.csv:{i}")
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_by_the_batch(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entities, "REMEMBERED", 1_000)
     load(study, records(1_000, "warm"), importer="t", path="p", digest="w", batch=500)
@@ -48,6 +49,7 @@ def test_the_time_of_loading_grows_with_the_rows(tmp_path: Path) -> None:
     assert took[1] < 4 * 2 * took[0]
 
 
+@pytest.mark.slow
 def test_undo_does_not_go_through_a_table_for_each_row(study: Study) -> None:
     """Pairs with votes of two sources: were each deletion to scan the votes, this would take minutes."""
     n = 8_000

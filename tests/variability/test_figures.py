@@ -292,6 +292,7 @@ def test_the_same_study_gives_the_same_pictures(mixed: Study, pictured: Pictured
     assert one(variability_pictures(mixed), "A map") == one(pictured, "A map")
 
 
+@pytest.mark.slow
 def test_visor_in_pictures(data: Path, tmp_path: Path) -> None:
     """Two systems, 100 prompts, four samples each, some of them black: every picture is there and small."""
     study = create_study(tmp_path / "study")

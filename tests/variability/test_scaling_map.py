@@ -40,6 +40,7 @@ def apart(places: Sequence[Sequence[float]]) -> np.ndarray:
     return squareform(pdist(np.array(places, dtype=float)))
 
 
+@pytest.mark.slow
 @given(PLACES)
 def test_hardly_anything_is_hidden_and_nothing_leaves_the_map(places: np.ndarray) -> None:
     """What is covered is counted on a grid of points, not by the arithmetic that pushed them apart."""

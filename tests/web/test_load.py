@@ -24,7 +24,7 @@ def load(*more: str) -> dict[str, Any]:
         [sys.executable, str(ROOT / "benchmarks" / "annotation_load.py"), *asked, *more],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -32,6 +32,7 @@ def load(*more: str) -> dict[str, Any]:
     return dict(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_nothing_acknowledged_is_lost_and_nothing_is_kept_twice(
     database: str, request: pytest.FixtureRequest

@@ -364,7 +364,13 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
 
 
 @pytest.mark.parametrize(
-    ("width", "scheme"), [(320, "light"), (390, "dark"), (1200, "light"), (1200, "dark")]
+    ("width", "scheme"),
+    [
+        (320, "light"),
+        pytest.param(390, "dark", marks=pytest.mark.slow),
+        pytest.param(1200, "light", marks=pytest.mark.slow),
+        (1200, "dark"),
+    ],
 )
 def test_the_page_fits_and_follows_the_scheme(disputed: Any, opened: Any, width: int, scheme: str) -> None:
     server, _ = disputed

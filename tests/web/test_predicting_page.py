@@ -81,7 +81,13 @@ def written(page: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("width", "scheme"), [(320, "small"), (390, "dark"), (1280, "small"), (1280, "dark")]
+    ("width", "scheme"),
+    [
+        (320, "light"),
+        pytest.param(390, "dark", marks=pytest.mark.slow),
+        pytest.param(1280, "light", marks=pytest.mark.slow),
+        (1280, "dark"),
+    ],
 )
 def test_figures_words_and_tier_are_shown(opened: Any, width: int, scheme: str) -> None:
     page = opened(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -174,6 +180,7 @@ def parts_of(page: Any) -> list[Any]:
     return sent
 
 
+@pytest.mark.slow
 def test_it_shows_that_it_works(opened: Any) -> None:
     page = opened()
     held: list[Any] = []

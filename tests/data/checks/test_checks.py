@@ -249,6 +249,7 @@ def test_what_the_pqpp_importer_noted(find: Find, study: Any) -> None:
     assert list(missing.finding.examples) == ["suite/b: two dogs"]
 
 
+@pytest.mark.slow
 def test_visor_holds_black_images(data: Path, tmp_path: Path) -> None:
     folder = data / "visor"
     if not folder.is_dir():

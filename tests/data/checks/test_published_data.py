@@ -56,6 +56,7 @@ def test_gimbrr(data: Path, tmp_path: Path) -> None:
     assert counts(findings, "prompts_without_answers")["prompts that no system answered"] == 200
 
 
+@pytest.mark.slow
 def test_imagenhub(data: Path, tmp_path: Path) -> None:
     """One black file stands for seven refusals of two systems; no other two images are alike."""
     with create_study(tmp_path / "study") as study:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -84,15 +85,18 @@ def there_and_back(study: Study, tmp_path: Path, form: str) -> dict[str, object]
         return content(back)
 
 
+slow = partial(pytest.param, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     ("folder", "form", "holds"),
     [
         ("imagenhub", "parquet", {"prompts", "tags", "answers", "judgements", "questions"}),
         ("visor", "jsonl", {"prompts", "tags", "answers", "systems"}),
-        ("conqa", "parquet", {"prompts", "links", "images", "judgements", "truths"}),
-        ("gimbrr", "jsonl", {"prompts", "tags", "links", "answers", "judgements"}),
-        ("agiqa3k", "csv", {"prompts", "answers", "truths", "systems"}),
-        ("flickr8k_400", "csv", {"captions", "judgements", "truths", "prompts"}),
+        slow("conqa", "parquet", {"prompts", "links", "images", "judgements", "truths"}),
+        slow("gimbrr", "jsonl", {"prompts", "tags", "links", "answers", "judgements"}),
+        slow("agiqa3k", "csv", {"prompts", "answers", "truths", "systems"}),
+        slow("flickr8k_400", "csv", {"captions", "judgements", "truths", "prompts"}),
         ("avt_ai_images", "jsonl", {"prompts", "answers", "judgements", "truths"}),
         ("coco64", "csv", {"images", "scenes"}),
         ("w1kp", "jsonl", {"references"}),
@@ -122,6 +126,7 @@ def sampled(records: Iterator[Record]) -> Iterator[Record]:
         yield record
 
 
+@pytest.mark.slow
 def test_a_sample_of_pqpp_comes_back_and_its_relevance_through_trec(data: Path, tmp_path: Path) -> None:
     records = registry.configure("importer", "pqpp").load()(Source(data / "pqpp"))
     with create_study(tmp_path / "study") as study:

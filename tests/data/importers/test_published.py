@@ -64,6 +64,7 @@ def published(data: Path) -> list[Record]:
     return list(registry.configure("importer", "pqpp").load()(Source(data / "pqpp")))
 
 
+@pytest.mark.slow
 def test_pqpp_prompts(published: list[Record]) -> None:
     prompts = [record for record in published if isinstance(record, Prompt)]
     assert Counter(prompt.tags["split"] for prompt in prompts) == {"train": 6000, "validation": 2000}
@@ -80,6 +81,7 @@ def test_pqpp_prompts(published: list[Record]) -> None:
     }
 
 
+@pytest.mark.slow
 def test_pqpp_lines_are_those_of_the_file(published: list[Record], data: Path) -> None:
     lines = (data / "pqpp" / "dataset" / "dataset.csv").read_bytes().decode().split("\n")
     for prompt in published:
@@ -88,6 +90,7 @@ def test_pqpp_lines_are_those_of_the_file(published: list[Record], data: Path) -
             assert file == "dataset/dataset.csv" and lines[int(line) - 1].startswith(prompt.key.ref + ",")
 
 
+@pytest.mark.slow
 def test_pqpp_truths(published: list[Record]) -> None:
     truths = [record for record in published if isinstance(record, Truth)]
     count = Counter((truth.question, truth.subject.system) for truth in truths)
@@ -105,6 +108,7 @@ def test_pqpp_truths(published: list[Record]) -> None:
     assert len(set(relevance)) == len(relevance), "an id listed twice is one truth"
 
 
+@pytest.mark.slow
 def test_pqpp_table_3_on_the_train_rows(published: list[Record]) -> None:
     from scipy.stats import pearsonr
 

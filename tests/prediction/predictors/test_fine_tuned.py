@@ -171,6 +171,7 @@ class Interrupted(KeyboardInterrupt):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", ["rank=0", "rank=2, frozen=1", "rank=2, seeds=2"])
 def test_interrupted_after_every_epoch_it_comes_to_the_same_bits(
     load: Callable[..., Any], cache: Path, monkeypatch: pytest.MonkeyPatch, settings: str
@@ -205,6 +206,7 @@ def test_interrupted_after_every_epoch_it_comes_to_the_same_bits(
         assert array.tobytes() == model.state()[name].tobytes(), name
 
 
+@pytest.mark.slow
 def test_what_is_finished_is_not_done_again_and_what_differs_is(
     load: Callable[..., Any], cache: Path
 ) -> None:
@@ -242,6 +244,7 @@ def test_a_damaged_checkpoint_is_named(load: Callable[..., Any], cache: Path) ->
     assert caught.value.where == str(file)
 
 
+@pytest.mark.slow
 def test_it_stops_early_and_takes_the_best_epoch(load: Callable[..., Any]) -> None:
     """Of truth that is chance alone, nothing lasts; the weights are those of a run that ends at the best."""
     x, _ = examples(60)
@@ -274,6 +277,7 @@ def _fitted(model: Any, x: Examples, truth: np.ndarray) -> list[Any]:
     return epochs
 
 
+@pytest.mark.slow
 def test_the_grid_takes_the_pair_of_least_held_out_error(load: Callable[..., Any]) -> None:
     x, truth = examples()
     model = load("grid=True, rank=2, epochs=2, batch=16, seeds=2")
@@ -324,6 +328,7 @@ def test_few_examples(load: Callable[..., Any], cache: Path) -> None:
     assert model.predict(asked([])).shape == (0, 1) and model.explain(asked([])) == []
 
 
+@pytest.mark.slow
 def test_chance_is_its_own(load: Callable[..., Any], cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
@@ -340,6 +345,7 @@ def test_chance_is_its_own(load: Callable[..., Any], cache: Path, monkeypatch: p
     assert load(f"epochs=3, seed=1, {QUICK}").fit(x, truth).predict(x).tobytes() != made[0]
 
 
+@pytest.mark.slow
 def test_seeds_are_averaged_and_targets_may_be_apart(load: Callable[..., Any]) -> None:
     x, truth = examples()
     single = [load(f"epochs=2, seed={seed}, {QUICK}").fit(x, truth).predict(x) for seed in (5, 6)]

@@ -28,6 +28,9 @@ NAMES = [
     and spec.details["sees"] == "prompt"
     and not spec.missing()
 ]
+EVERY = [
+    pytest.param(name, marks=pytest.mark.slow) if name.startswith("fine_tuned") else name for name in NAMES
+]
 # Two rounds of tuning teach nothing yet: test_fine_tuned has its own.
 LEARNING = [name for name in NAMES if name != "mean" and not name.startswith("fine_tuned")]
 
@@ -55,7 +58,7 @@ CORRUPTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-@pytest.mark.parametrize("spec", NAMES)
+@pytest.mark.parametrize("spec", EVERY)
 def test_no_truth_of_what_is_predicted_is_learned_from(spec: str) -> None:
     """The truth of fold 0 is corrupted; no prediction of fold 0 changes."""
     x, truth = examples(60)
@@ -82,7 +85,7 @@ def test_it_learns(spec: str) -> None:
     )
 
 
-@pytest.mark.parametrize("spec", NAMES)
+@pytest.mark.parametrize("spec", EVERY)
 @pytest.mark.parametrize("targets", [1, 2])
 def test_reasons_add_up_to_the_prediction(spec: str, targets: int) -> None:
     x, truth = examples(60)
@@ -96,7 +99,7 @@ def test_reasons_add_up_to_the_prediction(spec: str, targets: int) -> None:
             assert sum(own) == pytest.approx(predicted[row, target], abs=1e-8)
 
 
-@pytest.mark.parametrize("spec", NAMES)
+@pytest.mark.parametrize("spec", EVERY)
 def test_what_was_learned_survives_a_file_without_pickles(spec: str, tmp_path: Path) -> None:
     x, truth = examples(40)
     truth[3, 1] = np.nan
@@ -108,7 +111,7 @@ def test_what_was_learned_survives_a_file_without_pickles(spec: str, tmp_path: P
     assert again.explain(x) == [pytest.approx(parts, rel=1e-4, abs=1e-5) for parts in model.explain(x)]
 
 
-@pytest.mark.parametrize("spec", NAMES)
+@pytest.mark.parametrize("spec", EVERY)
 def test_a_target_settled_here_and_there_is_learned_from_where_it_is(spec: str) -> None:
     x, truth = examples(60)
     holes = truth.copy()
@@ -121,7 +124,7 @@ def test_a_target_settled_here_and_there_is_learned_from_where_it_is(spec: str) 
         assert made[:, 1] == pytest.approx(truth[odd, 1].mean())
 
 
-@pytest.mark.parametrize("spec", NAMES)
+@pytest.mark.parametrize("spec", EVERY)
 @pytest.mark.parametrize("truth", [[[1.0]] * 4, [[1.0], [np.nan], [np.nan], [np.nan]]])
 def test_a_truth_without_spread_is_predicted_as_it_is(spec: str, truth: list[list[float]]) -> None:
     x, _ = examples(4)
@@ -129,14 +132,14 @@ def test_a_truth_without_spread_is_predicted_as_it_is(spec: str, truth: list[lis
     assert load(spec).fit(x, np.array(truth)).predict(x) == pytest.approx(np.ones((4, 1)), abs=1e-4)
 
 
-@pytest.mark.parametrize("spec", NAMES)
+@pytest.mark.parametrize("spec", EVERY)
 def test_without_any_truth_there_is_nothing_to_learn(spec: str) -> None:
     x, _ = examples(3)
     with pytest.raises(DataError, match="no settled value"):
         load(spec).fit(x, np.full((3, 1), np.nan))
 
 
-@pytest.mark.parametrize("spec", NAMES)
+@pytest.mark.parametrize("spec", EVERY)
 def test_strange_prompts_get_a_finite_prediction(spec: str) -> None:
     x, truth = examples(60)
     texts = [

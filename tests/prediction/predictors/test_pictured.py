@@ -75,6 +75,7 @@ def fitting(n: int, seed: int = 0) -> tuple[Examples, np.ndarray]:
     return Examples(prompts, np.zeros((n, 0)), (), shown), np.array(truth)
 
 
+@pytest.mark.slow
 def test_the_matrix_of_cosines_is_learned_from() -> None:
     x, truth = alike(150)
     model = load("correlation_cnn(epochs=12, rate=0.001, batch=32)").fit(x, truth)

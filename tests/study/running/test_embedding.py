@@ -289,7 +289,7 @@ def test_encoders_inside_an_encoder_are_asked_once(
     assert tally() - before == Counter(["ab"])
 
 
-@pytest.mark.parametrize("kills", [(1, 2), (3,)])
+@pytest.mark.parametrize("kills", [pytest.param((1, 2), marks=pytest.mark.slow), (3,)])
 def test_killed_in_the_middle_it_goes_on_where_it_was(
     study: Study,
     counting: Callable[..., Configured],

@@ -187,6 +187,7 @@ def wait_for_lines(bench: Bench, lines: int, process: subprocess.Popen[str]) -> 
         time.sleep(0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_killed_at_any_moment_and_run_again(
     bench: Bench, undisturbed: dict[str, list[tuple[Any, ...]]], workers: int
@@ -232,7 +233,7 @@ def test_killed_at_any_moment_and_run_again(
         assert bench.computed().total() == after.total() + IMAGES
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_killed_around_a_commit(
     bench: Bench, undisturbed: dict[str, list[tuple[Any, ...]]], workers: int
 ) -> None:
@@ -251,7 +252,7 @@ def test_killed_around_a_commit(
     assert not held & set(bench.computed() - before)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ctrl_c_ends_cleanly_and_keeps_what_was_done(bench: Bench, workers: int) -> None:
     process = bench.start(workers, held=30)
     wait_for_lines(bench, 30, process)

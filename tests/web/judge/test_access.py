@@ -24,6 +24,11 @@ MODES = (
     "similarity_rating",
     "preference",
 )
+# The look of a mode depends on its layout: one of each, and the others at length.
+LOOKS = [
+    mode if mode in ("relevance4", "yes_no", "preference") else pytest.param(mode, marks=pytest.mark.slow)
+    for mode in MODES
+]
 STATIC = Path(sightline.web.__file__).parent / "static"
 
 
@@ -82,7 +87,7 @@ def nameless(page: Any) -> list[str]:
     return [role for role, name in found if not name]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", LOOKS)
 def test_names_contrast_and_room(live: Any, visit: Any, mode: str) -> None:
     server = live(settings(mode), images=3 if mode == "two_afc" else 2)
     link = server.invite("ann")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
+
 YES_NO = '[annotate.r]\nmode = "yes_no"\nper_item = 1\n'
 GRID = '[annotate.r]\nmode = "graded_relevance"\nreference = "photos"\nper_item = 1\n'
 SLIDERS = '[annotate.r]\nmode = "two_sliders"\nper_item = 1\n'
@@ -41,6 +43,7 @@ def test_answers_given_without_network_arrive_once_and_in_order(live: Any, visit
     person.page.wait_for_selector("#keeping", state="hidden")
 
 
+@pytest.mark.slow
 def test_pages_run_out_without_network_and_it_goes_on_with_it(live: Any, visit: Any) -> None:
     server = live(YES_NO + "ahead = 2\n")
     person = visit(server.invite("ann"))

@@ -16,6 +16,7 @@ def settings(mode: str, more: str = "") -> str:
 
 
 # Mode, keys of the first page, keys that change the last answer of it, answers shown before and after.
+ONE_A_LAYOUT = ("relevance4", "two_sliders", "yes_no", "two_afc", "preference")
 MODES: list[tuple[str, list[str], list[str], list[float], list[float]]] = [
     ("graded_relevance", [*"12341", "Enter"], ["ArrowRight"] * 4 + ["3"], [2, 1, 0, -1, 2], [2, 1, 0, -1, 0]),
     (
@@ -41,7 +42,13 @@ MODES: list[tuple[str, list[str], list[str], list[float], list[float]]] = [
 ]
 
 
-@pytest.mark.parametrize(("mode", "keys", "change", "first", "then"), MODES, ids=[mode[0] for mode in MODES])
+@pytest.mark.parametrize(
+    ("mode", "keys", "change", "first", "then"),
+    [
+        pytest.param(*mode, id=mode[0], marks=[] if mode[0] in ONE_A_LAYOUT else pytest.mark.slow)
+        for mode in MODES
+    ],
+)
 def test_a_page_by_keyboard_alone_and_changed_after_going_back(
     live: Any,
     client: Any,
@@ -315,6 +322,7 @@ def test_rest_and_thanks(live: Any, visit: Any) -> None:
     assert [row["value"] for row in server.answers()][-1] == 1
 
 
+@pytest.mark.slow
 def test_a_rest_counts_down_and_ends_by_itself(live: Any, visit: Any) -> None:
     server = live(settings("yes_no", "session_pages = 1\nrest_minutes = 0.1\n"))
     person = visit(server.invite("ann"))
@@ -325,6 +333,7 @@ def test_a_rest_counts_down_and_ends_by_itself(live: Any, visit: Any) -> None:
     assert person.page.inner_text("#session") == "0 of 1 page"
 
 
+@pytest.mark.slow
 def test_a_pause_shows_and_ends(live: Any, visit: Any) -> None:
     from sightline.judging import oversee
 
