@@ -20,7 +20,6 @@ from sightline.stages.export import write_table
 from sightline.stages.select import prompts_of
 from sightline.store import reading, settling
 from sightline.store.naming import content_name
-from sightline.store.soundness import sound_question
 from sightline.store.study import SETTINGS_FILE, Study
 
 if TYPE_CHECKING:
@@ -134,12 +133,12 @@ def _checked(study: Study, root: Path, annotators: Sequence[str], per_item: int)
 
 def _question(study: Study, name: str) -> Question:
     known = {asked.name: asked for _, asked in reading.questions(study)}
-    declared = study.settings.get("question", {}).get(name)
     if name in known:
         return known[name]
-    if isinstance(declared, Mapping):
-        told = {k: v for k, v in declared.items() if k in Question._fields}
-        return sound_question(Question(name, at=str(study.home / SETTINGS_FILE))._replace(**told))
+    if name in study.settings.get("question", {}):
+        from sightline.store.settings import declared_question
+
+        return declared_question(study, Question(name))
     raise UsageError(
         f"no question is called {name!r} in this study",
         remedy=f"Put this into {study.home / SETTINGS_FILE}:\n"
