@@ -111,7 +111,7 @@ class Question(NamedTuple):
     at: str = ""
 
 
-class Subject(NamedTuple):
+class Item(NamedTuple):
     """What is judged: any of a prompt, a system, and one to three images."""
 
     prompt: PromptKey | PromptText | None = None
@@ -125,7 +125,7 @@ class Judgement(NamedTuple):
     """One vote, or n equal anonymous votes where only counts were published."""
 
     question: str
-    subject: Subject
+    item: Item
     value: float | None
     annotator: AnnotatorKey | None = None
     n: int = 1
@@ -143,7 +143,7 @@ class Truth(NamedTuple):
     """A settled value as somebody published it."""
 
     question: str
-    subject: Subject
+    item: Item
     value: float
     low: float | None = None
     high: float | None = None

@@ -16,6 +16,7 @@ from sightline.judging.store import rounds
 from sightline.judging.store.rounds import Round
 from sightline.study import reading
 from sightline.study.schema import database
+from sightline.study.settings import RoundValues
 from sightline.study.study import SETTINGS_FILE, Study, read_settings
 from sightline.study.writing import settling
 
@@ -76,23 +77,8 @@ def _open(study: Study, settings: RoundSettings) -> Opened:
 
 def snapshot(study: Study, settings: RoundSettings) -> dict[str, Any]:
     """A round's settings as the study keeps them: what it was opened with can be told ever after."""
-    told: dict[str, Any] = {}
-    for name in (
-        *(
-            "title",
-            "instructions",
-            "seed",
-            "per_item",
-            "session_pages",
-            "rest_minutes",
-            "ahead",
-            "hold_hours",
-        ),
-        *("repeat", "suite", "top", "sample", "pairs", "reference", "price", "fee"),
-    ):
-        told[name] = getattr(settings, name)
-    for name in ("systems", "languages", "skip_reasons"):
-        told[name] = list(getattr(settings, name))
+    kept = {*RoundValues.model_fields, "title", "instructions", "reference"}
+    told: dict[str, Any] = settings.model_dump(mode="json", include=kept)
     home = study.home.resolve()
     told["examples"] = [
         [each.shown, each.answer, each.why, _inside(home, each.image)] for each in settings.examples

@@ -238,7 +238,7 @@ def _refuse_unknown(study: Study, records: Sequence[Judgement]) -> None:
     """An import may name images it does not have; here people judged what they were shown."""
     known = set(reading.images(study).select("collection", "name").iter_rows())
     for each in records:
-        for image in (each.subject.image, each.subject.image_b, each.subject.image_c):
+        for image in (each.item.image, each.item.image_b, each.item.image_c):
             if image is not None and not image.name.startswith(CONTENT) and tuple(image) not in known:
                 raise DataError(
                     f"the study has no image {image.name!r} in collection {image.collection!r}",

@@ -90,7 +90,7 @@ class Dispute:
     """
 
     question: str
-    subject: int
+    item: int
     prompt: str | None
     images: int
     values: Sequence[tuple[str, float]]

@@ -36,7 +36,7 @@ def of_question(
     """The answers with a value to one question, people numbered as the study does."""
     question = next(each for key, each in round_.questions if key == question_id)
     rows = np.flatnonzero((everything.question == question_id) & ~np.isnan(everything.value))
-    subjects, item = np.unique(everything.subject[rows], return_inverse=True)
+    subjects, item = np.unique(everything.item[rows], return_inverse=True)
     ids = np.array([person.id for person in people], dtype=np.int64)
     votes = Votes(
         item=item,

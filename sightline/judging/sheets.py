@@ -20,7 +20,6 @@ from sightline.records import Question
 from sightline.study import reading
 from sightline.study.prompts import prompts_of
 from sightline.study.schema.naming import content_name
-from sightline.study.schema.storable import sound_question
 from sightline.study.study import SETTINGS_FILE, Study
 from sightline.study.writing import settling
 
@@ -135,12 +134,12 @@ def _checked(study: Study, root: Path, annotators: Sequence[str], per_item: int)
 
 def _question(study: Study, name: str) -> Question:
     known = {asked.name: asked for _, asked in reading.questions(study)}
-    declared = study.settings.get("question", {}).get(name)
     if name in known:
         return known[name]
-    if isinstance(declared, Mapping):
-        told = {k: v for k, v in declared.items() if k in Question._fields}
-        return sound_question(Question(name, at=str(study.home / SETTINGS_FILE))._replace(**told))
+    if name in study.settings.get("question", {}):
+        from sightline.study.settings import declared_question
+
+        return declared_question(study, Question(name))
     raise UsageError(
         f"no question is called {name!r} in this study",
         remedy=f"Put this into {study.home / SETTINGS_FILE}:\n"

@@ -15,7 +15,7 @@ from sightline.study import reading, scores
 from sightline.study.running.calls import compute_pictures
 from sightline.study.running.progress import Listener
 from sightline.study.running.run import Ran, register, run_together
-from sightline.study.scores import Item
+from sightline.study.scores import Target
 from sightline.study.study import Study
 
 BATCH = 16
@@ -135,7 +135,7 @@ def stale_rankings(study: Study) -> list[str]:
     if kept.is_empty():
         return []
     read: dict[bool, Ranked | None] = {}
-    items: dict[tuple[str, bool], list[Item]] = {}
+    items: dict[tuple[str, bool], list[Target]] = {}
     found = []
     for row in kept.iter_rows(named=True):
         looks_at = _looked_at(str(row["measure"]))
@@ -167,7 +167,7 @@ def _looks_at(measure: Configured) -> tuple[str, bool]:
     return str(measure.spec.details["rests_on"]), looks_beyond(measure)
 
 
-def _items(ranked: Ranked, rests_on: str, beyond: bool) -> list[Item]:
+def _items(ranked: Ranked, rests_on: str, beyond: bool) -> list[Target]:
     """Each ranking as scores are kept under it."""
     keys = zip(ranked.prompt.tolist(), ranked.system.tolist(), ranked.hashes(rests_on, beyond), strict=True)
-    return [Item(prompt, system, 0, inputs, None, ()) for prompt, system, inputs in keys]
+    return [Target(prompt, system, 0, inputs, None, ()) for prompt, system, inputs in keys]

@@ -17,7 +17,7 @@ BLOCK, MATCHING, NEAR = 8, 2, 3
 
 
 @dataclass(frozen=True)
-class Item:
+class Photo:
     """A picture of the collection: what it shows, and what people wrote under it."""
 
     name: str
@@ -35,7 +35,7 @@ def queries(n: int, seed: int = 0) -> list[Scene]:
     return [replace(scene, ref=f"query-{scene.ref}") for scene in scenes(n, seed)]
 
 
-def collection(n: int, seed: int = 0) -> Iterator[Item]:
+def collection(n: int, seed: int = 0) -> Iterator[Photo]:
     """n captioned pictures; larger collections of a seed begin with the smaller ones.
 
     Each block of 8 belongs to one query: two pictures match it, three are a sloppy reading of it, three show
@@ -56,7 +56,7 @@ def collection(n: int, seed: int = 0) -> Iterator[Item]:
             shown = settle(replace(other, absent=None), rng)
         shown = replace(shown, ref=name)
         said = wordings(shown)
-        yield Item(name, shown, said if rng.random() < 0.5 else said[:2], seed)
+        yield Photo(name, shown, said if rng.random() < 0.5 else said[:2], seed)
 
 
 def grade(query: Scene, shown: Scene) -> int:
@@ -71,7 +71,7 @@ def grade(query: Scene, shown: Scene) -> int:
     return int(there and sum(met.values()) * 2 >= len(met))
 
 
-def relevant(query: Scene, items: Sequence[Item]) -> dict[str, int]:
+def relevant(query: Scene, items: Sequence[Photo]) -> dict[str, int]:
     """The names of the relevant pictures with their grade, 2 or 1; all others are known to be irrelevant."""
     grades = {item.name: grade(query, item.scene) for item in items}
     return {name: value for name, value in grades.items() if value}

@@ -20,7 +20,7 @@ ERROR = "error: "
 """How the reason of a value begins that could not be computed this time; such a one is tried again."""
 
 
-class Item(NamedTuple):
+class Target(NamedTuple):
     """One thing to measure: its coordinates, what the measure is given, and a hash of that."""
 
     prompt_id: int
@@ -78,7 +78,7 @@ def count_items(study: Study, kind: str) -> int:
         return int(connection.exec_driver_sql(queries[kind]).scalar_one())
 
 
-def pages(study: Study, kind: str, size: int = 2_000) -> Iterator[list[Item]]:
+def pages(study: Study, kind: str, size: int = 2_000) -> Iterator[list[Target]]:
     """Everything a measure of this kind applies to, a page at a time."""
     if kind == "of_prompt":
         yield from _prompt_pages(study, size)
@@ -95,25 +95,25 @@ def _ask(study: Study, query: str, **values: Any) -> list[Any]:
         return list(connection.execute(text(query), values).fetchall())
 
 
-def _prompt_pages(study: Study, size: int) -> Iterator[list[Item]]:
+def _prompt_pages(study: Study, size: int) -> Iterator[list[Target]]:
     last = 0
     while rows := _ask(
         study, "SELECT id FROM prompt WHERE id > :last ORDER BY id LIMIT :size", last=last, size=size
     ):
         last = int(rows[-1][0])
         found = reading.prompt_records(study, [int(row[0]) for row in rows])
-        yield [Item(key, 0, 0, _prompt_hash(prompt), prompt, ()) for key, prompt in found.items()]
+        yield [Target(key, 0, 0, _prompt_hash(prompt), prompt, ()) for key, prompt in found.items()]
 
 
-def _image_pages(study: Study, size: int) -> Iterator[list[Item]]:
+def _image_pages(study: Study, size: int) -> Iterator[list[Target]]:
     last = 0
     query = "SELECT id, sha256 FROM image WHERE id > :last AND sha256 IS NOT NULL ORDER BY id LIMIT :size"
     while rows := _ask(study, query, last=last, size=size):
         last = int(rows[-1][0])
-        yield [Item(0, 0, int(key), hashed(sha), None, (sha,)) for key, sha in rows]
+        yield [Target(0, 0, int(key), hashed(sha), None, (sha,)) for key, sha in rows]
 
 
-def _answer_pages(study: Study, size: int) -> Iterator[list[Item]]:
+def _answer_pages(study: Study, size: int) -> Iterator[list[Target]]:
     last = 0
     query = "SELECT id FROM prompt WHERE id > :last ORDER BY id LIMIT :size"
     inner = (
@@ -127,16 +127,16 @@ def _answer_pages(study: Study, size: int) -> Iterator[list[Item]]:
             yield page
 
 
-def answer_items(study: Study, answers: Sequence[tuple[int, int, str]]) -> list[Item]:
+def answer_items(study: Study, answers: Sequence[tuple[int, int, str]]) -> list[Target]:
     """Pairs of a prompt and an image, told as prompt id, image id and content, as things to measure."""
     found = reading.prompt_records(study, sorted({int(row[0]) for row in answers}))
     return [
-        Item(int(p), 0, int(i), hashed(_prompt_hash(found[int(p)]), sha), found[int(p)], (sha,))
+        Target(int(p), 0, int(i), hashed(_prompt_hash(found[int(p)]), sha), found[int(p)], (sha,))
         for p, i, sha in answers
     ]
 
 
-def _set_pages(study: Study, size: int) -> Iterator[list[Item]]:
+def _set_pages(study: Study, size: int) -> Iterator[list[Target]]:
     last = 0
     query = "SELECT id FROM prompt WHERE id > :last ORDER BY id LIMIT :size"
     inner = (
@@ -150,7 +150,7 @@ def _set_pages(study: Study, size: int) -> Iterator[list[Item]]:
         for prompt, system, sha in _ask(study, inner, first=first, last=last):
             sets.setdefault((int(prompt), int(system)), []).append(sha)
         found = reading.prompt_records(study, sorted({prompt for prompt, _ in sets}))
-        page = [Item(p, s, 0, hashed(shas), found[p], tuple(shas)) for (p, s), shas in sets.items()]
+        page = [Target(p, s, 0, hashed(shas), found[p], tuple(shas)) for (p, s), shas in sets.items()]
         if page:
             yield page
 
@@ -160,8 +160,8 @@ def _prompt_hash(prompt: Prompt) -> int:
 
 
 def known(
-    study: Study, measure_id: int, items: Sequence[Item]
-) -> tuple[list[Item], list[tuple[Item, Outcome]]]:
+    study: Study, measure_id: int, items: Sequence[Target]
+) -> tuple[list[Target], list[tuple[Target, Outcome]]]:
     """Of these items: those nothing is known of, and those whose score a twin of the same content has."""
     with database.reading(study.engine) as connection:
         database.matching(
@@ -181,8 +181,8 @@ def known(
             continue
         done.add((int(inputs), int(prompt), int(system), int(image)))
         by_inputs[int(inputs)] = Outcome(value, reason)
-    todo: list[Item] = []
-    twins: list[Item] = []
+    todo: list[Target] = []
+    twins: list[Target] = []
     for item in items:
         if (item.inputs, item.prompt_id, item.system_id, item.image_id) in done:
             continue
@@ -210,12 +210,12 @@ def _evidence(study: Study, measure_id: int, inputs: set[int]) -> dict[int, dict
     return {int(key): json.loads(told) if isinstance(told, str) else told for key, told in rows}
 
 
-def write(study: Study, measure_id: int, results: Sequence[tuple[Item, Outcome]]) -> None:
+def write(study: Study, measure_id: int, results: Sequence[tuple[Target, Outcome]]) -> None:
     """Keep results; a score whose inputs changed is replaced."""
     write_several(study, {measure_id: results})
 
 
-def write_several(study: Study, results: Mapping[int, Sequence[tuple[Item, Outcome]]]) -> None:
+def write_several(study: Study, results: Mapping[int, Sequence[tuple[Target, Outcome]]]) -> None:
     """Keep the results of several measures at once, all or nothing."""
     if not any(results.values()):
         return
@@ -224,7 +224,7 @@ def write_several(study: Study, results: Mapping[int, Sequence[tuple[Item, Outco
             write_within(connection, measure_id, rows)
 
 
-def write_within(connection: Connection, measure_id: int, results: Sequence[tuple[Item, Outcome]]) -> None:
+def write_within(connection: Connection, measure_id: int, results: Sequence[tuple[Target, Outcome]]) -> None:
     """The same inside an open transaction."""
     columns = ["measure_id", "prompt_id", "system_id", "image_id", "inputs", "value", "reason"]
     rows = [
@@ -241,7 +241,7 @@ def write_within(connection: Connection, measure_id: int, results: Sequence[tupl
     _drop_evidence(connection, measure_id, [item for item, outcome in results if outcome.evidence is None])
 
 
-def _drop_evidence(connection: Connection, measure_id: int, items: Sequence[Item]) -> None:
+def _drop_evidence(connection: Connection, measure_id: int, items: Sequence[Target]) -> None:
     """A score that is replaced must not keep what the earlier one rested on."""
     some = f"SELECT 1 FROM evidence WHERE measure_id = {int(measure_id)} LIMIT 1"
     if not items or connection.exec_driver_sql(some).first() is None:

@@ -198,7 +198,7 @@ def _act(router: APIRouter, state: State) -> None:
 
     @router.post(ROUTES + "/owner/adjudicate", tags=["owner"])
     async def adjudicate(told: p.Adjudicate) -> p.Done:
-        kept = await do(lambda: oversee.adjudicate(study, told.question, told.subject, told.value))
+        kept = await do(lambda: oversee.adjudicate(study, told.question, told.item, told.value))
         said = "decided so already" if not kept.fresh else "decided anew" if kept.revision else "decided"
         return p.Done(message=f"{told.question}: {said}.")
 

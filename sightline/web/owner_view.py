@@ -147,9 +147,9 @@ def _disputes(question: Question, found: Sequence[judged.Dispute]) -> p.Disputes
         step=question.step,
         disputes=[
             p.DisputeShown(
-                subject=each.subject,
+                item=each.item,
                 prompt=each.prompt,
-                images=[f"{ROUTES}/owner/images/{each.subject}/{n}" for n in range(each.images)],
+                images=[f"{ROUTES}/owner/images/{each.item}/{n}" for n in range(each.images)],
                 votes=[p.VoteShown(annotator=who, value=value) for who, value in each.values],
                 spread=each.spread,
                 decided=each.decided,

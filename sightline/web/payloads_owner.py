@@ -114,7 +114,7 @@ class VoteShown(Strict):
 class DisputeShown(Strict):
     """Something people disagree on, its images, and what was decided."""
 
-    subject: int
+    item: int
     prompt: str | None
     images: list[str]
     votes: list[VoteShown]
@@ -230,7 +230,7 @@ class Adjudicate(Strict):
     """What is decided on a dispute."""
 
     question: Name
-    subject: Annotated[int, Field(ge=1, le=2**53)]
+    item: Annotated[int, Field(ge=1, le=2**53)]
     value: Annotated[float, Field(allow_inf_nan=False)]
 
 

@@ -15,11 +15,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Record,
-    Subject,
 )
 from sightline.study.study import create_study
 from sightline.study.writing.loading import load
@@ -47,11 +47,11 @@ def graded(tmp_path: Path) -> Path:
         for difference, grade in GRADES:
             # In two prompts one pair of grade 3 looks nothing alike, and no cut-off puts that right.
             given = 3 if difference == 255 and number < 2 else grade
-            pair = Subject(prompt, None, keys[0], keys[difference])
+            pair = Item(prompt, None, keys[0], keys[difference])
             # c is wrong about every 3, d about everything; d fails the attention check.
             values = {"a": given, "b": given, "c": 1, "d": 4 - given}
             records += [Judgement("alike", pair, float(v), AnnotatorKey("p", n)) for n, v in values.items()]
-        twice = Subject(prompt, None, keys[0], keys[0])
+        twice = Item(prompt, None, keys[0], keys[0])
         for name in "abcd":
             value = 1.0 if name == "d" else 5.0
             records.append(Judgement("alike", twice, value, AnnotatorKey("p", name)))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sightline.records import Prompt, PromptKey, Question, Record, Subject, Truth
+from sightline.records import Item, Prompt, PromptKey, Question, Record, Truth
 from sightline.study.study import create_study
 from sightline.study.writing.loading import load
 
@@ -191,8 +191,8 @@ def faulty(tmp_path: Path) -> Path:
     for thing in things:
         for n, colour in enumerate(("red", "blue", "green", "pink")):
             key = PromptKey("s", f"{colour} {thing}")
-            records += [Prompt(key, f"two {colour} {thing}"), Truth("faults", Subject(key), n + 1.0)]
-            records += [Truth("rel.v2", Subject(key), 4.0 - n + len(thing) / 100)]
+            records += [Prompt(key, f"two {colour} {thing}"), Truth("faults", Item(key), n + 1.0)]
+            records += [Truth("rel.v2", Item(key), 4.0 - n + len(thing) / 100)]
     load(study, records, importer="test", path="here", digest="1")
     study.close()
     return tmp_path / "faulty"

@@ -17,11 +17,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Record,
-    Subject,
 )
 from sightline.study.study import create_study
 from sightline.study.writing.loading import load
@@ -56,7 +56,7 @@ def greys(tmp_path: Path) -> Path:
             one, two, three = rng.choice(20, 3, replace=False) + start
             (prompt, shade, a), (_, other, b), (_, third, c) = keys[one], keys[two], keys[three]
             grade = 1 + int(np.searchsorted((0.3, 0.6, 0.9), 1 - abs(shade - other) / 255))
-            subject, triplet = Subject(prompt, None, a, b), Subject(prompt, None, a, b, c)
+            subject, triplet = Item(prompt, None, a, b), Item(prompt, None, a, b, c)
             records += [Judgement("alike", subject, float(grade), AnnotatorKey("p", n)) for n in "xyz"]
             chosen = float(abs(shade - other) <= abs(shade - third))
             records += [

@@ -19,12 +19,12 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     Truth,
 )
 from sightline.report.report import build
@@ -59,7 +59,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
                     annotator = AnnotatorKey("panel", person.name)
                     for question, share in (("alignment", right), ("effort", 1 - right)):
                         given = judge(person, share, 0, 10, 0.5, f"{question} {system} {key.name}")
-                        records.append(Judgement(question, Subject(prompt, image=key), given, annotator))
+                        records.append(Judgement(question, Item(prompt, image=key), given, annotator))
     study = create_study(tmp_path_factory.mktemp("judged") / "study")
     load(study, records, importer="test", path="test", digest="1")
     truth(study, screening=[])
@@ -169,7 +169,7 @@ def test_one_system_alone(blank: Callable[[list[Record]], Study]) -> None:
             Prompt(prompt, "one"),
             Question("alignment"),
             Answer(prompt, "a", 0, key),
-            Truth("alignment", Subject(prompt, image=key), 4.0),
+            Truth("alignment", Item(prompt, image=key), 4.0),
         ]
     )
     found = compare(study)
@@ -255,8 +255,7 @@ def test_too_few_prompts_make_no_winner_either(unjudged: Study) -> None:
 def test_judged_and_unjudged_measures_are_compared_beside_each_other(unjudged: Study) -> None:
     """Rankings that were read without relevance say nothing of relevance, and must not be used for it."""
     first = [
-        Truth("relevance", Subject(PromptKey("s", str(n)), image=ImageKey("c", "steep0")), 1.0)
-        for n in range(8)
+        Truth("relevance", Item(PromptKey("s", str(n)), image=ImageKey("c", "steep0")), 1.0) for n in range(8)
     ]
     load(
         unjudged, [Question("relevance", "ordinal", 0, 1, 1), *first], importer="t", path="qrels", digest="2"

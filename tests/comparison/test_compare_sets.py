@@ -10,7 +10,7 @@ import pytest
 from sightline.comparison.compare_sets import compare_sets
 from sightline.errors import UsageError
 from sightline.measures.score import score
-from sightline.records import Answer, ImageKey, Prompt, PromptKey, Question, Record, Subject, System, Truth
+from sightline.records import Answer, ImageKey, Item, Prompt, PromptKey, Question, Record, System, Truth
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
 
@@ -28,7 +28,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
         kind = ("conceptual", "descriptive", "other")[n // 6]
         key = PromptKey("q", str(n))
         records.append(Prompt(key, f"query {n}", {"kind": kind}))
-        records.append(Truth("relevance", Subject(key, image=ImageKey("c", f"hit{n}")), 1.0))
+        records.append(Truth("relevance", Item(key, image=ImageKey("c", f"hit{n}")), 1.0))
         rank = 3 + n if kind == "conceptual" else 1
         for place in range(1, 10):
             name = f"hit{n}" if place == rank else f"miss{place}"
@@ -90,7 +90,7 @@ def test_where_less_is_better_a_fall_is_the_improvement(tmp_path: Path) -> None:
             key, image = PromptKey("q", f"{kind}{n}"), ImageKey("c", f"{kind}{n}")
             records.append(Prompt(key, f"{kind} {n}", {"kind": kind}))
             records.append(Answer(key, "painter", 0, image))
-            records.append(Truth("error", Subject(key, image=image), float(value)))
+            records.append(Truth("error", Item(key, image=image), float(value)))
     with create_study(tmp_path / "study") as made:
         load(made, records, importer="test", path="test", digest="1")
         (row,) = compare_sets(made, "kind=hard,easy", "error").rows
@@ -111,7 +111,7 @@ def test_prompts_without_the_tag_are_counted(study: Study, tmp_path: Path) -> No
         key, image = PromptKey("q", str(n)), ImageKey("c", str(n))
         records += [Prompt(key, f"query {n}", tags), Answer(key, "painter", 0, image)]
         if n < 5:
-            records.append(Truth("fit", Subject(key, image=image), float(n)))
+            records.append(Truth("fit", Item(key, image=image), float(n)))
     with create_study(tmp_path / "study") as made:
         load(made, records, importer="test", path="test", digest="1")
         # 3 and 4 have a value and no kind; 5 has no value.

@@ -16,7 +16,7 @@ from sightline.comparison.gate_classes import classes_of
 from sightline.errors import DataError, UsageError
 from sightline.measures.score import score
 from sightline.prediction.predict import Expected, Prediction, Predictions
-from sightline.records import Answer, ImageKey, Prompt, PromptKey, Question, Record, Subject, System, Truth
+from sightline.records import Answer, ImageKey, Item, Prompt, PromptKey, Question, Record, System, Truth
 from sightline.selection import difficulty as select_difficulty
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
@@ -201,7 +201,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
             for image in range(2):
                 name = ImageKey("c", f"{system}-{n}-{image}")
                 records.append(Answer(key, system, image, name))
-                about = Subject(key, image=name)
+                about = Item(key, image=name)
                 records.append(Truth("alignment", about, float(value + image - 0.5)))
                 records.append(Truth("effort", about, float(-value)))
                 records.append(Truth("colour", about, float(value)))
@@ -397,8 +397,8 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     for n in range(24):
         key = PromptKey("q", str(n))
         records.append(Prompt(key, f"query {n}"))
-        records.append(Truth("relevance", Subject(key, image=ImageKey("c", f"hit{n}")), 1.0))
-        records.append(Truth("relevance", Subject(key, image=ImageKey("c", f"miss{n}")), 0.0))
+        records.append(Truth("relevance", Item(key, image=ImageKey("c", f"hit{n}")), 1.0))
+        records.append(Truth("relevance", Item(key, image=ImageKey("c", f"miss{n}")), 0.0))
         for place, name in enumerate((f"miss{n}", f"hit{n}")):
             records.append(Answer(key, "words", place, ImageKey("c", name)))
         records.append(Answer(key, "oracle", 0, ImageKey("c", f"hit{n}")))
@@ -427,7 +427,7 @@ def test_a_system_without_values_is_told(tmp_path: Path) -> None:
         records.append(Prompt(key, f"prompt {n}"))
         for system in ("old", "new"):
             records.append(Answer(key, system, 0, ImageKey("c", f"{system}{n}")))
-        records.append(Truth("alignment", Subject(key, image=ImageKey("c", f"old{n}")), 1.0))
+        records.append(Truth("alignment", Item(key, image=ImageKey("c", f"old{n}")), 1.0))
     with create_study(tmp_path / "s") as made:
         load(made, records, importer="test", path="test", digest="1")
         with pytest.raises(DataError, match="new has no value of alignment"):

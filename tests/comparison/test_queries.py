@@ -20,12 +20,12 @@ from sightline.measures.score import score
 from sightline.records import (
     Answer,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -67,11 +67,11 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Study]:
         for place in range(5):
             name = "hit" if place == n else f"{place}"
             records.append(Answer(key, "engine", place, ImageKey("c", name)))
-        records.append(Truth("relevance", Subject(key, image=ImageKey("c", "hit")), 1.0))
+        records.append(Truth("relevance", Item(key, image=ImageKey("c", "hit")), 1.0))
         for name, votes in (("hit", (3, 0, 0)), ("other", (1, 1, 1) if n % 2 else (0, 3, 0))):
             for value, count in zip((1.0, 0.0, 0.5), votes, strict=True):
                 if count:
-                    subject = Subject(key, image=ImageKey("c", name))
+                    subject = Item(key, image=ImageKey("c", name))
                     records.append(Judgement("relevance", subject, value, n=count))
     with create_study(tmp_path / "study") as made:
         load(made, records, importer="test", path="test", digest="1")

@@ -14,11 +14,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -53,7 +53,7 @@ def of_images(question: str, *values: float) -> list[Record]:
     """A truth for each picture, the last one for the picture that is broken."""
     names = [*map(str, range(len(LEVELS))), "x"]
     return [
-        Truth(question, Subject(PromptKey("s", name), image=ImageKey("c", name)), value)
+        Truth(question, Item(PromptKey("s", name), image=ImageKey("c", name)), value)
         for name, value in zip(names, values, strict=False)
     ]
 
@@ -119,7 +119,7 @@ def test_missing_pieces(tmp_path: Path) -> None:
 
 
 def test_truth_about_other_things(tmp_path: Path) -> None:
-    other = Truth("liked", Subject(PromptKey("s", "x"), image=ImageKey("c", "x")), 3.0)
+    other = Truth("liked", Item(PromptKey("s", "x"), image=ImageKey("c", "x")), 3.0)
     study = study_with(tmp_path, Question("liked"), other)
     score(study, "brightness")
     with pytest.raises(DataError, match="no measure and no truth speak of the same things"):
@@ -134,8 +134,8 @@ def test_rankings_are_measured_as_they_stand(tmp_path: Path) -> None:
     for n, key in enumerate(keys):
         told.append(Prompt(key, f"query {n}"))
         told += [Answer(key, "e", place, ImageKey("c", f"{n}-{place}")) for place in range(5)]
-        told.append(Truth("liked", Subject(key, "e"), float(n)))
-        told.append(Truth("relevance", Subject(key, image=ImageKey("c", f"{n}-{n}")), 1.0))
+        told.append(Truth("liked", Item(key, "e"), float(n)))
+        told.append(Truth("relevance", Item(key, image=ImageKey("c", f"{n}-{n}")), 1.0))
     with create_study(tmp_path / "study") as study:
         load(study, told, importer="test", path="test", digest="1")
         score(study, "reciprocal_rank")
@@ -143,7 +143,7 @@ def test_rankings_are_measured_as_they_stand(tmp_path: Path) -> None:
         assert before.correlation.value == pytest.approx(-1)
         # The first is relevant throughout, but of prompt 0 nothing else is: all ranks are 1.
         new = [
-            Truth("relevance", Subject(key, image=ImageKey("c", f"{n}-0")), 1.0) for n, key in enumerate(keys)
+            Truth("relevance", Item(key, image=ImageKey("c", f"{n}-0")), 1.0) for n, key in enumerate(keys)
         ]
         load(study, new[1:], importer="test", path="more", digest="2")
         (after,) = trust(study, "liked").rows
@@ -153,7 +153,7 @@ def test_rankings_are_measured_as_they_stand(tmp_path: Path) -> None:
 def test_scores_of_engines_are_on_scales_of_their_own(unjudged: Study) -> None:
     """nqc of steep rises with what people say of query n, that of flat falls: one number would mix them."""
     liked = [
-        Truth("liked", Subject(PromptKey("s", str(n)), engine), float(n))
+        Truth("liked", Item(PromptKey("s", str(n)), engine), float(n))
         for n in range(8)
         for engine in ("steep", "flat")
     ]

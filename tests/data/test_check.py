@@ -15,12 +15,12 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     Truth,
 )
 from sightline.study import reading
@@ -163,7 +163,7 @@ def test_both_databases_give_the_same_findings(tmp_path: Path, postgres_url: str
     ramp = Pillow.linear_gradient("L").resize((64, 64)).convert("RGB")
     ramp.save(tmp_path / "a.png")
     ramp.save(tmp_path / "b.jpg", quality=80)
-    ann, subject = AnnotatorKey("people", "ann"), Subject(PromptKey("suite", "a"), "one")
+    ann, subject = AnnotatorKey("people", "ann"), Item(PromptKey("suite", "a"), "one")
     records: list[Record] = [
         Prompt(PromptKey("suite", "a"), "a ramp"),
         Image(ImageKey("coco", "1"), None, ["one caption"]),

@@ -19,12 +19,12 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -64,14 +64,14 @@ def records(tmp_path: Path) -> Iterator[Record]:
     yield Answer(B, "paint", 0, TWO)
     yield Answer(B, "search", 0, THREE, 0.75)
     yield Answer(B, "search", 1, ONE, 0.1)
-    yield Judgement("quality", Subject(A, image=ONE), 4.5, ANN, session="s1", control=True, took_ms=900)
-    yield Judgement("quality", Subject(A, image=ONE), 3, ANN, revision=1, time="2024-05-01T12:30:00Z")
-    yield Judgement("quality", Subject(B, "paint", TWO), None, ANN, skipped="cannot tell", repetition=1)
-    yield Judgement("quality", Subject(B, image=TWO), 2, None, 7)
-    yield Judgement("which", Subject(B, None, TWO, THREE), 1, AnnotatorKey("others", "ann"))
-    yield Truth("quality", Subject(A), 3.25, 3, 3.5, 12)
-    yield Truth("quality", Subject(system="paint"), 2)
-    yield Truth("which", Subject(B, image=ONE, image_b=TWO, image_c=THREE), 1, rule="majority")
+    yield Judgement("quality", Item(A, image=ONE), 4.5, ANN, session="s1", control=True, took_ms=900)
+    yield Judgement("quality", Item(A, image=ONE), 3, ANN, revision=1, time="2024-05-01T12:30:00Z")
+    yield Judgement("quality", Item(B, "paint", TWO), None, ANN, skipped="cannot tell", repetition=1)
+    yield Judgement("quality", Item(B, image=TWO), 2, None, 7)
+    yield Judgement("which", Item(B, None, TWO, THREE), 1, AnnotatorKey("others", "ann"))
+    yield Truth("quality", Item(A), 3.25, 3, 3.5, 12)
+    yield Truth("quality", Item(system="paint"), 2)
+    yield Truth("which", Item(B, image=ONE, image_b=TWO, image_c=THREE), 1, rule="majority")
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_predictions_go_out_by_names(tmp_path: Path) -> None:
     keys = [PromptKey("s", str(n)) for n in range(48)]
     texts = [f"{n} red balls and {'a' if n % 2 else 'no'} cup" for n in range(48)]
     told: list[Record] = [Prompt(key, text) for key, text in zip(keys, texts, strict=True)]
-    told += [Truth("ease", Subject(key), n % 2) for n, key in enumerate(keys)]
+    told += [Truth("ease", Item(key), n % 2) for n, key in enumerate(keys)]
     with create_study(tmp_path / "s") as study:
         load(study, told, importer="test", path="test", digest="test")
         sightline.predict(study, "ease", predictor="mean")
@@ -167,7 +167,7 @@ def test_the_newest_settlement_goes_out_and_reasons_are_kept(study: Study, tmp_p
 
 
 def test_a_pair_across_collections_says_so(study: Study, tmp_path: Path) -> None:
-    pair = Subject(A, None, ONE, ImageKey("elsewhere", "x"))
+    pair = Item(A, None, ONE, ImageKey("elsewhere", "x"))
     load(study, [Judgement("which", pair, 0, ANN)], importer="test", path="pair", digest="pair")
     sightline.export(study, tmp_path / "out", tables="judgements")
     found = pl.read_csv(tmp_path / "out" / "judgements.csv").filter(pl.col("collection_b") == "elsewhere")
@@ -228,7 +228,7 @@ def test_two_suites_and_collections_come_back_apart(tmp_path: Path) -> None:
         Prompt(two, "a cup"),
         Answer(one, "s", 0, ImageKey("left", "1.png")),
         Answer(two, "s", 0, ImageKey("right", "1.png")),
-        Truth("fit", Subject(prompt=two, image=ImageKey("right", "1.png")), 1.0),
+        Truth("fit", Item(prompt=two, image=ImageKey("right", "1.png")), 1.0),
     ]
     with create_study(tmp_path / "a") as study:
         load(study, records, importer="t", path="p", digest="1")

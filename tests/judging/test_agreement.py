@@ -164,9 +164,9 @@ def test_wrong_groups_are_refused() -> None:
 def judged(records: list[Record], question: str) -> tuple[Votes, list[str]]:
     """The votes on a question, and the system of each item."""
     given = [r for r in records if isinstance(r, Judgement) and r.question == question]
-    place = {subject: i for i, subject in enumerate(dict.fromkeys(r.subject for r in given))}
+    place = {subject: i for i, subject in enumerate(dict.fromkeys(r.item for r in given))}
     people = {who: i for i, who in enumerate(dict.fromkeys(r.annotator for r in given))}
-    rows = [(place[r.subject], people[r.annotator], float(r.value or 0)) for r in given]
+    rows = [(place[r.item], people[r.annotator], float(r.value or 0)) for r in given]
     return votes(rows, "ordinal"), [str(subject.system) for subject in place]
 
 

@@ -198,9 +198,9 @@ def test_status_tells_how_far_a_round_is(judged: Study) -> None:
 
 
 def test_a_rule_on_controls_needs_controls(study: Study) -> None:
-    from sightline.records import AnnotatorKey, Judgement, Question, Subject
+    from sightline.records import AnnotatorKey, Item, Judgement, Question
 
-    vote = Judgement("q", Subject(PromptKey("s", "0")), 1.0, AnnotatorKey("people", "ann"))
+    vote = Judgement("q", Item(PromptKey("s", "0")), 1.0, AnnotatorKey("people", "ann"))
     load(study, [Question("q", "interval", 0, 5), vote], importer="test", path="v", digest="v")
     with pytest.raises(UsageError, match="control_kappa needs control items"):
         sightline.truth(study, "q", rule="mean", screening=["control_kappa"])

@@ -80,7 +80,7 @@ def settings_of(study: Study, mode: Mode, lines: str = "", controls: str = "") -
     file = study.home / SETTINGS_FILE
     file.write_text(told + (f"[annotate.r.controls]\n{controls}\n" if controls else ""), "utf-8")
     study.settings = read_settings(file)
-    return replace(round_settings(study, "r"), found=mode, questions=mode.questions)
+    return round_settings(study, "r").model_copy(update={"found": mode, "questions": mode.questions})
 
 
 @pytest.fixture
@@ -460,7 +460,7 @@ def test_every_pair_and_triplet_has_the_same_chance(tmp_path: Path, mode: Mode, 
         drawn = Counter(
             item.slots[0].ids
             for seed in range(50 * possible // 4)
-            for item in build(study, replace(told, seed=seed))
+            for item in build(study, told.model_copy(update={"seed": seed}))
         )
     assert len(drawn) == possible and sum(drawn.values()) == 50 * possible // 4 * 4
     assert chisquare(list(drawn.values())).pvalue > 1e-4
@@ -525,7 +525,7 @@ def test_every_check_has_the_same_chance(tmp_path: Path) -> None:
         drawn = Counter(
             item.slots[0].ids
             for seed in range(250)
-            for item in build(study, replace(told, seed=seed))
+            for item in build(study, told.model_copy(update={"seed": seed}))
             if item.kind == "control"
         )
     # 2 prompts x 3 references x 2 others x 2 sides = 24, of which 5 are drawn each time.

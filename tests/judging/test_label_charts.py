@@ -12,12 +12,12 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
 )
 from sightline.rendering.blocks import Figure, Grid, Heading
 from sightline.study.study import create_study
@@ -34,7 +34,7 @@ def test_answers_by_label_and_system(tmp_path: Path) -> None:
             Pillow.new("RGB", (8, 8), shade).save(tmp_path / name)
             image = ImageKey("i", name)
             some += [Prompt(key, f"p {n}"), Image(image, str(tmp_path / name)), Answer(key, system, 0, image)]
-            some += [Judgement("relevance", Subject(key, image=image), float(value), AnnotatorKey("p", "a"))]
+            some += [Judgement("relevance", Item(key, image=image), float(value), AnnotatorKey("p", "a"))]
     with create_study(tmp_path / "study") as study:
         load(study, some, importer="test", path="test", digest="1")
         given = {(row.system, row.label): row.n for row in labels_given(study, "relevance")}
@@ -55,5 +55,5 @@ def test_answers_on_a_scale_of_numbers_are_no_labels(tmp_path: Path) -> None:
     key, vote = PromptKey("s", "1"), AnnotatorKey("p", "a")
     some: list[Record] = [Question("fit", "interval", 0, 5), Prompt(key, "p")]
     with create_study(tmp_path / "study") as study:
-        load(study, [*some, Judgement("fit", Subject(key), 3.0, vote)], importer="t", path="p", digest="1")
+        load(study, [*some, Judgement("fit", Item(key), 3.0, vote)], importer="t", path="p", digest="1")
         assert labels_given(study, "fit") == [] and label_pictures(study) == []

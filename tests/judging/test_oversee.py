@@ -122,12 +122,12 @@ def test_what_is_wrong_is_told_with_what_would_be_right(judged: Study, call: Any
 
 
 def test_a_name_that_two_panels_have(judged: Study) -> None:
-    from sightline.records import AnnotatorKey, Judgement, Subject
+    from sightline.records import AnnotatorKey, Item, Judgement
 
     told = [
         Judgement(
             "match",
-            Subject(PromptKey("s", "p0"), image=ImageKey("c", "0.png")),
+            Item(PromptKey("s", "p0"), image=ImageKey("c", "0.png")),
             1.0,
             AnnotatorKey(p, "zoe"),
         )

@@ -188,7 +188,7 @@ def test_a_decision_is_shown_and_sinks_below_what_is_open(ten: Study) -> None:
     work(ten, "bob", yes, 10)
     before = overview(ten, "r", NOW).disputes["fits"]
     assert [each.prompt for each in before] == [f"prompt {number}" for number in (1, 3, 5, 7, 9)]
-    oversee.adjudicate(ten, "fits", before[0].subject, 0.0)
+    oversee.adjudicate(ten, "fits", before[0].item, 0.0)
     after = overview(ten, "r", NOW).disputes["fits"]
     assert [each.prompt for each in after] == [f"prompt {number}" for number in (3, 5, 7, 9, 1)]
     assert (after[-1].decided, after[0].decided) == (0.0, None)

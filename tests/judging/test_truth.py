@@ -15,12 +15,12 @@ from sightline.records import (
     AnnotatorKey,
     Answer,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     Truth,
 )
 from sightline.samples.annotators import judge, panel
@@ -47,11 +47,11 @@ def more(study: Study, name: str, records: list[Record]) -> None:
 
 def vote(who: str | None, ref: str, value: float | None, **told: object) -> Judgement:
     annotator = None if who is None else AnnotatorKey("panel", who)
-    return Judgement("alignment", Subject(PromptKey("s", ref)), value, annotator, **told)  # type: ignore[arg-type]
+    return Judgement("alignment", Item(PromptKey("s", ref)), value, annotator, **told)  # type: ignore[arg-type]
 
 
 def small(*votes: Judgement, question: Question = ALIGNMENT) -> list[Record]:
-    refs = sorted({judged.subject.prompt.ref for judged in votes})  # type: ignore[union-attr]
+    refs = sorted({judged.item.prompt.ref for judged in votes})  # type: ignore[union-attr]
     return [question, *(Prompt(PromptKey("s", ref), f"prompt {ref}") for ref in refs), *votes]
 
 
@@ -76,9 +76,9 @@ def judged(tmp_path: Path) -> Iterator[tuple[Study, dict[int, float]]]:
                     right = planted[f"{system}/{key.name}"]
                     given = judge(person, right, LOW, HIGH, STEP, f"alignment {system} {key.name}")
                     annotator = AnnotatorKey("panel", person.name)
-                    records.append(Judgement("alignment", Subject(prompt, image=key), given, annotator))
+                    records.append(Judgement("alignment", Item(prompt, image=key), given, annotator))
                 idle = AnnotatorKey("panel", "idle")
-                records.append(Judgement("alignment", Subject(prompt, image=key), 7.0, idle))
+                records.append(Judgement("alignment", Item(prompt, image=key), 7.0, idle))
     study = study_with(tmp_path / "study", records)
     images = reading.images(study).select("image_id", "collection", "name").rows()
     yield study, {i: planted[f"{collection}/{name}"] for i, collection, name in images}
@@ -309,11 +309,11 @@ def test_the_latest_of_single_anonymous_verdicts_counts_and_is_told(tmp_path: Pa
 def test_published_truth_in_parts_does_not_vanish(tmp_path: Path) -> None:
     keys = [PromptKey("s", ref) for ref in "123"]
     first = [ALIGNMENT, *(Prompt(key, f"prompt {key.ref}") for key in keys)]
-    first += [Truth("alignment", Subject(keys[0]), 1.0), Truth("alignment", Subject(keys[1]), 2.0)]
+    first += [Truth("alignment", Item(keys[0]), 1.0), Truth("alignment", Item(keys[1]), 2.0)]
     with study_with(tmp_path / "s", first) as study:
         # Another publication, under a rule of its own, speaks of other things; what both speak of, the newer.
-        more(study, "b", [Truth("alignment", Subject(keys[1]), 5.0, rule="theirs")])
-        more(study, "c", [Truth("alignment", Subject(keys[2]), 3.0, rule="theirs")])
+        more(study, "b", [Truth("alignment", Item(keys[1]), 5.0, rule="theirs")])
+        more(study, "c", [Truth("alignment", Item(keys[2]), 3.0, rule="theirs")])
         assert [value for value, _, _ in truths(study)] == [1.0, 5.0, 3.0]
         # What is settled here goes before what was published, and leaves the rest alone.
         more(study, "d", [vote("a", "1", 9.0)])

@@ -22,11 +22,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -52,7 +52,7 @@ def flickr(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stu
         elif isinstance(record, Prompt) and record.key.ref.endswith("#0") and len(asked) < ASKED:
             asked.add(record.key)
             kept.append(record)
-        elif isinstance(record, Truth) and record.subject.prompt in asked:
+        elif isinstance(record, Truth) and record.item.prompt in asked:
             kept.append(record)
     with create_study(tmp_path_factory.mktemp("relevance") / "study") as study:
         load(study, kept, importer="test", path="flickr8k", digest="1")
@@ -151,7 +151,7 @@ def small(tmp_path: Path, judged: int = 3) -> Study:
         for place, (shown, told) in enumerate(zip(("dog", "cat", "sea"), (3.0, 2.0, 1.0), strict=True)):
             records.append(Answer(key[name], "run", place, image[shown], told))
     truths = [("a", "dog"), ("c", "cat")][: judged - 1]
-    records += [Truth("relevance", Subject(key[q], image=image[i]), 1.0) for q, i in truths]
+    records += [Truth("relevance", Item(key[q], image=image[i]), 1.0) for q, i in truths]
     study = create_study(tmp_path / "small")
     load(study, records, importer="test", path="test", digest="1")
     return study
@@ -192,7 +192,7 @@ def test_prompts_of_the_same_words_are_one_family(tmp_path: Path) -> None:
         dog = ImageKey("c", "dog")
         records: list[Record] = [Prompt(twins["judged"], "Cat"), Prompt(twins["unjudged"], " cat ")]
         records += [Answer(key, "run", 0, dog, 3.0) for key in twins.values()]
-        records.append(Truth("relevance", Subject(twins["judged"], image=dog), 1.0))
+        records.append(Truth("relevance", Item(twins["judged"], image=dog), 1.0))
         load(study, records, importer="test", path="twins", digest="2")
         ids = dict(reading.prompts(study).select("ref", "prompt_id").iter_rows())
         for seed in range(5):
@@ -217,7 +217,7 @@ def test_images_count_where_the_encoder_sees_them(painted: Study) -> None:
     sightline.retrieve(painted, "eyes", "exact(encoder=colours)", collection="paints", k=3)
     truths: list[Record] = [Question("relevance", "ordinal", 0, 1, 1)]
     for prompt, image in (("r", "rose"), ("b", "sea"), ("g", "leaf")):
-        subject = Subject(PromptKey("suite", prompt), image=ImageKey("paints", image))
+        subject = Item(PromptKey("suite", prompt), image=ImageKey("paints", image))
         truths.append(Truth("relevance", subject, 1.0))
     load(painted, truths, importer="test", path="truth", digest="truth")
     around = rankings_of(painted).around
@@ -235,7 +235,7 @@ def test_a_network_on_the_joint_embedding_tells_relevance_too(painted: Study) ->
     sightline.retrieve(painted, "eyes", "exact(encoder=colours)", collection="paints", k=3)
     truths: list[Record] = [Question("relevance", "ordinal", 0, 1, 1)]
     for prompt, image in (("r", "rose"), ("b", "sea"), ("g", "leaf")):
-        subject = Subject(PromptKey("suite", prompt), image=ImageKey("paints", image))
+        subject = Item(PromptKey("suite", prompt), image=ImageKey("paints", image))
         truths.append(Truth("relevance", subject, 1.0))
     load(painted, truths, importer="test", path="truth", digest="truth")
     network = "image_text_head(encoder=colours, loss=chances, epochs=3)"

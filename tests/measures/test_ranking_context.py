@@ -24,11 +24,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -268,7 +268,7 @@ def test_what_is_said_of_the_collection_makes_what_reads_it_old(painted: Study) 
     sightline.retrieve(painted, "eyes", "exact(encoder=colours)", collection="paints", k=2)
     truths: list[Record] = [Question("relevance", "ordinal", 0, 1, 1)]
     for prompt, image in (("r", "rose"), ("b", "sea"), ("g", "leaf")):
-        subject = Subject(PromptKey("suite", prompt), image=ImageKey("paints", image))
+        subject = Item(PromptKey("suite", prompt), image=ImageKey("paints", image))
         truths.append(Truth("relevance", subject, 1.0))
     load(painted, truths, importer="test", path="truth", digest="truth")
     reads = {

@@ -19,11 +19,11 @@ from sightline.measures.score import score, stale_rankings
 from sightline.records import (
     Answer,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -62,7 +62,7 @@ def run(system: str, told: dict[int, list[tuple[str, float | None]]]) -> list[Re
 
 def qrels(told: dict[int, dict[str, float]], question: str = "relevance") -> list[Record]:
     return [
-        Truth(question, Subject(query(q), image=image(name)), value)
+        Truth(question, Item(query(q), image=image(name)), value)
         for q, grades in told.items()
         for name, value in grades.items()
     ]
@@ -231,7 +231,7 @@ def test_rephrasings_inherit_relevance(make: Any) -> None:
     asked: list[Record] = [again, own]
     for key in (again.key, own.key):
         asked += [Answer(key, "e", n, image(name)) for n, name in enumerate("abc")]
-    told = Truth("relevance", Subject(own.key, image=image("c")), 1.0)
+    told = Truth("relevance", Item(own.key, image=image("c")), 1.0)
     study = make([System("e", "retriever", "c"), *asked, *qrels({1: {"b": 1}}), told])
     refs = dict(reading.prompts(study).select("prompt_id", "ref").iter_rows())
     found = {refs[key]: value for key, value in values(study, "reciprocal_rank").items()}

@@ -15,11 +15,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -59,7 +59,7 @@ def retrieval() -> list[Record]:
         Question("relevance", "ordinal", 0, 2, 1),
         *(Answer(query(q), "engine", n, image(i)) for q, found in run.items() for n, i in enumerate(found)),
         *(
-            Truth("relevance", Subject(query(q), image=image(i)), gain)
+            Truth("relevance", Item(query(q), image=image(i)), gain)
             for q, known in qrels.items()
             for i, gain in known.items()
         ),
@@ -89,14 +89,14 @@ def test_rankings_by_hand(fill: Fill) -> None:
 def test_rankings_follow_new_judgements(fill: Fill) -> None:
     study = fill(retrieval())
     score(study, "precision@2")
-    late = Truth("relevance", Subject(query(4), image=image(3)), 1.0)
+    late = Truth("relevance", Item(query(4), image=image(3)), 1.0)
     load(study, [late], importer="test", path="late", digest="2")
     score(study, "precision@2")
     assert values(study, "precision@2")[3] == (4, 0.5, None)
 
 
 def test_pairs_are_no_relevance(fill: Fill) -> None:
-    pair = Truth("relevance", Subject(query(4), image=image(3), image_b=image(2)), 1.0)
+    pair = Truth("relevance", Item(query(4), image=image(3), image_b=image(2)), 1.0)
     study = fill([*retrieval(), pair])
     score(study, "precision@2")
     assert values(study, "precision@2")[3] == (4, None, "no relevant image is known")
@@ -182,8 +182,8 @@ def test_an_image_that_stands_twice_counts_at_its_first_place(fill: Fill) -> Non
         System("engine", "retriever", "c"),
         Question("relevance", "ordinal", 0, 1, 1),
         *(Answer(query(1), "engine", n, image(i)) for n, i in enumerate([1, 1, 3, 2])),
-        Truth("relevance", Subject(query(1), image=image(1)), 1.0),
-        Truth("relevance", Subject(query(1), image=image(2)), 1.0),
+        Truth("relevance", Item(query(1), image=image(1)), 1.0),
+        Truth("relevance", Item(query(1), image=image(2)), 1.0),
     ]
     with fill(records) as study:
         for told, expected in (("precision@3", 2 / 3), ("ndcg", (1 + 0.5) / (1 + 1 / 1.5849625))):

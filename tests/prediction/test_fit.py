@@ -18,11 +18,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -52,7 +52,7 @@ def study_with(
     records: list[Record] = [Question(name, low=0, high=5.1) for name in told]
     records += [Prompt(key, texts[n], (tags or {}).get(n, {})) for n, key in enumerate(keys)]
     records += [
-        Truth(name, Subject(prompt=key), value)
+        Truth(name, Item(prompt=key), value)
         for name, values in told.items()
         for key, value in zip(keys, values, strict=False)
         if value is not None
@@ -212,8 +212,8 @@ def test_several_questions_are_learned_at_once_and_each_is_kept(tmp_path: Path) 
 def test_the_truth_of_one_system_can_be_predicted(tmp_path: Path) -> None:
     keys = [PromptKey("s", str(n)) for n in range(48)]
     more: list[Record] = [System("good"), System("bad")]
-    more += [Truth("ease", Subject(key, "good"), value) for key, value in zip(keys, learnable(), strict=True)]
-    more += [Truth("ease", Subject(key, "bad"), 5 - 0.1 * (n % 7)) for n, key in enumerate(keys)]
+    more += [Truth("ease", Item(key, "good"), value) for key, value in zip(keys, learnable(), strict=True)]
+    more += [Truth("ease", Item(key, "bad"), 5 - 0.1 * (n % 7)) for n, key in enumerate(keys)]
     with study_with(tmp_path / "s", learnable(), more=more) as study:
         found = predict(study, questions=["ease.bad", "ease"])
         assert found.truths["ease.bad"][:3] == pytest.approx([5.0, 4.9, 4.8])
@@ -233,7 +233,7 @@ def test_prompts_of_the_same_words_and_rephrasings_stay_together(tmp_path: Path)
     ]
     with study_with(tmp_path / "s", learnable()[:41], texts) as study:
         load(study, links, importer="test", path="there", digest="2")
-        truth = [Truth("ease", Subject(prompt=PromptKey("s", "41")), 2.0)]
+        truth = [Truth("ease", Item(prompt=PromptKey("s", "41")), 2.0)]
         load(study, truth, importer="test", path="elsewhere", digest="3")
         for seed in range(8):
             found = predict(study, "ease", predictor="mean", seed=seed)
@@ -314,7 +314,7 @@ def test_the_interval_is_conformal_and_on_the_scale(tmp_path: Path) -> None:
         assert rows["low"].to_list() == [0.0] * 8 and rows["high"].to_list() == [5.1] * 8
         open_scale = [
             Question("open"),
-            *(Truth("open", Subject(prompt=PromptKey("s", str(n))), n / 9) for n in range(48)),
+            *(Truth("open", Item(prompt=PromptKey("s", str(n))), n / 9) for n in range(48)),
         ]
         load(study, open_scale, importer="test", path="open", digest="2")
         told = predict(study, "open", split="published", prompts=["a blue ball"]).predicted[0]

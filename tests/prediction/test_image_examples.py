@@ -18,11 +18,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -56,7 +56,7 @@ def drawn(tmp_path: Path, colours: str) -> Iterator[Study]:
             records += [
                 Image(image, str(file)),
                 Answer(prompt, system, place, image),
-                Truth("fit", Subject(prompt, image=image), float(shown == colour)),
+                Truth("fit", Item(prompt, image=image), float(shown == colour)),
             ]
     broken = tmp_path / "broken.png"
     broken.write_bytes(b"no image at all")

@@ -11,7 +11,7 @@ from sightline.prediction.bench import question_of
 from sightline.prediction.fit import predict
 from sightline.prediction.predict import suggest
 from sightline.prediction.saving import save_best
-from sightline.records import Prompt, PromptKey, Question, Record, Subject, System, Truth
+from sightline.records import Item, Prompt, PromptKey, Question, Record, System, Truth
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
 
@@ -33,8 +33,8 @@ def study_of(path: Path) -> Study:
     ]
     for n, text in enumerate(TEXTS):
         key, faults = PromptKey("s", str(n)), (1.0 if n < 24 else 4.0) + n / 48
-        records += [Prompt(key, text), Truth("faults", Subject(key, "painter"), faults)]
-        records += [Truth("rel.v2", Subject(key), 5 - faults)]
+        records += [Prompt(key, text), Truth("faults", Item(key, "painter"), faults)]
+        records += [Truth("rel.v2", Item(key), 5 - faults)]
     load(study, records, importer="test", path="here", digest="1")
     return study
 

@@ -13,11 +13,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -51,8 +51,8 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
         for place, name in enumerate((f"{n}-a", f"{n}-b")):
             some.append(Answer(key, "engine", place, ImageKey("photos", name), score=1.0 - place))
             worth = float((n % 3 == 0) == (place == 0))
-            some.append(Truth("relevance", Subject(key, image=ImageKey("photos", name)), worth))
-        some += [Truth(asked, Subject(key, "painter"), n / N) for asked in ("fit", "flaws", "style")]
+            some.append(Truth("relevance", Item(key, image=ImageKey("photos", name)), worth))
+        some += [Truth(asked, Item(key, "painter"), n / N) for asked in ("fit", "flaws", "style")]
     with create_study(folder / "study") as study:
         load(study, some, importer="test", path="test", digest="1")
         score(study, "reciprocal_rank")

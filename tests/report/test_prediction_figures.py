@@ -20,11 +20,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -57,8 +57,8 @@ def records_of(folder: Path, *, retrieval: bool = True) -> list[Record]:
             Image(ImageKey("i", name), str(folder / name)),
             Answer(key, "painter", 0, ImageKey("i", name)),
         ]
-        found += [Truth("drawn", Subject(key, "painter"), n / N)]
-        found += [Truth("sought", Subject(key, "engine"), n / N if n % 2 else 1 - n / N)]
+        found += [Truth("drawn", Item(key, "painter"), n / N)]
+        found += [Truth("sought", Item(key, "engine"), n / N if n % 2 else 1 - n / N)]
     return found
 
 
@@ -199,7 +199,7 @@ def test_a_map_of_too_few_prompts_is_left_out_and_said(tmp_path: Path) -> None:
         some: list[Record] = [Question("fit", low=0, high=1)]
         for n in range(3):
             key = PromptKey("s", str(n))
-            some += [Prompt(key, f"prompt {n}"), Truth("fit", Subject(key), n / 2)]
+            some += [Prompt(key, f"prompt {n}"), Truth("fit", Item(key), n / 2)]
         load(study, some, importer="test", path="test", digest="1")
         found = prediction_pictures(study)
         assert found.drawings == []
@@ -241,7 +241,7 @@ def test_prompts_that_are_all_the_same_have_no_map(tmp_path: Path) -> None:
         some: list[Record] = [Question("fit", low=0, high=1)]
         for n in range(12):
             key = PromptKey("s", str(n))
-            some += [Prompt(key, "the same"), Truth("fit", Subject(key), n / 12)]
+            some += [Prompt(key, "the same"), Truth("fit", Item(key), n / 12)]
         load(study, some, importer="test", path="test", digest="1")
         assert "There is no map: to the encoder all prompts are the same." in prediction_pictures(study).notes
 

@@ -16,12 +16,12 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     Truth,
 )
 from sightline.report.report import build, report
@@ -52,7 +52,7 @@ def votes(records: list[Record]) -> list[Record]:
     for n, record in enumerate(r for r in records if isinstance(r, Answer)):
         for who in range(3):
             value = SYSTEMS[record.system] + 0.1 * ((n + who) % 5) - 0.2
-            subject = Subject(prompt=record.prompt, image=record.image)
+            subject = Item(prompt=record.prompt, image=record.image)
             found.append(Judgement("fit", subject, value, AnnotatorKey("p", f"judge {who}")))
     return found
 
@@ -112,8 +112,8 @@ def test_published_truth_without_images(tmp_path: Path) -> None:
         records: list[Record] = [Question("hbpp", low=-1, high=2)]
         for p in range(12):
             key = PromptKey("s", str(p))
-            records += [Prompt(key, f"p {p}"), Truth("hbpp", Subject(prompt=key), p / 6)]
-            records += [Truth("hbpp", Subject(prompt=key, system=name), p / 6) for name in ("a", "b")]
+            records += [Prompt(key, f"p {p}"), Truth("hbpp", Item(prompt=key), p / 6)]
+            records += [Truth("hbpp", Item(prompt=key, system=name), p / 6) for name in ("a", "b")]
         load(study, records, importer="t", path="p", digest="1")
         found = build(study)
         assert "a and b cannot be told apart on hbpp" in found.answer
@@ -159,7 +159,7 @@ def test_relevance_that_can_no_longer_be_predicted_does_not_stop_the_report(unju
     """Two judged queries predict each other; when one is taken back, nothing is left to learn from."""
     relevance = Question("relevance", "ordinal", 0, 1, 1)
     for n in (0, 1):
-        told = Truth("relevance", Subject(PromptKey("s", str(n)), image=ImageKey("c", "steep0")), 1.0)
+        told = Truth("relevance", Item(PromptKey("s", str(n)), image=ImageKey("c", "steep0")), 1.0)
         loaded = load(unjudged, [relevance, told], importer="t", path=str(n), digest=str(n))
     score(unjudged, "expected_precision@2")
     before = build(unjudged)

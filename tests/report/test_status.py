@@ -9,11 +9,11 @@ from sightline.records import (
     AnnotatorKey,
     Answer,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Record,
-    Subject,
     Truth,
 )
 from sightline.report.status import status
@@ -25,7 +25,7 @@ IMAGE = ImageKey("images", "1.png")
 
 
 def vote(name: str, value: float) -> Judgement:
-    return Judgement("fit", Subject(prompt=KEY, image=IMAGE), value, AnnotatorKey("p", name))
+    return Judgement("fit", Item(prompt=KEY, image=IMAGE), value, AnnotatorKey("p", name))
 
 
 def test_status_leads_through_the_study(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_published_truth_needs_no_settling(tmp_path: Path) -> None:
     with create_study(tmp_path / "s") as study:
         keys = [PromptKey("s", str(n)) for n in range(10)]
         told: list[Record] = [Prompt(key, f"{key.ref} balls") for key in keys]
-        told += [Truth("fit", Subject(prompt=key), 1.0) for key in keys]
+        told += [Truth("fit", Item(prompt=key), 1.0) for key in keys]
         load(study, told, importer="t", path="p", digest="1")
         assert status(study).next_command.startswith("sightline predict")
         assert str(study.home) in status(study).next_command

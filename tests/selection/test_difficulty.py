@@ -14,7 +14,7 @@ import sightline
 from sightline.encoders.choice import encoder_of
 from sightline.errors import DataError, MissingPackage, UsageError
 from sightline.prediction.predict import Expected, Prediction, Predictions
-from sightline.records import Answer, ImageKey, Prompt, PromptKey, Question, Record, Subject, System, Truth
+from sightline.records import Answer, ImageKey, Item, Prompt, PromptKey, Question, Record, System, Truth
 from sightline.selection import difficulty as select_difficulty
 from sightline.selection.difficulty import SHARE, among, target_of, wanted
 from sightline.study import reading
@@ -36,7 +36,7 @@ def make(path: Path, judged: int = 10, direction: str = "higher", kind: str = "g
         records.append(Prompt(key, f"{KINDS[n % 4]} {n}"))
         records.append(Answer(key, "it", 0, ImageKey("c", str(n))))
         if n < judged:
-            records.append(Truth("ease", Subject(key), float(n)))
+            records.append(Truth("ease", Item(key), float(n)))
     load(study, records, importer="test", path="test", digest="1")
     return study
 
@@ -104,7 +104,7 @@ def test_the_choice_is_spread_over_what_they_say(tmp_path: Path) -> None:
         records: list[Record] = [Question("ease", "interval", 0, 60, 1)]
         records += [Prompt(PromptKey("s", str(n)), text) for n, text in enumerate(texts)]
         records.append(Prompt(PromptKey("s", "50"), "judged"))
-        records.append(Truth("ease", Subject(PromptKey("s", "50")), 1.0))
+        records.append(Truth("ease", Item(PromptKey("s", "50")), 1.0))
         load(study, records, importer="test", path="test", digest="1")
         keep(study, "ridge", range(51))
         roads = [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sightline.records import Answer, ImageKey, Judgement, Prompt, PromptKey, Record, Subject
+from sightline.records import Answer, ImageKey, Item, Judgement, Prompt, PromptKey, Record
 from sightline.study import reading
 from sightline.study.study import Study, create_study
 from sightline.study.writing import entities
@@ -59,7 +59,7 @@ def test_undo_does_not_go_through_a_table_for_each_row(study: Study) -> None:
             key = PromptKey("s", str(i // 100))
             if i % 100 == 0:
                 yield Prompt(key, f"prompt {i // 100}")
-            pair = Subject(key, None, ImageKey(mark, f"{i}a"), ImageKey(mark, f"{i}b"))
+            pair = Item(key, None, ImageKey(mark, f"{i}a"), ImageKey(mark, f"{i}b"))
             yield Judgement("better", pair, i % 2, n=3)
 
     for mark in ("a", "b"):

@@ -16,11 +16,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -47,7 +47,7 @@ def study(tmp_path: Path) -> Iterator[Study]:
         records.append(Prompt(key(n), f"zebra{n} dog", {"kind": "odd" if n % 2 else "even"}))
         said = [f"zebra{n} runs"] if n % 2 == 0 else ["cat"]
         records.append(Image(ImageKey("images", f"i{n}"), captions=said))
-        records.append(Truth("relevance", Subject(key(n), image=ImageKey("images", f"i{n}")), 1.0))
+        records.append(Truth("relevance", Item(key(n), image=ImageKey("images", f"i{n}")), 1.0))
         if n < 3:
             records.append(Answer(key(n), "run", 0, ImageKey("images", "i1"), 1.0))
     with create_study(tmp_path / "study") as made:
@@ -101,7 +101,7 @@ def test_an_engine_that_finds_nothing_at_all_has_zeros(study: Study) -> None:
 
 def test_a_prompt_that_came_later_was_not_asked(study: Study) -> None:
     sightline.retrieve(study, "bm", "bm25", collection="images")
-    late = [Prompt(key(9), "late"), Truth("relevance", Subject(key(9), image=ImageKey("images", "i0")), 1.0)]
+    late = [Prompt(key(9), "late"), Truth("relevance", Item(key(9), image=ImageKey("images", "i0")), 1.0)]
     load(study, late, importer="t", path="l", digest="l")
     score(study, "reciprocal_rank")
     assert means(study)["bm"] == (0.5, 4)

@@ -22,12 +22,12 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -107,7 +107,7 @@ def test_a_pool_is_judged_and_settled(ranked: Study, tmp_path: Path) -> None:
         votes = [
             Judgement(
                 "relevance",
-                Subject(PromptKey("suite", "r"), image=ImageKey("paints", name)),
+                Item(PromptKey("suite", "r"), image=ImageKey("paints", name)),
                 float(name == "leaf"),
                 AnnotatorKey("people", "ann"),
             )
@@ -181,9 +181,7 @@ def with_seeds(study: Study, **seeds: list[str]) -> None:
     records: list[Record] = [Question("seed", "ordinal", 0, 1, 1)]
     for ref, names in seeds.items():
         for name in names:
-            records.append(
-                Truth("seed", Subject(PromptKey("suite", ref), image=ImageKey("paints", name)), 1.0)
-            )
+            records.append(Truth("seed", Item(PromptKey("suite", ref), image=ImageKey("paints", name)), 1.0))
     load(study, records, importer="test", path="seeds", digest="seeds")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import sightline
 from sightline.errors import ConflictError, DataError, ExtensionError, UsageError
-from sightline.records import Image, ImageKey, Prompt, PromptKey, Question, Subject, System, Truth
+from sightline.records import Image, ImageKey, Item, Prompt, PromptKey, Question, System, Truth
 from sightline.study import reading
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
@@ -260,7 +260,7 @@ def test_a_rephrasing_inherits_the_relevance(painted: Study) -> None:
         [
             Prompt(PromptKey("suite", "r.0"), "something red", links=[("rephrases", key)]),
             Question("relevance", "ordinal", 0, 1, 1),
-            Truth("relevance", Subject(key, image=ImageKey("paints", "grape")), 1.0),
+            Truth("relevance", Item(key, image=ImageKey("paints", "grape")), 1.0),
         ],
         importer="test",
         path="more",

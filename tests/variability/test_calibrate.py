@@ -18,12 +18,12 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     Truth,
 )
 from sightline.statistics.calibration import level
@@ -77,7 +77,7 @@ def some_pairs(count: int) -> list[tuple[int, int]]:
 
 
 def votes(pair: tuple[int, int], grades: tuple[int, ...], people: str = "xyz") -> list[Record]:
-    subject = Subject(None, None, grey(pair[0]), grey(pair[1]))
+    subject = Item(None, None, grey(pair[0]), grey(pair[1]))
     return [
         Judgement("alike", subject, float(grade), AnnotatorKey("p", name))
         for grade, name in zip(grades, people, strict=True)
@@ -131,7 +131,7 @@ def test_controls_and_people_left_out_do_not_count(greys: Callable[..., Study]) 
         # Three say everything is 1, and are wrong: the median is theirs unless they are left out.
         records += votes(pair, (grade, grade, 1, 1, 1), "abxyz")
     for name in "ab":
-        twice = Subject(None, None, grey(0), grey(0))
+        twice = Item(None, None, grey(0), grey(0))
         records.append(Judgement("alike", twice, 5.0, AnnotatorKey("p", name), control=True))
     study = greys(*records)
     swayed = calibrate(study, "alike", distance="pixel_l2")
@@ -163,7 +163,7 @@ def test_who_does_not_see_the_same_is_left_out(
         grade = int(level(similarity(pair), CUTS)) + 1
         records += votes(pair, (grade, grade, 1, 1, 1), "abxyz")
     again, image = copied(0, tmp_path)
-    twice = Subject(None, None, grey(0), again if by_content else grey(0))
+    twice = Item(None, None, grey(0), again if by_content else grey(0))
     records.append(image)
     for name, value in zip("abxyz", (5.0, 5.0, 1.0, 4.0, 3.0), strict=True):
         records.append(Judgement("alike", twice, value, AnnotatorKey("p", name), control=control))
@@ -195,7 +195,7 @@ def test_people_are_held_to_the_same_pairs(greys: Callable[..., Study]) -> None:
     for pair in some_pairs(30):
         records += votes(pair, (int(level(similarity(pair), CUTS)) + 1,) * 3)
     for number in range(10):
-        subject = Subject(None, None, grey(0), ImageKey("elsewhere", str(number)))
+        subject = Item(None, None, grey(0), ImageKey("elsewhere", str(number)))
         for name, value in zip("xyz", (2.0, 2.0, 3.0), strict=True):
             records.append(Judgement("alike", subject, value, AnnotatorKey("p", name)))
     found = calibrate(greys(*records), "alike", distance="pixel_l2")
@@ -207,10 +207,10 @@ def test_people_are_held_to_the_same_pairs(greys: Callable[..., Study]) -> None:
 def test_settled_grades_without_votes(greys: Callable[..., Study]) -> None:
     records: list[Record] = [alike("similarity_rating")]
     for pair in some_pairs(40):
-        subject = Subject(None, None, grey(pair[0]), grey(pair[1]))
+        subject = Item(None, None, grey(pair[0]), grey(pair[1]))
         records.append(Truth("alike", subject, float(level(similarity(pair), CUTS)) + 1))
-    subject = Subject(None, None, grey(0), ImageKey("elsewhere", "x"))
-    records += [Truth("alike", subject, 2.0), Truth("alike", Subject(None, None, grey(6), grey(12)), 2.5)]
+    subject = Item(None, None, grey(0), ImageKey("elsewhere", "x"))
+    records += [Truth("alike", subject, 2.0), Truth("alike", Item(None, None, grey(6), grey(12)), 2.5)]
     found = calibrate(greys(*records), "alike", distance="pixel_l2")
     assert found.people is None and found.calibration.cut_offs.n == 40
     assert found.without == {
@@ -223,7 +223,7 @@ def test_what_cannot_be_calibrated(greys: Callable[..., Study], tmp_path: Path) 
     records: list[Record] = [alike("similarity_rating"), Question("quality", "ordinal", 1, 5)]
     for pair in some_pairs(5):
         records += votes(pair, (1, 2, 2))
-    records.append(Judgement("quality", Subject(None, None, grey(0)), 3.0, AnnotatorKey("p", "x")))
+    records.append(Judgement("quality", Item(None, None, grey(0)), 3.0, AnnotatorKey("p", "x")))
     study = greys(*records)
     with pytest.raises(DataError, match="5 graded pairs have their images here, too few"):
         calibrate(study, "alike", distance="pixel_l2")
@@ -269,7 +269,7 @@ def test_forced_choices_published_as_shares(greys: Callable[..., Study]) -> None
         prompt = PromptKey("s", str(number // 3))
         if number % 3 == 0:
             records.append(Prompt(prompt, f"prompt {number // 3}"))
-        subject = Subject(prompt, None, grey(reference), grey(a), grey(b))
+        subject = Item(prompt, None, grey(reference), grey(a), grey(b))
         records.append(Truth(asked.name, subject, share))
     study = greys(*records)
     assert is_about_triplets(study, asked.name)
@@ -299,13 +299,13 @@ def test_forced_choices_of_people_by_system(greys: Callable[..., Study]) -> None
         prompt = PromptKey("s", str(shade))
         records += [Prompt(prompt, f"grey {shade}"), Answer(prompt, system, 0, grey(shade))]
     for (reference, a, b), share in triplets(80):
-        subject = Subject(None, None, grey(reference), grey(a), grey(b))
+        subject = Item(None, None, grey(reference), grey(a), grey(b))
         # Nobody can see anything in the light images: people guess there.
         chose = share if reference < 120 else float((reference + a) % 5 < 2)
         for person in range(5):
             vote = float(person < round(chose * 5))
             records.append(Judgement(asked.name, subject, vote, AnnotatorKey("p", str(person))))
-    control = Subject(None, None, grey(0), grey(0), grey(6))
+    control = Item(None, None, grey(0), grey(0), grey(6))
     records.append(Judgement(asked.name, control, 1.0, AnnotatorKey("p", "0"), control=True))
     found = check_encoders(greys(*records), asked.name, ["pixel_l2"])
     spread = {each.name: each for each in found.spreads}["pixel_l2"]
@@ -325,7 +325,7 @@ def test_fairness_is_over_prompts(greys: Callable[..., Study]) -> None:
         prompt = PromptKey("s", system)
         records += [Prompt(prompt, system), Answer(prompt, system, n, grey(shade))]
     for subject, share in dict(triplets(80, 0.1)).items():
-        records.append(Truth(asked.name, Subject(None, None, *map(grey, subject)), share))
+        records.append(Truth(asked.name, Item(None, None, *map(grey, subject)), share))
     found = check_encoders(greys(*records), asked.name, ["pixel_l2"])
     assert [each.p for each in found.spreads] == [None, None]
 
@@ -341,13 +341,13 @@ def test_who_does_not_see_the_reference_is_left_out(greys: Callable[..., Study],
         who = AnnotatorKey("p", name)
         for subject, share in told.items():
             vote = share if name != "z" else 1 - share
-            records.append(Judgement(asked.name, Subject(None, None, *map(grey, subject)), vote, who))
+            records.append(Judgement(asked.name, Item(None, None, *map(grey, subject)), vote, who))
         for a, b, right in checks:
             # b fails neither: of two alike either may be chosen. z fails the second alone.
             vote = float(name == "a") if right is None else right
             vote = 1.0 if name == "z" else vote
-            records.append(Judgement(asked.name, Subject(None, None, grey(0), a, b), vote, who))
-    only = Subject(None, None, grey(12), grey(240), grey(18))
+            records.append(Judgement(asked.name, Item(None, None, grey(0), a, b), vote, who))
+    only = Item(None, None, grey(12), grey(240), grey(18))
     records.append(Judgement(asked.name, only, 1.0, AnnotatorKey("p", "z")))
     found = check_encoders(greys(*records), asked.name, ["pixel_l2"])
     assert found.left_out == LeftOut(failed=1, before=0)

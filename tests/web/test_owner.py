@@ -203,17 +203,12 @@ def test_excluding_and_restoring(disputed: Any) -> None:
 def test_deciding_a_dispute(disputed: Any) -> None:
     server, who = disputed
     first = overview(who)["disputes"][0]["disputes"][0]
-    said = post(who, "adjudicate", question="relevance", subject=first["subject"], value=1)
+    said = post(who, "adjudicate", question="relevance", item=first["item"], value=1)
     assert said["message"] == "relevance: decided."
-    assert (
-        "already"
-        in post(who, "adjudicate", question="relevance", subject=first["subject"], value=1)["message"]
-    )
-    assert (
-        "anew" in post(who, "adjudicate", question="relevance", subject=first["subject"], value=0)["message"]
-    )
+    assert "already" in post(who, "adjudicate", question="relevance", item=first["item"], value=1)["message"]
+    assert "anew" in post(who, "adjudicate", question="relevance", item=first["item"], value=0)["message"]
     assert [row["value"] for row in server.answers() if row["annotator"] == "owner"] == [1.0, 0.0]
-    refused = post(who, "adjudicate", 400, question="relevance", subject=first["subject"], value=7)
+    refused = post(who, "adjudicate", 400, question="relevance", item=first["item"], value=7)
     assert "off the scale" in refused["error"]
 
 
@@ -240,8 +235,8 @@ def test_judging_again(disputed: Any, client: Any) -> None:
         ("exclude", {"name": "nobody", "reason": "x"}, 400),
         ("exclude", {"name": "ann", "reason": ""}, 422),
         ("restore", {"name": "ann"}, 400),
-        ("adjudicate", {"question": "relevance", "subject": 0, "value": 1}, 422),
-        ("adjudicate", {"question": "relevance", "subject": 10**9, "value": 1}, 400),
+        ("adjudicate", {"question": "relevance", "item": 0, "value": 1}, 422),
+        ("adjudicate", {"question": "relevance", "item": 10**9, "value": 1}, 400),
         ("again", {"round": "relevance", "share": 2}, 422),
         ("again", {"round": "relevance", "by": "me"}, 422),
         ("pause", {}, 422),
@@ -471,7 +466,7 @@ def test_one_click_decides(disputed: Any, opened: Any) -> None:
 
     expect(page.locator(".dispute").first.locator("img")).to_have_attribute("src", second["images"][0])
     kept = [row for row in server.answers() if row["annotator"] == "owner"]
-    assert [(row["subject_id"], row["value"]) for row in kept] == [(first["subject"], 1.0)]
+    assert [(row["subject_id"], row["value"]) for row in kept] == [(first["item"], 1.0)]
 
 
 def test_a_prompt_is_never_markup(live: Any, client: Any, opened: Any) -> None:

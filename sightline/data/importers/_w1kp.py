@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sightline.data.sources import Once, Row, Source
 from sightline.errors import DataError
-from sightline.records import ImageKey, Question, Record, Subject, System, Truth
+from sightline.records import ImageKey, Item, Question, Record, System, Truth
 
 TRIPLETS = "2afc.jsonl"
 TRIPLET_COLUMNS = ("ref_seed", "seed1", "seed2", "id", "model_name")
@@ -27,9 +27,9 @@ def image_of(collection: str, system: str, prompt: str, seed: str) -> ImageKey:
     return ImageKey(collection, f"{system}/{prompt}/{seed}/image.png")
 
 
-def triplet(reference: ImageKey, a: ImageKey, b: ImageKey, system: str) -> Subject:
+def triplet(reference: ImageKey, a: ImageKey, b: ImageKey, system: str) -> Item:
     """The subject of a forced choice: the reference first, then A and B."""
-    return Subject(None, system, reference, a, b)
+    return Item(None, system, reference, a, b)
 
 
 def triplets(source: Source, file: str, collection: str) -> Iterator[Record]:

@@ -12,11 +12,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -77,7 +77,7 @@ def agiqa3k(
         yield Image(image, pictures.path(under + name, row.at), at=row.at)
         yield Answer(key, system, 0, image, settings={"model": model, "setting": setting}, at=row.at)
         for column, asked in TRUTHS.items():
-            yield _truth(row, column, asked, Subject(key, system, image))
+            yield _truth(row, column, asked, Item(key, system, image))
     if len(names) != ROWS and not partial:
         raise DataError(
             f"{len(names):,} rows, where AGIQA-3K has {ROWS:,}",
@@ -99,7 +99,7 @@ def _prompt(row: Row, key: PromptKey) -> Prompt:
     return Prompt(key, row.text("prompt"), {**tags, "length": str(len(tags))}, at=row.at)
 
 
-def _truth(row: Row, column: str, question: str, subject: Subject) -> Truth:
+def _truth(row: Row, column: str, question: str, subject: Item) -> Truth:
     value = row.number(column)
     if not 0 <= value <= 5:
         raise row.wrong(column, "between 0 and 5", "Correct the score.")

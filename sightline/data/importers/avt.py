@@ -14,12 +14,12 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -80,7 +80,7 @@ def avt(source: Source, *, suite: str = "avt", collection: str = "avt") -> Itera
         tags = {} if category is None else {"category": category}
         prompts.add(row.text("ID"))
         yield Prompt(PromptKey(suite, row.text("ID")), row.text("prompts"), tags, at=row.at)
-    shown: dict[str, Subject] = {}
+    shown: dict[str, Item] = {}
     yield from _files(source, suite, collection, prompts, shown)
     here = bool(shown)
     rated: dict[str, set[str]] = {}
@@ -96,7 +96,7 @@ def avt(source: Source, *, suite: str = "avt", collection: str = "avt") -> Itera
 
 
 def _files(
-    source: Source, suite: str, collection: str, prompts: set[str], shown: dict[str, Subject]
+    source: Source, suite: str, collection: str, prompts: set[str], shown: dict[str, Item]
 ) -> Iterator[Record]:
     for folder in source.folders("images"):
         for file in source.pictures(folder):
@@ -111,7 +111,7 @@ def _files(
 
 
 def _by_name(
-    row: Row, suite: str, collection: str, prompts: set[str], shown: dict[str, Subject], here: bool
+    row: Row, suite: str, collection: str, prompts: set[str], shown: dict[str, Item], here: bool
 ) -> Iterator[Record]:
     name = row.text("image_key")
     system, _, ref = name.partition("/")
@@ -127,21 +127,21 @@ def _by_name(
 
 
 def _shown(
-    name: str, suite: str, collection: str, shown: dict[str, Subject], path: str | None, at: str
+    name: str, suite: str, collection: str, shown: dict[str, Item], path: str | None, at: str
 ) -> Iterator[Record]:
     system, _, ref = name.partition("/")
     key, image = PromptKey(suite, ref), ImageKey(collection, name)
     yield Image(image, path, at=at)
     if system == PHOTOS:
-        shown[name] = Subject(key, image=image)
+        shown[name] = Item(key, image=image)
         return
     if not any(subject.system == system for subject in shown.values()):
         yield System(system, at=at)
-    shown[name] = Subject(key, system, image)
+    shown[name] = Item(key, system, image)
     yield Answer(key, system, 0, image, at=at)
 
 
-def _ratings(source: Source, test: str, file: str, shown: Mapping[str, Subject]) -> Iterator[Judgement]:
+def _ratings(source: Source, test: str, file: str, shown: Mapping[str, Item]) -> Iterator[Judgement]:
     times: Counter[tuple[str, str, str]] = Counter()
     last: dict[tuple[str, str], str] = {}
     for row in source.rows(file, required=RATING):
@@ -171,7 +171,7 @@ def _ratings(source: Source, test: str, file: str, shown: Mapping[str, Subject])
             )
 
 
-def _means(source: Source, rated: Mapping[str, set[str]], shown: Mapping[str, Subject]) -> Iterator[Truth]:
+def _means(source: Source, rated: Mapping[str, set[str]], shown: Mapping[str, Item]) -> Iterator[Truth]:
     for file, test, column, question in MEANS:
         if not source.has(file):
             source.skip(file, "published means that are not here")

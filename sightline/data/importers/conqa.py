@@ -11,12 +11,12 @@ from sightline.extension import importer
 from sightline.records import (
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     Truth,
 )
 
@@ -144,7 +144,7 @@ def _query(key: PromptKey, told: Mapping[str, Any], collection: str, known: set[
         raise DataError("a seed is listed twice", where=at, remedy="Take one of the two out.")
     for name in names:
         _in_the_collection(name, known, at)
-        yield Truth("seed", Subject(key, image=ImageKey(collection, name)), 1.0, at=at)
+        yield Truth("seed", Item(key, image=ImageKey(collection, name)), 1.0, at=at)
 
 
 def _kind(told: Mapping[str, Any]) -> str:
@@ -173,7 +173,7 @@ def _votes(key: PromptKey, pairs: Mapping[str, Any], collection: str, known: set
         ):
             raise _another(at, f"{str(counts)[:40]} are not counts of relevant, irrelevant and unsure")
         _in_the_collection(name, known, at)
-        subject = Subject(key, image=ImageKey(collection, name))
+        subject = Item(key, image=ImageKey(collection, name))
         for value, count in zip(ANSWERS, counts, strict=True):
             if count:
                 yield Judgement("relevance", subject, value, n=count, at=at)

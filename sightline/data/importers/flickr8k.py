@@ -11,12 +11,12 @@ from sightline.extension import importer
 from sightline.records import (
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     Truth,
 )
 
@@ -109,7 +109,7 @@ def _captions(source: Source, suite: str, collection: str, told: dict[str, str])
             key = PromptKey(suite, f"{name}#{row.count('n')}")
             told[key.ref] = row.text("caption")
             yield Prompt(key, row.text("caption"), at=row.at)
-            yield Truth("relevance", Subject(key, image=image), 1.0, rule="own_caption", at=row.at)
+            yield Truth("relevance", Item(key, image=image), 1.0, rule="own_caption", at=row.at)
     for file in source.pictures("images"):
         if file.removeprefix("images/") not in photos:
             source.skip(file, f"photos that {CAPTIONS} does not name")
@@ -117,7 +117,7 @@ def _captions(source: Source, suite: str, collection: str, told: dict[str, str])
 
 def _experts(source: Source, suite: str, collection: str, told: dict[str, str]) -> Iterator[Judgement]:
     required = (*OF_A_PAIR, *SEATS)
-    pairs: set[Subject] = set()
+    pairs: set[Item] = set()
     for row in source.rows(EXPERTS, required=required, known=required):
         subject = _subject(row, suite, collection, told, pairs)
         for seat in SEATS:
@@ -128,7 +128,7 @@ def _experts(source: Source, suite: str, collection: str, told: dict[str, str]) 
 
 
 def _crowd(source: Source, suite: str, collection: str, told: dict[str, str]) -> Iterator[Judgement]:
-    pairs: set[Subject] = set()
+    pairs: set[Item] = set()
     for row in source.rows(CROWD, required=OF_THE_CROWD, known=OF_THE_CROWD):
         subject = _subject(row, suite, collection, told, pairs)
         yes, no = row.whole("n_yes"), row.whole("n_no")
@@ -139,7 +139,7 @@ def _crowd(source: Source, suite: str, collection: str, told: dict[str, str]) ->
                 yield Judgement("crowd_fit", subject, value, n=n, at=row.at)
 
 
-def _subject(row: Row, suite: str, collection: str, told: dict[str, str], pairs: set[Subject]) -> Subject:
+def _subject(row: Row, suite: str, collection: str, told: dict[str, str], pairs: set[Item]) -> Item:
     ref, name = row.text("caption_id"), row.text("image")
     if told.get(ref) != row.text("caption"):
         said = "reads otherwise" if ref in told else "is not there"
@@ -154,7 +154,7 @@ def _subject(row: Row, suite: str, collection: str, told: dict[str, str], pairs:
             where=row.at,
             remedy="Obtain the files again: they must belong together.",
         )
-    subject = Subject(PromptKey(suite, ref), image=ImageKey(collection, name))
+    subject = Item(PromptKey(suite, ref), image=ImageKey(collection, name))
     if subject in pairs:
         raise DataError("this pair is there twice", where=row.at, remedy="Take one of the rows out.")
     pairs.add(subject)

@@ -13,12 +13,12 @@ from sightline.extension import importer
 from sightline.records import (
     Answer,
     Image,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
 )
 
@@ -212,7 +212,7 @@ def _verdicts(
     partial: bool,
 ) -> Iterator[Record]:
     systems: set[str] = set()
-    judged: Counter[Subject] = Counter()
+    judged: Counter[Item] = Counter()
     row = None
     for row in source.rows(file, required=VERDICT, known=(*VERDICT, *REPEATED)):
         name, ref, system = row.text("File_name"), _ref(row), row.text("Algorithm")
@@ -232,7 +232,7 @@ def _verdicts(
                 where=row.at,
                 remedy="Give one of the two another number: p<ID>_<n>.",
             )
-        subject = Subject(key, system, image)
+        subject = Item(key, system, image)
         if subject not in judged:
             yield Image(image, at=row.at)
             yield Answer(key, system, told[1], image, at=row.at)

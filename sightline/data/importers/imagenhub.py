@@ -13,12 +13,12 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
 )
 
@@ -123,7 +123,7 @@ def _ratings(
                 where=row.at,
                 remedy="Take out the row or add the image.",
             )
-        subject = Subject(PromptKey(suite, uid), system, ImageKey(collection, name))
+        subject = Item(PromptKey(suite, uid), system, ImageKey(collection, name))
         rater = AnnotatorKey("imagenhub", row.text("rater"))
         for column, question in QUESTIONS.items():
             value = row.number(column)

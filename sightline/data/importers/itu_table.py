@@ -10,7 +10,7 @@ from sightline.data.sources import Once, Source
 from sightline.data.sources.plain import Pictures
 from sightline.errors import DataError
 from sightline.extension import importer
-from sightline.records import AnnotatorKey, Image, ImageKey, Judgement, Question, Record, Subject
+from sightline.records import AnnotatorKey, Image, ImageKey, Item, Judgement, Question, Record
 
 PRESENTATION = ("presentation", "stimulus", "stimuli", "pvs", "item", "image", "file", "filename", "name")
 SUBJECT = re.compile(
@@ -81,7 +81,7 @@ def itu_table(
                 )
             yield Judgement(
                 question,
-                Subject(image=image),
+                Item(image=image),
                 value,
                 AnnotatorKey(panel, subject),
                 repetition=presented[name],

@@ -12,11 +12,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -101,7 +101,7 @@ def pqpp(
         yield from _generated(source, key, own, generated, row.at)
         yield from _truths(row, key)
         for name in dict.fromkeys(images):
-            yield Truth("relevance", Subject(key, image=ImageKey(collection, name)), 1.0, at=row.at)
+            yield Truth("relevance", Item(key, image=ImageKey(collection, name)), 1.0, at=row.at)
 
 
 def _refuse_strangers(file: str, lacking: int, rows: int) -> None:
@@ -160,4 +160,4 @@ def _generated(source: Source, key: PromptKey, own: str, collection: str, at: st
 def _truths(row: Row, key: PromptKey) -> Iterator[Truth]:
     for question, system, column in TRUTHS:
         if column in row:
-            yield Truth(question, Subject(key, system), row.number(column), at=row.at)
+            yield Truth(question, Item(key, system), row.number(column), at=row.at)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sightline.data.sources import Once, Source
 from sightline.errors import DataError
 from sightline.extension import importer
-from sightline.records import Image, ImageKey, Question, Record, Subject, Truth
+from sightline.records import Image, ImageKey, Item, Question, Record, Truth
 
 TABLE = "mos.csv"
 COLUMNS = ("file", "ref", "type", "level", "mos")
@@ -59,7 +59,7 @@ QUESTIONS = (
 )
 
 
-class Item(NamedTuple):
+class Distorted(NamedTuple):
     """One distorted image as either layout tells of it."""
 
     file: str
@@ -110,8 +110,8 @@ def tid2013(source: Source, *, collection: str = "tid2013") -> Iterator[Record]:
             )
         spread = None if item.std is None else 1.96 * item.std
         low, high = (None, None) if spread is None else (item.mos - spread, item.mos + spread)
-        yield Truth("mos", Subject(image=image), item.mos, low, high, at=item.at)
-        pair = Subject(image=image, image_b=reference)
+        yield Truth("mos", Item(image=image), item.mos, low, high, at=item.at)
+        pair = Item(image=image, image_b=reference)
         yield Truth("distortion_type", pair, float(item.kind), at=item.at)
         yield Truth("distortion_level", pair, float(item.level), at=item.at)
 
@@ -123,12 +123,12 @@ def _picture(source: Source, file: str, at: str) -> str:
     return path
 
 
-def _table(source: Source) -> Iterator[Item]:
+def _table(source: Source) -> Iterator[Distorted]:
     for row in source.rows(TABLE, required=COLUMNS, known=KNOWN):
         std = row.number("mos_std", None)
         if std is not None and std < 0:
             raise row.wrong("mos_std", "0 or more", "Correct the deviation.")
-        yield Item(
+        yield Distorted(
             row.text("file"),
             row.text("ref"),
             row.whole("type"),
@@ -139,7 +139,7 @@ def _table(source: Source) -> Iterator[Item]:
         )
 
 
-def _released(source: Source) -> Iterator[Item]:
+def _released(source: Source) -> Iterator[Distorted]:
     # The release spells its file names in capitals here and in small letters there.
     distorted = _by_lower_name(source, "distorted_images")
     references = _by_lower_name(source, "reference_images")
@@ -165,7 +165,7 @@ def _released(source: Source) -> Iterator[Item]:
         own = f"{named[1]}.bmp"
         reference = references.get(own.lower(), f"reference_images/{own}")
         mos, deviation = _number(cells[0], at), None if std is None else _number(std, at)
-        yield Item(file, reference, int(named[2]), int(named[3]), mos, deviation, at)
+        yield Distorted(file, reference, int(named[2]), int(named[3]), mos, deviation, at)
 
 
 def _by_lower_name(source: Source, folder: str) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ from sightline.data.sources import Source
 from sightline.data.sources.topics import topics_beside, topics_of
 from sightline.errors import DataError
 from sightline.extension import importer
-from sightline.records import ImageKey, PromptKey, Question, Record, Subject, Truth
+from sightline.records import ImageKey, Item, PromptKey, Question, Record, Truth
 
 
 def claims(source: Source) -> float:
@@ -57,5 +57,5 @@ def trec_qrels(
                 f"the grade {cells[3]!r} is not a whole number", where=at, remedy="Correct the line."
             ) from None
         yield Truth(
-            question, Subject(PromptKey(suite, cells[0]), image=ImageKey(collection, cells[2])), grade, at=at
+            question, Item(PromptKey(suite, cells[0]), image=ImageKey(collection, cells[2])), grade, at=at
         )

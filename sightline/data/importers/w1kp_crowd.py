@@ -11,7 +11,7 @@ from sightline.data.importers._w1kp import CLOSER, image_of, triplet
 from sightline.data.sources import Once, Row, Source
 from sightline.errors import DataError
 from sightline.extension import importer
-from sightline.records import AnnotatorKey, ImageKey, Judgement, Question, Record, Subject, System
+from sightline.records import AnnotatorKey, ImageKey, Item, Judgement, Question, Record, System
 
 COLUMNS = ("WorkerId", "AssignmentStatus", "Input.image_url", "Answer.category.label")
 # Where a triplet lies: .../SYSTEM/PROMPT/comparison-A-B-REFERENCE.jpg
@@ -28,7 +28,7 @@ class Shown(NamedTuple):
 
     question: Question
     system: str
-    subject: Subject
+    item: Item
     control: bool
 
 
@@ -68,7 +68,7 @@ def w1kp_crowd(
         label.strip().lower(): float(n) for n, label in enumerate(labels.split(","), 1) if label.strip()
     }
     once = Once()
-    given: Counter[tuple[str, Subject]] = Counter()
+    given: Counter[tuple[str, Item]] = Counter()
     for row in source.rows(source.the_file(), required=COLUMNS):
         if _is_rejected(row) and not rejected:
             source.skip(row.at, "work that was rejected (keep it with --option rejected=true)")
@@ -83,15 +83,15 @@ def w1kp_crowd(
         seconds = row.number("WorkTimeInSeconds", None)
         yield Judgement(
             what.question.name,
-            what.subject,
+            what.item,
             value,
             AnnotatorKey(panel, worker),
-            repetition=given[worker, what.subject],
+            repetition=given[worker, what.item],
             control=what.control,
             took_ms=None if seconds is None else round(seconds * 1000),
             at=row.at,
         )
-        given[worker, what.subject] += 1
+        given[worker, what.item] += 1
 
 
 def _is_rejected(row: Row) -> bool:
@@ -112,7 +112,7 @@ def _shown(row: Row, collection: str, shown: str) -> Shown:
     if pair:
         picture = ImageKey(shown, pair["name"])
         twice = pair["how"] == "fake"
-        subject = Subject(None, pair["system"], picture, picture if twice else None)
+        subject = Item(None, pair["system"], picture, picture if twice else None)
         return Shown(ALIKE, pair["system"], subject, twice)
     raise row.wrong(
         "Input.image_url",

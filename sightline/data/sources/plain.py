@@ -12,7 +12,7 @@ from sightline.data.sources.rows import Required
 from sightline.data.sources.strict_json import parse_json
 from sightline.errors import DataError
 from sightline.estimate import DIRECTIONS
-from sightline.records import ImageKey, PromptKey, PromptText, Question, Subject
+from sightline.records import ImageKey, Item, PromptKey, PromptText, Question
 
 T = TypeVar("T", bound=str)
 HOMES = ("suite", "collection")
@@ -150,7 +150,7 @@ def prompt_of(row: Row, suite: str) -> PromptKey | PromptText | None:
     return None if text is None else PromptText(text, row.text("suite", None))
 
 
-def subject_of(row: Row, suite: str, collection: str) -> Subject:
+def subject_of(row: Row, suite: str, collection: str) -> Item:
     """What a row judges."""
     prompt = prompt_of(row, suite)
     collection = row.text("collection", collection)
@@ -163,8 +163,8 @@ def subject_of(row: Row, suite: str, collection: str) -> Subject:
             remedy="Fill in at least one of them.",
         )
     if "image_b" not in row:
-        return Subject(prompt, system, image)
-    return Subject(
+        return Item(prompt, system, image)
+    return Item(
         prompt,
         system,
         image,

@@ -243,7 +243,7 @@ def known_rows(study: Study, told: Sequence[Judgement]) -> list[bool]:
         for record in told:
             _refuse(record, asked)
         facts = Facts(connection, 0, Entities(study, connection, None))
-        subjects = facts.subjects([(record.subject, record.at) for record in told])
+        subjects = facts.subjects([(record.item, record.at) for record in told])
         database.matching(connection, [("id", "BIGINT")], [(key,) for key in sorted(set(subjects))])
         rows = database.fetch(
             connection,

@@ -25,7 +25,7 @@ class RoundVotes(NamedTuple):
     """
 
     question: NDArray[np.int64]
-    subject: NDArray[np.int64]
+    item: NDArray[np.int64]
     annotator: NDArray[np.int64]
     repetition: NDArray[np.int64]
     control: NDArray[np.int64]

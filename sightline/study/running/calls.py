@@ -11,7 +11,7 @@ from sightline.pictures import Picture
 from sightline.records import Prompt
 from sightline.study.files import ImageFiles
 from sightline.study.running.validate import gate
-from sightline.study.scores import ERROR, Item, Outcome
+from sightline.study.scores import ERROR, Outcome, Target
 
 Function = Callable[..., Any]
 
@@ -22,7 +22,7 @@ MOST_SAID = 300
 class Task(NamedTuple):
     """An item and the measures, by number, that have no score of it yet."""
 
-    item: Item
+    item: Target
     wanted: tuple[int, ...]
 
 
@@ -108,7 +108,7 @@ def _guarded(
         return [outcome for n in chosen for outcome in _guarded(measure, call, [n])]
 
 
-def _set(files: ImageFiles, item: Item) -> tuple[list[Picture], str | None]:
+def _set(files: ImageFiles, item: Target) -> tuple[list[Picture], str | None]:
     pictures = []
     for sha256 in item.contents:
         picture, reason = _from_store(files, sha256)

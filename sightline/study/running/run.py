@@ -109,7 +109,7 @@ class _Plan:
         self.ran = [Ran(str(measure), self.items) for measure in measures]
         what = ", ".join(measure.short for measure in measures)
         self.meter = Meter(what, self.items * len(measures), listener)
-        self.twins: dict[tuple[int, int], list[scores.Item]] = {}
+        self.twins: dict[tuple[int, int], list[scores.Target]] = {}
         self.listener = listener
         self.encoders = [[each for _, each in encoders_of(measure)] for measure in measures]
 
@@ -122,7 +122,7 @@ class _Plan:
         """The tasks that are left, in batches, a page of the study at a time."""
         for page in scores.pages(self.study, self.kind):
             wanted: dict[int, list[int]] = {}
-            first: dict[int, scores.Item] = {}
+            first: dict[int, scores.Target] = {}
             for number, measure_id in enumerate(self.ids):
                 todo, copies = scores.known(self.study, measure_id, page)
                 scores.write(self.study, measure_id, copies)
@@ -158,7 +158,7 @@ class _Plan:
 
     def keep(self, tasks: Batch, outcomes: Sequence[Sequence[scores.Outcome]]) -> None:
         """Commit a batch: every measure's outcomes, those of twins too."""
-        results: dict[int, list[tuple[scores.Item, scores.Outcome]]] = {}
+        results: dict[int, list[tuple[scores.Target, scores.Outcome]]] = {}
         computed = written = 0
         for number, mine in enumerate(outcomes):
             asked = [task.item for task in tasks if number in task.wanted]

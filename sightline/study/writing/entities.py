@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -142,11 +142,11 @@ class Entities:
 
     def _declared(self, told: Question) -> Question:
         """The question as study.toml has it, where it does."""
-        declared = self.study.settings.get("question", {}).get(told.name)
-        if isinstance(declared, Mapping):
-            fields = {k: v for k, v in declared.items() if k in Question._fields and k not in ("name", "at")}
-            told = told._replace(**fields, at=f"study.toml [question.{told.name}]")
-        return sound_question(told)
+        if told.name not in self.study.settings.get("question", {}):
+            return sound_question(told)
+        from sightline.study.settings import declared_question
+
+        return declared_question(self.study, told)
 
     def _agrees(self, known: int, told: Question) -> None:
         if told._replace(at="") == Question(told.name):

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from sightline.errors import ConflictError, DataError
-from sightline.records import Answer, Judgement, Subject, Truth
+from sightline.records import Answer, Item, Judgement, Truth
 from sightline.study.schema import database, tables
 from sightline.study.schema.storable import (
     INT64,
@@ -112,7 +112,7 @@ class Facts:
 
     # -- subjects ---------------------------------------------------------------------------------------
 
-    def subjects(self, told: Sequence[tuple[Subject, str]]) -> list[int]:
+    def subjects(self, told: Sequence[tuple[Item, str]]) -> list[int]:
         """The ids of what was judged, made if need be, in the order given."""
         entities = self.entities
         entities.find_prompts((s.prompt, at) for s, at in told if s.prompt is not None)
@@ -121,7 +121,7 @@ class Facts:
         wanted = [self._ids(subject, at) for subject, at in told]
         return subject_ids(self.connection, wanted)
 
-    def _ids(self, subject: Subject, at: str) -> Ids:
+    def _ids(self, subject: Item, at: str) -> Ids:
         entities = self.entities
         if not any(subject):
             raise DataError(
@@ -141,7 +141,7 @@ class Facts:
         """Append judgements; the same one again is not counted twice, another value for it is an error."""
         if not records:
             return
-        subjects = self.subjects([(record.subject, record.at) for record in records])
+        subjects = self.subjects([(record.item, record.at) for record in records])
         refuse_bad_text((text, j.at) for j in records for text in (j.session, j.skipped, j.time))
         refuse_bad_text((text, j.at) for j in records for text in j.annotator or ())
         self.entities.find_annotators(record.annotator for record in records if record.annotator is not None)
@@ -224,7 +224,7 @@ class Facts:
         """Write published truths; one settlement a question and rule holds those of all sources."""
         if not records:
             return
-        subjects = self.subjects([(record.subject, record.at) for record in records])
+        subjects = self.subjects([(record.item, record.at) for record in records])
         rows: dict[tuple[int, int], tuple[object, ...]] = {}
         at: dict[tuple[int, int], str] = {}
         refuse_bad_text((record.rule, record.at) for record in records)

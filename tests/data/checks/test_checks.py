@@ -19,11 +19,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
-    Subject,
     System,
     Truth,
 )
@@ -64,7 +64,7 @@ def test_a_clean_study_is_clean_for_every_rule(find: Find, picture: Picture, stu
     for key in (A, B, C):
         records += answer(key, "one", 0, picture(f"one{key.ref}"))
         who = AnnotatorKey("people", "ann")
-        records.append(Judgement("match", Subject(key), float(key.ref == "a"), who))
+        records.append(Judgement("match", Item(key), float(key.ref == "a"), who))
     find("blank_images", records)
     assert check(study).findings == []
 
@@ -186,10 +186,10 @@ def test_judgements_out_of_range(find: Find) -> None:
         *PROMPTS,
         Question("quality", "interval", 1, 5),
         Question("open", "interval"),
-        Judgement("quality", Subject(A), 5, ann),
-        Judgement("quality", Subject(B), 0, ann),
-        Judgement("quality", Subject(C), 7, None, 3),
-        Judgement("open", Subject(A), 1e6, ann),
+        Judgement("quality", Item(A), 5, ann),
+        Judgement("quality", Item(B), 0, ann),
+        Judgement("quality", Item(C), 7, None, 3),
+        Judgement("open", Item(A), 1e6, ann),
     ]
     (found,) = find("judgements_out_of_range", records)
     # One vote of ann's and three equal votes of nobody named.
@@ -202,8 +202,8 @@ def test_a_changed_mind_counts_as_it_is_now(find: Find) -> None:
     records = [
         *PROMPTS,
         Question("quality", "interval", 1, 5),
-        Judgement("quality", Subject(A), 50, ann),
-        Judgement("quality", Subject(A), 5, ann, revision=1),
+        Judgement("quality", Item(A), 50, ann),
+        Judgement("quality", Item(A), 5, ann, revision=1),
     ]
     assert find("judgements_out_of_range", records) == []
 
@@ -216,7 +216,7 @@ def test_judgements_one_value(find: Find) -> None:
         if n < 9:
             votes["new"] = 4.0
         records += [
-            Judgement("quality", Subject(prompt.key), value, AnnotatorKey("people", who))
+            Judgement("quality", Item(prompt.key), value, AnnotatorKey("people", who))
             for who, value in votes.items()
         ]
     (found,) = find("judgements_one_value", records)
@@ -227,10 +227,10 @@ def test_truth_out_of_range(find: Find) -> None:
     records = [
         *PROMPTS,
         Question("quality", "interval", 0, 5),
-        Truth("quality", Subject(A), 4.9),
-        Truth("quality", Subject(B), 61.5),
+        Truth("quality", Item(A), 4.9),
+        Truth("quality", Item(B), 61.5),
         # Through single precision: 5 became 5.0000001.
-        Truth("quality", Subject(C), 5.0000001),
+        Truth("quality", Item(C), 5.0000001),
     ]
     (found,) = find("truth_out_of_range", records)
     assert (found.finding.n, list(found.finding.examples)) == (1, ["suite/b: two dogs"])

@@ -11,7 +11,7 @@ import pytest
 
 from sightline.data.check import check
 from sightline.data.checks import long_prompts
-from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Question, Subject, System, Truth
+from sightline.records import Answer, Image, ImageKey, Item, Prompt, PromptKey, Question, System, Truth
 from sightline.study.study import create_study
 from sightline.study.writing.loading import load
 
@@ -70,11 +70,11 @@ def test_relevant_images_missing(find: Find, picture: Picture) -> None:
         SEARCH,
         relevance,
         Image(held, picture("held")),
-        Truth("relevance", Subject(A, image=held), 1.0),
-        Truth("relevance", Subject(A, image=bare), 1.0),
-        Truth("relevance", Subject(B, image=elsewhere), 1.0),
+        Truth("relevance", Item(A, image=held), 1.0),
+        Truth("relevance", Item(A, image=bare), 1.0),
+        Truth("relevance", Item(B, image=elsewhere), 1.0),
         # Not relevant, so nobody needs to find it.
-        Truth("relevance", Subject(B, image=ImageKey("photos", "3")), 0.0),
+        Truth("relevance", Item(B, image=ImageKey("photos", "3")), 0.0),
     ]
     outside, named = find("relevant_images_missing", records)
     assert outside.finding.what == "relevant images outside what is searched (photos)"
@@ -88,7 +88,7 @@ def test_relevance_published_with_names_alone_is_clean(find: Find) -> None:
         *PROMPTS,
         SEARCH,
         Question("relevance", "ordinal", 0, 1, 1),
-        Truth("relevance", Subject(A, image=ImageKey("photos", "1")), 1.0),
+        Truth("relevance", Item(A, image=ImageKey("photos", "1")), 1.0),
     ]
     assert find("relevant_images_missing", records) == []
 
@@ -220,7 +220,7 @@ def test_runs_published_with_names_alone_are_clean(find: Find) -> None:
 
 
 def relevance(prompt: PromptKey, *names: str) -> list[Any]:
-    return [Truth("relevance", Subject(prompt, image=ImageKey("photos", name)), 1.0) for name in names]
+    return [Truth("relevance", Item(prompt, image=ImageKey("photos", name)), 1.0) for name in names]
 
 
 def test_relevance_of_another_collection(find: Find) -> None:
@@ -245,7 +245,7 @@ def test_a_few_rankings_without_a_judged_image(find: Find) -> None:
 def test_rankings_are_held_against_the_question_that_measures_use(tmp_path: Path) -> None:
     """Judged on `fit`, which study.toml names, are the images of A and none of B; on `relevance` none."""
     asked = [Question("fit", "ordinal", 0, 1, 1), Question("relevance", "ordinal", 0, 1, 1)]
-    judged = [Subject(A, image=ImageKey("photos", "0")), Subject(B, image=ImageKey("photos", "9"))]
+    judged = [Item(A, image=ImageKey("photos", "0")), Item(B, image=ImageKey("photos", "9"))]
     told = [Truth("fit", each, 1.0) for each in judged] + relevance(A, "9") + relevance(B, "9")
     records = [*PROMPTS, SEARCH, *asked, *ranking(A, [3.0, 2.0]), *ranking(B, [3.0, 2.0]), *told]
     with create_study(tmp_path / "study", settings='[score]\nrelevance = "fit"\n') as study:

@@ -14,11 +14,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
-    Subject,
     System,
     Truth,
 )
@@ -39,9 +39,7 @@ def told(findings: list[Any]) -> dict[str, tuple[int, str]]:
 def test_judged_twice(find: Find, who: AnnotatorKey | None) -> None:
     records = [*PROMPTS, MATCH]
     for key, values in ((A, (1.0, 1.0)), (B, (1.0, 0.0)), (C, (1.0,))):
-        records += [
-            Judgement("match", Subject(key), value, who, repetition=n) for n, value in enumerate(values)
-        ]
+        records += [Judgement("match", Item(key), value, who, repetition=n) for n, value in enumerate(values)]
     assert told(find("judgements_in_conflict", records)) == {
         "items whose judgements of match by one hand contradict each other": (1, "warning"),
         "items judged more than once on match by one hand (1 in conflict)": (2, "note"),
@@ -52,11 +50,11 @@ def test_changed_minds_and_several_people_are_no_conflict(find: Find) -> None:
     records = [
         *PROMPTS,
         MATCH,
-        Judgement("match", Subject(A), 1.0, ANN),
-        Judgement("match", Subject(A), 0.0, ANN, revision=1),
-        Judgement("match", Subject(A), 1.0, AnnotatorKey("people", "ben")),
-        Judgement("match", Subject(B), 1.0, None, 2),
-        Judgement("match", Subject(B), 0.0, None, 1),
+        Judgement("match", Item(A), 1.0, ANN),
+        Judgement("match", Item(A), 0.0, ANN, revision=1),
+        Judgement("match", Item(A), 1.0, AnnotatorKey("people", "ben")),
+        Judgement("match", Item(B), 1.0, None, 2),
+        Judgement("match", Item(B), 0.0, None, 1),
     ]
     assert find("judgements_in_conflict", records) == []
 
@@ -64,9 +62,7 @@ def test_changed_minds_and_several_people_are_no_conflict(find: Find) -> None:
 def test_judgements_missing(find: Find) -> None:
     given = {"one": (A, B, C), "two": (A, C), "three": (A,)}
     records: list[Any] = [*PROMPTS, Prompt(PromptKey("later", "x"), "a boat"), MATCH]
-    records += [
-        Judgement("match", Subject(key, system), 1.0) for system, keys in given.items() for key in keys
-    ]
+    records += [Judgement("match", Item(key, system), 1.0) for system, keys in given.items() for key in keys]
     # "three" was judged on a third of the prompts, less than half: a sample, which is no fault.
     (found,) = find("judgements_missing", records)
     assert found.finding.what == "prompts without a judgement of match for two that others were judged on"
@@ -80,7 +76,7 @@ def test_an_image_judged_counts_for_the_system_that_gave_it(find: Find) -> None:
             image = ImageKey(system, key.ref)
             records += [Image(image), Answer(key, system, 0, image)]
             if (system, key) != ("two", B):
-                records.append(Judgement("match", Subject(key, image=image), 1.0))
+                records.append(Judgement("match", Item(key, image=image), 1.0))
     (found,) = find("judgements_missing", records)
     assert (found.finding.n, list(found.finding.examples)) == (1, ["suite/b: two dogs"])
     assert " for two " in found.finding.what
@@ -96,14 +92,14 @@ def test_judgements_of_what_nobody_gave(find: Find) -> None:
         Image(second),
         Answer(A, "one", 0, first),
         Answer(B, "one", 0, second),
-        Judgement("match", Subject(A, "one", first), 1.0),
-        Judgement("match", Subject(C, "one"), 1.0),
-        Judgement("match", Subject(A, "one", second), 1.0),
-        Judgement("match", Subject(C, image=first), 1.0),
-        Truth("quality", Subject(C, "one"), 2.0),
+        Judgement("match", Item(A, "one", first), 1.0),
+        Judgement("match", Item(C, "one"), 1.0),
+        Judgement("match", Item(A, "one", second), 1.0),
+        Judgement("match", Item(C, image=first), 1.0),
+        Truth("quality", Item(C, "one"), 2.0),
         # A system without answers here, and an image that nobody generated: published data alone.
-        Judgement("match", Subject(C, "elsewhere"), 1.0),
-        Judgement("match", Subject(C, image=ImageKey("photos", "1")), 1.0),
+        Judgement("match", Item(C, "elsewhere"), 1.0),
+        Judgement("match", Item(C, image=ImageKey("photos", "1")), 1.0),
     ]
     assert told(find("judgements_without_items", records)) == {
         "judgements of systems on prompts that they did not answer (match)": (1, "error"),
@@ -118,7 +114,7 @@ def test_what_has_no_prompt_is_refused_on_import(find: Find) -> None:
     nowhere = PromptKey("suite", "z")
     for record in (
         Answer(nowhere, "one", 0, ImageKey("one", "1"), at="answers.csv:7"),
-        Judgement("match", Subject(nowhere), 1.0, at="answers.csv:7"),
+        Judgement("match", Item(nowhere), 1.0, at="answers.csv:7"),
     ):
         with pytest.raises(DataError, match="no prompt 'z' in suite 'suite'") as refused:
             find("prompts_without_answers", [*PROMPTS, record])
@@ -130,9 +126,9 @@ def test_values_between_the_steps(find: Find) -> None:
         *PROMPTS,
         Question("grade", "ordinal", 1, 5, 1),
         Question("slider", "interval", 0, 5, 0.1),
-        Judgement("grade", Subject(A), 3.0, ANN),
-        Judgement("grade", Subject(B), 3.5, ANN),
-        Judgement("slider", Subject(A), 3.14159, ANN),
+        Judgement("grade", Item(A), 3.0, ANN),
+        Judgement("grade", Item(B), 3.5, ANN),
+        Judgement("slider", Item(A), 3.14159, ANN),
     ]
     assert told(find("judgements_out_of_range", records)) == {
         "judgements of grade between the steps of 1 of its scale": (1, "error")
@@ -151,7 +147,7 @@ def test_annotators_too_fast(find: Find) -> None:
     records: list[Any] = [*prompts, QUALITY]
     for who, taken in times.items():
         records += [
-            Judgement("quality", Subject(prompt.key), float(n % 5), AnnotatorKey("people", who), took_ms=ms)
+            Judgement("quality", Item(prompt.key), float(n % 5), AnnotatorKey("people", who), took_ms=ms)
             for n, (prompt, ms) in enumerate(zip(prompts, taken, strict=False))
         ]
     (found,) = find("annotators_too_fast", records)
@@ -165,7 +161,7 @@ def panel(items: int, people: dict[str, list[float]]) -> list[Any]:
         *prompts,
         QUALITY,
         *(
-            Judgement("quality", Subject(prompt.key), value, AnnotatorKey("people", who))
+            Judgement("quality", Item(prompt.key), value, AnnotatorKey("people", who))
             for who, values in people.items()
             for prompt, value in zip(prompts, values, strict=True)
         ),
@@ -224,18 +220,18 @@ def test_truths_that_are_not_the_mean_of_their_parts(find: Find) -> None:
         System("one"),
         System("two"),
         # (3.33 + 4) / 2 = 3.665, printed as 3.67: rounding explains it.
-        Truth("quality", Subject(A), 3.67),
-        Truth("quality", Subject(A, "one"), 3.33),
-        Truth("quality", Subject(A, "two"), 4.0),
+        Truth("quality", Item(A), 3.67),
+        Truth("quality", Item(A, "one"), 3.33),
+        Truth("quality", Item(A, "two"), 4.0),
         # (1 + 4) / 2 = 2.5, not 2.9: 0.4 apart.
-        Truth("quality", Subject(B), 2.9),
-        Truth("quality", Subject(B, "one"), 1.0),
-        Truth("quality", Subject(B, "two"), 4.0),
+        Truth("quality", Item(B), 2.9),
+        Truth("quality", Item(B, "one"), 1.0),
+        Truth("quality", Item(B, "two"), 4.0),
         # One part is not enough to tell.
-        Truth("quality", Subject(C), 5.0),
-        Truth("quality", Subject(C, "one"), 1.0),
+        Truth("quality", Item(C), 5.0),
+        Truth("quality", Item(C, "one"), 1.0),
         # (3 + 3) / 2 = 3, not 3.33: 0.33 apart.
-        *(Truth("quality", Subject(A, "one", key), 3.0) for key in image),
+        *(Truth("quality", Item(A, "one", key), 3.0) for key in image),
     ]
     by_system, by_image = find("truth_inconsistent", records)
     assert by_system.finding.what == (
@@ -250,11 +246,11 @@ def test_truths_outside_their_votes_and_intervals(find: Find) -> None:
     records = [
         *PROMPTS,
         QUALITY,
-        *(Judgement("quality", Subject(key), value, ANN) for key, value in ((A, 2.0), (B, 2.0))),
-        *(Judgement("quality", Subject(key), 4.0, AnnotatorKey("people", "ben")) for key in (A, B)),
-        Truth("quality", Subject(A), 3.0, 2.5, 3.5),
-        Truth("quality", Subject(B), 4.5, 4.0, 5.0),
-        Truth("quality", Subject(C), 3.0, 3.5, 2.5),
+        *(Judgement("quality", Item(key), value, ANN) for key, value in ((A, 2.0), (B, 2.0))),
+        *(Judgement("quality", Item(key), 4.0, AnnotatorKey("people", "ben")) for key in (A, B)),
+        Truth("quality", Item(A), 3.0, 2.5, 3.5),
+        Truth("quality", Item(B), 4.5, 4.0, 5.0),
+        Truth("quality", Item(C), 3.0, 3.5, 2.5),
     ]
     found = find("truth_inconsistent", records)
     assert told(found) == {

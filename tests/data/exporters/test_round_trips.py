@@ -23,13 +23,13 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
     Reference,
-    Subject,
     System,
     Truth,
 )
@@ -117,7 +117,7 @@ def sampled(records: Iterator[Record]) -> Iterator[Record]:
     kept: set[object] = set()
     for record in records:
         full = len(kept) == SAMPLED
-        if isinstance(record, Truth) and record.subject.prompt not in kept:
+        if isinstance(record, Truth) and record.item.prompt not in kept:
             continue
         if full and isinstance(record, Prompt | Image):
             continue
@@ -162,12 +162,12 @@ AWKWARD: list[Record] = [
     Answer(A, "paint", 0, ONE, seed=-5, settings={"a": "30", "b": 30, "c": [1, "x"], "d": None, "e": "true"}),
     Answer(A, "paint", 3, None, failure="-refused"),
     Answer(B, "find", 0, TWO, 0.1 + 0.2),
-    Judgement("fit", Subject(A, "paint", ONE), 1e-17, AnnotatorKey("=p", "+q"), session="-s"),
-    Judgement("fit", Subject(A, None, ONE, TWO), 2, None, 7, repetition=2),
-    Judgement("fit", Subject(A, None, ONE, TWO), 2, None, 7, repetition=2),
-    Judgement("fit", Subject(image=ONE, image_b=TWO, image_c=ONE), None, None, skipped="@no"),
-    Truth("fit", Subject(system="paint"), -3, -4, -2, 9, "=rule"),
-    Truth("fit", Subject(B, image=TWO), 0.1 + 0.2),
+    Judgement("fit", Item(A, "paint", ONE), 1e-17, AnnotatorKey("=p", "+q"), session="-s"),
+    Judgement("fit", Item(A, None, ONE, TWO), 2, None, 7, repetition=2),
+    Judgement("fit", Item(A, None, ONE, TWO), 2, None, 7, repetition=2),
+    Judgement("fit", Item(image=ONE, image_b=TWO, image_c=ONE), None, None, skipped="@no"),
+    Truth("fit", Item(system="paint"), -3, -4, -2, 9, "=rule"),
+    Truth("fit", Item(B, image=TWO), 0.1 + 0.2),
     Reference("sample", "dreamsim", [0.1, 0.30000000000000004], True),
 ]
 

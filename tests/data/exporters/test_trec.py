@@ -15,11 +15,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -47,11 +47,11 @@ def records() -> Iterator[Record]:
     yield Answer(Q1, "words", 1, photo("m"), 1.0)
     yield Answer(Q2, "words", 0, None, failure="no word is known")
     yield Answer(Q1, "paint", 0, ImageKey("painted", "with space.png"))
-    yield Truth("relevance", Subject(Q1, image=photo("a")), 2)
-    yield Truth("relevance", Subject(Q1, image=photo("m")), 0)
-    yield Truth("relevance", Subject(Q2, image=photo("a")), 1)
-    yield Truth("relevance", Subject(Q1), 0.4)
-    yield Truth("fit", Subject(Q1, image=photo("a")), 0.25)
+    yield Truth("relevance", Item(Q1, image=photo("a")), 2)
+    yield Truth("relevance", Item(Q1, image=photo("m")), 0)
+    yield Truth("relevance", Item(Q2, image=photo("a")), 1)
+    yield Truth("relevance", Item(Q1), 0.4)
+    yield Truth("fit", Item(Q1, image=photo("a")), 0.25)
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def test_systems_whose_names_are_alike_as_files(tmp_path: Path) -> None:
         ([Answer(Q2, "two words", 0, photo("a"))], ""),
         ([Prompt(PromptKey("queries", "q\u00a03"), "x"),
           Answer(PromptKey("queries", "q\u00a03"), "clip/b", 0, photo("a"), 1)], "prompt id .* white space"),
-        ([Truth("relevance", Subject(Q2, image=photo("m")), 0.5)], "0.5 of image 'm' for prompt 'q2'"),
+        ([Truth("relevance", Item(Q2, image=photo("m")), 0.5)], "0.5 of image 'm' for prompt 'q2'"),
     ],
 )  # fmt: skip
 def test_what_trec_cannot_hold(more: list[Record], said: str, study: Study, tmp_path: Path) -> None:

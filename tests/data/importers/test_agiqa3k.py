@@ -15,11 +15,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -71,8 +71,8 @@ def test_means_by_system(published: list[Record]) -> None:
     quality: dict[str, list[float]] = {}
     for truth in published:
         if isinstance(truth, Truth) and truth.question == "quality":
-            assert truth.subject.system is not None and truth.n is None and truth.low is None
-            quality.setdefault(truth.subject.system, []).append(truth.value)
+            assert truth.item.system is not None and truth.n is None and truth.low is None
+            quality.setdefault(truth.item.system, []).append(truth.value)
     printed = {
         "AttnGAN_normal": 0.9863,
         "glide_normal": 1.0924,
@@ -104,7 +104,7 @@ def test_a_small_one_in_full(table: Path, run: Run) -> None:
     assert next(record for record in found if isinstance(record, Answer)) == Answer(
         cat, "sd1.5_lowstep", 0, image, settings={"model": "sd1.5", "setting": "lowstep"}
     )
-    subject = Subject(cat, "sd1.5_lowstep", image)
+    subject = Item(cat, "sd1.5_lowstep", image)
     assert [record for record in found if isinstance(record, Truth)][:2] == [
         Truth("quality", subject, 1.5),
         Truth("alignment", subject, 2.5),

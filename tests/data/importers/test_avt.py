@@ -16,11 +16,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -87,7 +87,7 @@ def test_counts(published: list[Record]) -> None:
 def test_repeats_are_occasions(published: list[Record]) -> None:
     again = [rating for rating in ratings(published) if rating.repetition]
     assert {rating.annotator for rating in again} == {AnnotatorKey("avt_test2", "46")} and len(again) == 4
-    assert len({(r.annotator, r.question, r.subject, r.repetition) for r in ratings(published)}) == 7_308
+    assert len({(r.annotator, r.question, r.item, r.repetition) for r in ratings(published)}) == 7_308
 
 
 def test_published_means_are_those_of_the_users_who_finished(published: list[Record]) -> None:
@@ -99,17 +99,15 @@ def test_published_means_are_those_of_the_users_who_finished(published: list[Rec
         who for who, n in given.items() if who and n >= 60 * {"avt_test1": 3, "avt_test2": 2}[who.panel]
     }
     assert Counter(who.panel for who in finished) == {"avt_test1": 22, "avt_test2": 25}
-    values: dict[tuple[str, str, Subject], list[float]] = {}
+    values: dict[tuple[str, str, Item], list[float]] = {}
     for rating in ratings(published):
         if rating.annotator in finished and rating.annotator and rating.value is not None:
             rule = rating.annotator.panel.replace("avt", "published")
-            values.setdefault((rule, rating.question, rating.subject), []).append(rating.value)
+            values.setdefault((rule, rating.question, rating.item), []).append(rating.value)
     truths = [record for record in published if isinstance(record, Truth)]
     assert {truth.rule for truth in truths} == {"published_test1", "published_test2"}
     for truth in truths:
-        assert fmean(values[truth.rule, truth.question, truth.subject]) == pytest.approx(
-            truth.value, abs=1e-9
-        )
+        assert fmean(values[truth.rule, truth.question, truth.item]) == pytest.approx(truth.value, abs=1e-9)
 
 
 def test_a_small_one_in_full(small: Small, run: Run) -> None:
@@ -128,8 +126,8 @@ def test_a_small_one_in_full(small: Small, run: Run) -> None:
     ]
     one, two = AnnotatorKey("avt_test1", "1"), AnnotatorKey("avt_test2", "1")
     given = ratings(found)
-    assert given[0] == Judgement("image_appeal", Subject(car, "glide", made), 2.0, one)
-    assert given[3] == Judgement("image_appeal", Subject(cow, None, photo), 4.0, one)
+    assert given[0] == Judgement("image_appeal", Item(car, "glide", made), 2.0, one)
+    assert given[3] == Judgement("image_appeal", Item(cow, None, photo), 4.0, one)
     assert [(r.question, r.value, r.annotator, r.repetition) for r in given[6:]] == [
         ("image_appeal", 1.0, two, 0),
         ("image_quality", 2.0, two, 0),

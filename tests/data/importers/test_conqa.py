@@ -12,7 +12,7 @@ import pytest
 
 from sightline.data.import_ import import_, recognise, undo
 from sightline.errors import DataError, UsageError
-from sightline.records import Image, ImageKey, Judgement, Prompt, PromptKey, Question, Record, Subject, Truth
+from sightline.records import Image, ImageKey, Item, Judgement, Prompt, PromptKey, Question, Record, Truth
 from sightline.study.study import create_study
 
 Run = Callable[..., list[Record]]
@@ -77,11 +77,11 @@ def test_queries_and_rephrasings(published: list[Record]) -> None:
 
 def test_votes_are_counts_without_annotators(published: list[Record]) -> None:
     counted: Counter[float] = Counter()
-    a_pair: Counter[Subject] = Counter()
+    a_pair: Counter[Item] = Counter()
     for vote in votes(published):
         assert vote.annotator is None and vote.value is not None
         counted[vote.value] += vote.n
-        a_pair[vote.subject] += vote.n
+        a_pair[vote.item] += vote.n
     assert counted == {1.0: 15_657, 0.0: 10_437, 0.5: 3_556}
     assert len(a_pair) == 8_407 and min(a_pair.values()) >= 3
 
@@ -89,15 +89,15 @@ def test_votes_are_counts_without_annotators(published: list[Record]) -> None:
 def test_the_search_space_and_what_is_relevant_in_it(published: list[Record]) -> None:
     collection = [record.key for record in published if isinstance(record, Image)]
     assert len(collection) == len(set(collection)) == 43_413
-    judged = {vote.subject.image for vote in votes(published)}
+    judged = {vote.item.image for vote in votes(published)}
     seeds = [record for record in published if isinstance(record, Truth)]
     assert {seed.question for seed in seeds} == {"seed"} and len(seeds) == 607
-    space = judged - {seed.subject.image for seed in seeds}
+    space = judged - {seed.item.image for seed in seeds}
     assert len(judged) == 6_623 and len(space) == 6_390 and judged < set(collection)
     # Unanimous: every vote is 1, which is what a mean of 1 says.
-    values: dict[Subject, set[float | None]] = {}
+    values: dict[Item, set[float | None]] = {}
     for vote in votes(published):
-        values.setdefault(vote.subject, set()).add(vote.value)
+        values.setdefault(vote.item, set()).add(vote.value)
     relevant = [pair for pair, said in values.items() if said == {1.0} and pair.image in space]
     assert len(relevant) == 1_693
     kinds = {prompt.key: prompt.tags["kind"] for prompt in prompts(published)}
@@ -132,13 +132,13 @@ def test_a_small_one_in_full(small: Small, run: Run) -> None:
         ),
     ]
     assert votes(found) == [
-        Judgement("relevance", Subject(first, image=names[14]), 1.0, n=3),
-        Judgement("relevance", Subject(first, image=names[14]), 0.5, n=1),
-        Judgement("relevance", Subject(first, image=names[12]), 1.0, n=9),
-        Judgement("relevance", Subject(second, image=names[14]), 0.0, n=2),
-        Judgement("relevance", Subject(second, image=names[14]), 0.5, n=1),
+        Judgement("relevance", Item(first, image=names[14]), 1.0, n=3),
+        Judgement("relevance", Item(first, image=names[14]), 0.5, n=1),
+        Judgement("relevance", Item(first, image=names[12]), 1.0, n=9),
+        Judgement("relevance", Item(second, image=names[14]), 0.0, n=2),
+        Judgement("relevance", Item(second, image=names[14]), 0.5, n=1),
     ]
-    assert [(t.subject.prompt, t.subject.image) for t in found if isinstance(t, Truth)] == [
+    assert [(t.item.prompt, t.item.image) for t in found if isinstance(t, Truth)] == [
         (first, names[11]),
         (first, names[12]),
         (second, names[13]),

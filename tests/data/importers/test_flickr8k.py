@@ -11,7 +11,7 @@ import pytest
 from sightline.data.import_ import import_, recognise, undo
 from sightline.data.sources import Source
 from sightline.errors import DataError
-from sightline.records import Image, ImageKey, Judgement, Prompt, PromptKey, Record, Subject, Truth
+from sightline.records import Image, ImageKey, Item, Judgement, Prompt, PromptKey, Record, Truth
 from sightline.study.study import create_study
 
 Run = Callable[..., list[Record]]
@@ -63,16 +63,16 @@ def test_photos_and_captions(published: list[Record]) -> None:
     captions = {photo.key: photo.captions for photo in photos}
     assert len(own) == 2_000
     for truth in own:
-        assert isinstance(truth.subject.prompt, PromptKey) and truth.subject.image is not None
-        assert prompts[truth.subject.prompt] in captions[truth.subject.image] and truth.rule == "own_caption"
+        assert isinstance(truth.item.prompt, PromptKey) and truth.item.image is not None
+        assert prompts[truth.item.prompt] in captions[truth.item.image] and truth.rule == "own_caption"
 
 
 def test_votes(published: list[Record]) -> None:
     experts, crowd = votes(published, "expert_fit"), votes(published, "crowd_fit")
-    assert len(experts) == 3 * 1_002 and len({vote.subject for vote in experts}) == 1_002
+    assert len(experts) == 3 * 1_002 and len({vote.item for vote in experts}) == 1_002
     # Rows as (e1, e2, e3): 692 + 561 + 406 ones, 182 + 269 + 353 twos, 50 + 83 + 138 threes, the rest fours.
     assert Counter(vote.value for vote in experts) == {1.0: 1_659, 2.0: 804, 3.0: 271, 4.0: 272}
-    assert len({vote.subject for vote in crowd}) == 8_279
+    assert len({vote.item for vote in crowd}) == 8_279
     assert {vote.annotator for vote in (*experts, *crowd)} == {None}
 
 
@@ -102,13 +102,13 @@ def test_a_small_one_in_full(small: Small, run: Run) -> None:
     ]
     third = PromptKey("flickr8k", "dog.jpg#2")
     assert Prompt(third, "dog 2") in found
-    assert Truth("relevance", Subject(third, image=dog), 1.0, rule="own_caption") in found
-    strange = Subject(third, image=cat)
+    assert Truth("relevance", Item(third, image=dog), 1.0, rule="own_caption") in found
+    strange = Item(third, image=cat)
     assert votes(found, "expert_fit") == [
         Judgement("expert_fit", strange, value) for value in (1.0, 1.0, 2.0)
     ]
     assert votes(found, "crowd_fit") == [
-        Judgement("crowd_fit", Subject(PromptKey("flickr8k", "cat.jpg#2"), image=cat), 1.0, n=3),
+        Judgement("crowd_fit", Item(PromptKey("flickr8k", "cat.jpg#2"), image=cat), 1.0, n=3),
         Judgement("crowd_fit", strange, 1.0, n=1),
         Judgement("crowd_fit", strange, 0.0, n=2),
     ]

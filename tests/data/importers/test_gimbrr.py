@@ -18,11 +18,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Record,
-    Subject,
     System,
 )
 from sightline.study import reading, rollup
@@ -91,7 +91,7 @@ def verdicts(records: list[Record]) -> list[Judgement]:
     return [record for record in records if isinstance(record, Judgement)]
 
 
-def ref(subject: Subject) -> str:
+def ref(subject: Item) -> str:
     assert isinstance(subject.prompt, PromptKey)
     return subject.prompt.ref
 
@@ -121,12 +121,12 @@ def test_verdicts_and_their_traps(published: list[Record]) -> None:
     assert len(given) == 8_408 and {verdict.annotator for verdict in given} == {None}
     assert sum(isinstance(record, Answer) for record in published) == 8_408 - 16
     again = [verdict for verdict in given if verdict.repetition]
-    first = {verdict.subject: verdict.value for verdict in given if not verdict.repetition}
-    assert len(again) == 16 and {verdict.subject.system for verdict in again} == {"SD1.5"}
-    assert sum(first[verdict.subject] != verdict.value for verdict in again) == 5
+    first = {verdict.item: verdict.value for verdict in given if not verdict.repetition}
+    assert len(again) == 16 and {verdict.item.system for verdict in again} == {"SD1.5"}
+    assert sum(first[verdict.item] != verdict.value for verdict in again) == 5
     judged = {system: set() for system in ("Dalle", "MJ", "SD2.1", "SD1.5")}  # type: dict[str | None, set[str]]
     for verdict in given:
-        judged[verdict.subject.system].add(ref(verdict.subject))
+        judged[verdict.item.system].add(ref(verdict.item))
     assert {system: len(refs) for system, refs in judged.items()} == {
         "Dalle": 2_102, "MJ": 2_102, "SD2.1": 2_102, "SD1.5": 2_086,
     }  # fmt: skip
@@ -140,14 +140,14 @@ def test_verdicts_and_their_traps(published: list[Record]) -> None:
 
 def test_match_rates(published: list[Record]) -> None:
     tasks = {key: prompt.tags["task"] for key, prompt in prompts(published).items()}
-    counted = [v for v in verdicts(published) if not tasks[ref(v.subject)].startswith("Controlled")]
+    counted = [v for v in verdicts(published) if not tasks[ref(v.item)].startswith("Controlled")]
     rates = {}
     for system in ("Dalle", "MJ", "SD2.1", "SD1.5"):
-        values = [verdict.value for verdict in counted if verdict.subject.system == system]
+        values = [verdict.value for verdict in counted if verdict.item.system == system]
         assert len(values) == 1_602
         rates[system] = round(100 * sum(value == 1 for value in values) / len(values), 4)
     assert rates == {"Dalle": 54.7441, "MJ": 46.4419, "SD2.1": 34.3321, "SD1.5": 35.0811}
-    latest = {v.subject: v.value for v in counted if v.subject.system == "SD1.5"}
+    latest = {v.item: v.value for v in counted if v.item.system == "SD1.5"}
     assert round(100 * sum(value == 1 for value in latest.values()) / len(latest), 2) == 34.74
 
 
@@ -170,7 +170,7 @@ def test_a_small_one_in_full(small: Small, run: Run) -> None:
     park = PromptKey("gimbrr", "1")
     image = ImageKey("gimbrr", "MJ/p1_1_v0.png")
     assert [a for a in found if isinstance(a, Answer)][-1] == Answer(park, "MJ", 0, image)
-    subject = Subject(park, "MJ", image)
+    subject = Item(park, "MJ", image)
     assert verdicts(found)[-2:] == [
         Judgement("match", subject, 0.0),
         Judgement("match", subject, 1.0, repetition=1),

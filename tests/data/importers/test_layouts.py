@@ -15,11 +15,11 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -194,8 +194,8 @@ def test_trec_qrels(tmp_path: Path, run: Run) -> None:
     fill(tmp_path, {"x.qrels": "q1 0 a 2\nq1 0 b -1\n"})
     assert run("trec_qrels(suite='t', collection='c')", tmp_path / "x.qrels") == [
         Question("relevance", "ordinal", at="x.qrels"),
-        Truth("relevance", Subject(PromptKey("t", "q1"), image=ImageKey("c", "a")), 2.0, at="x.qrels:1"),
-        Truth("relevance", Subject(PromptKey("t", "q1"), image=ImageKey("c", "b")), -1.0, at="x.qrels:2"),
+        Truth("relevance", Item(PromptKey("t", "q1"), image=ImageKey("c", "a")), 2.0, at="x.qrels:1"),
+        Truth("relevance", Item(PromptKey("t", "q1"), image=ImageKey("c", "b")), -1.0, at="x.qrels:2"),
     ]
 
 
@@ -205,7 +205,7 @@ def test_a_run_and_its_judgements_agree_with_trec_eval(tmp_path: Path, run: Run)
     fill(tmp_path, {"clip.run": RUN, "x.qrels": "q1 0 b 1\nq1 0 a 0\nq2 0 a 1\n"})
     ranked = {(a.prompt, a.position): a.image for a in answers(run("trec_run", tmp_path / "clip.run"))}
     relevant = {
-        (t.subject.prompt, t.subject.image): t.value
+        (t.item.prompt, t.item.image): t.value
         for t in run("trec_qrels", tmp_path / "x.qrels")
         if isinstance(t, Truth)
     }

@@ -22,13 +22,13 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     PromptText,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -122,7 +122,7 @@ TABLES: dict[str, tuple[list[dict[str, Any]], list[Record]]] = {
             Question("fit"),
             Judgement(
                 "fit",
-                Subject(BALL, "s", ImageKey("images", "a.png")),
+                Item(BALL, "s", ImageKey("images", "a.png")),
                 4.0,
                 AnnotatorKey("people", "ann"),
                 1,
@@ -135,12 +135,12 @@ TABLES: dict[str, tuple[list[dict[str, Any]], list[Record]]] = {
                 "2024-05-01T12:30:00Z",
             ),
             Judgement(
-                "fit", Subject(PromptText("a red ball")), None, AnnotatorKey("lab", "bob"), skipped="unclear"
+                "fit", Item(PromptText("a red ball")), None, AnnotatorKey("lab", "bob"), skipped="unclear"
             ),
             Question("better"),
             Judgement(
                 "better",
-                Subject(None, None, ImageKey("images", "a.png"), ImageKey("images", "b.png")),
+                Item(None, None, ImageKey("images", "a.png"), ImageKey("images", "b.png")),
                 1.0,
                 n=5,
             ),
@@ -161,8 +161,8 @@ TABLES: dict[str, tuple[list[dict[str, Any]], list[Record]]] = {
         ],
         [
             Question("fit"),
-            Truth("fit", Subject(BALL, "s"), 0.8, 0.7, 0.9, 12),
-            Truth("fit", Subject(PromptText("a dog")), -1.0, rule="expert"),
+            Truth("fit", Item(BALL, "s"), 0.8, 0.7, 0.9, 12),
+            Truth("fit", Item(PromptText("a dog")), -1.0, rule="expert"),
         ],
     ),
     "captions": (

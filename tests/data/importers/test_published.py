@@ -93,18 +93,18 @@ def test_pqpp_lines_are_those_of_the_file(published: list[Record], data: Path) -
 @pytest.mark.slow
 def test_pqpp_truths(published: list[Record]) -> None:
     truths = [record for record in published if isinstance(record, Truth)]
-    count = Counter((truth.question, truth.subject.system) for truth in truths)
+    count = Counter((truth.question, truth.item.system) for truth in truths)
     assert count.pop(("relevance", None)) > 300_000
     assert set(count.values()) == {8000} and len(count) == 9
     of_first = {
-        (t.question, t.subject.system): t.value
+        (t.question, t.item.system): t.value
         for t in truths
-        if t.subject.prompt == PromptKey("pqpp", "592015") and t.question != "relevance"
+        if t.item.prompt == PromptKey("pqpp", "592015") and t.question != "relevance"
     }
     assert of_first[("hbpp", "glide")] == 1.3333333333333333 and of_first[("hbpp", "sdxl")] == 2.0
     assert of_first[("p_at_10", "blip2")] == 0.2 and of_first[("rr", "clip")] == 0.125
     assert of_first[("rr", None)] == (0.25 + 0.125) / 2
-    relevance = [t.subject for t in truths if t.question == "relevance"]
+    relevance = [t.item for t in truths if t.question == "relevance"]
     assert len(set(relevance)) == len(relevance), "an id listed twice is one truth"
 
 
@@ -115,7 +115,7 @@ def test_pqpp_table_3_on_the_train_rows(published: list[Record]) -> None:
     train = {p.key for p in published if isinstance(p, Prompt) and p.tags["split"] == "train"}
     values: dict[str, list[float]] = {"hbpp": [], "p_at_10": [], "rr": []}
     for truth in published:
-        if isinstance(truth, Truth) and truth.subject.system is None and truth.subject.prompt in train:
+        if isinstance(truth, Truth) and truth.item.system is None and truth.item.prompt in train:
             values.get(truth.question, []).append(truth.value)
     for first, second, printed in (
         ("hbpp", "p_at_10", 0.1188),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sightline.errors import DataError
-from sightline.records import Image, ImageKey, Question, Record, Subject, Truth
+from sightline.records import Distorted, Image, ImageKey, Question, Record, Truth
 
 Run = Callable[..., list[Record]]
 
@@ -31,13 +31,13 @@ def test_the_published_subset(data: Path, run: Run) -> None:
 def test_scores_belong_to_images_and_distortions_to_pairs(data: Path, run: Run) -> None:
     found = run("tid2013", data / "tid2013")
     first = ImageKey("tid2013", "distorted/i04_01_1.png")
-    own = {t.question: t for t in found if isinstance(t, Truth) and t.subject.image == first}
+    own = {t.question: t for t in found if isinstance(t, Truth) and t.item.image == first}
     mos = own["mos"]
     # mos.csv:2 has 5.7619 and 0.12051: 1.96 x 0.12051 = 0.2361996.
-    assert mos.subject == Subject(image=first) and mos.value == 5.7619 and mos.at == "mos.csv:2"
+    assert mos.item == Distorted(image=first) and mos.value == 5.7619 and mos.at == "mos.csv:2"
     assert (mos.low, mos.high) == pytest.approx((5.5257004, 5.9980996))
-    pair = Subject(image=first, image_b=ImageKey("tid2013", "reference/i04.png"))
-    assert own["distortion_type"].subject == own["distortion_level"].subject == pair
+    pair = Distorted(image=first, image_b=ImageKey("tid2013", "reference/i04.png"))
+    assert own["distortion_type"].item == own["distortion_level"].item == pair
     assert (own["distortion_type"].value, own["distortion_level"].value) == (1.0, 1.0)
     asked = next(q for q in found if isinstance(q, Question) and q.name == "distortion_type")
     assert asked.labels["8"] == "Gaussian blur" and len(asked.labels) == 24
@@ -61,7 +61,7 @@ def released(tmp_path: Path, png: bytes) -> Path:
 def test_the_layout_as_released(released: Path, run: Run) -> None:
     found = run("tid2013", released)
     told = [
-        (t.subject.image and t.subject.image.name, t.value, t.at)
+        (t.item.image and t.item.image.name, t.value, t.at)
         for t in found
         if isinstance(t, Truth) and t.question == "mos"
     ]
@@ -70,7 +70,7 @@ def test_the_layout_as_released(released: Path, run: Run) -> None:
         ("distorted_images/I01_08_5.BMP", 2.25, "mos_with_names.txt:2"),
     ]
     levels = [t for t in found if isinstance(t, Truth) and t.question == "distortion_level"]
-    assert [(t.value, t.subject.image_b and t.subject.image_b.name) for t in levels] == [
+    assert [(t.value, t.item.image_b and t.item.image_b.name) for t in levels] == [
         (1.0, "reference_images/I01.BMP"),
         (5.0, "reference_images/I01.BMP"),
     ]

@@ -13,7 +13,7 @@ from sightline import registry
 from sightline.data.import_ import import_
 from sightline.data.sources import Source
 from sightline.errors import DataError
-from sightline.records import ImageKey, Judgement, Record, Subject, System, Truth
+from sightline.records import ImageKey, Item, Judgement, Record, System, Truth
 from sightline.study.study import create_study
 
 Run = Callable[..., list[Record]]
@@ -40,20 +40,20 @@ def test_shares_are_truth_and_checks_are_controls(tmp_path: Path, run: Run) -> N
     assert [record for record in found if isinstance(record, Truth)] == [
         Truth(
             "closer_to_reference",
-            Subject(None, "sdxl", image("3"), image("1"), image("2")),
+            Item(None, "sdxl", image("3"), image("1"), image("2")),
             0.8,
             at="2afc.jsonl:1",
         ),
         Truth(
             "closer_to_reference",
-            Subject(None, "sdxl", image("2"), image("1"), image("2")),
+            Item(None, "sdxl", image("2"), image("1"), image("2")),
             0.0,
             rule="control",
             at="2afc.jsonl:2",
         ),
         Truth(
             "closer_to_reference",
-            Subject(None, "sdxl", image("3"), image("1"), image("9", "5")),
+            Item(None, "sdxl", image("3"), image("1"), image("9", "5")),
             0.0,
             at="2afc.jsonl:3",
         ),

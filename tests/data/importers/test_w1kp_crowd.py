@@ -11,7 +11,7 @@ from sightline import registry
 from sightline.data.import_ import import_
 from sightline.data.sources import Source
 from sightline.errors import DataError
-from sightline.records import AnnotatorKey, ImageKey, Judgement, Question, Record, Subject
+from sightline.records import AnnotatorKey, ImageKey, Item, Judgement, Question, Record
 from sightline.study import reading
 from sightline.study.study import create_study
 
@@ -40,11 +40,11 @@ def test_forced_choices(tmp_path: Path, run: Run) -> None:
         + row("A1", "sdxl/17/comparison-4-5-5.jpg", "Image B")
     )
     votes = judgements(run("w1kp_crowd", tmp_path / "b.csv"))
-    triplet = Subject(None, "sdxl", image("6"), image("4"), image("5"))
-    assert [(v.subject, v.value, v.annotator, v.control) for v in votes] == [
+    triplet = Item(None, "sdxl", image("6"), image("4"), image("5"))
+    assert [(v.item, v.value, v.annotator, v.control) for v in votes] == [
         (triplet, 1.0, AnnotatorKey("w1kp", "A1"), False),
         (triplet, 0.0, AnnotatorKey("w1kp", "A2"), False),
-        (Subject(None, "sdxl", image("5"), image("4"), image("5")), 0.0, AnnotatorKey("w1kp", "A1"), True),
+        (Item(None, "sdxl", image("5"), image("4"), image("5")), 0.0, AnnotatorKey("w1kp", "A1"), True),
     ]
     assert {v.took_ms for v in votes} == {2500}
 
@@ -55,7 +55,7 @@ def test_seeds_may_be_uuids(tmp_path: Path, run: Run) -> None:
         HEADER + row("A1", f"sdxl/17/comparison-{'-'.join(seeds)}.jpg", "Image A")
     )
     (vote,) = judgements(run("w1kp_crowd", tmp_path / "b.csv"))
-    assert vote.subject[2:] == (image(seeds[2]), image(seeds[0]), image(seeds[1]))
+    assert vote.item[2:] == (image(seeds[2]), image(seeds[0]), image(seeds[1]))
 
 
 def test_grades_of_pairs(tmp_path: Path, run: Run) -> None:
@@ -65,9 +65,9 @@ def test_grades_of_pairs(tmp_path: Path, run: Run) -> None:
         + row("A1", "dalle3-42-fake.jpg", "5")
     )
     found = run("w1kp_crowd", tmp_path / "b.csv")
-    assert [(v.question, v.subject, v.value, v.control) for v in judgements(found)] == [
-        ("alike", Subject(None, "dalle3", ImageKey("w1kp_crowd", "dalle3-42-true.jpg")), 2.0, False),
-        ("alike", Subject(None, "dalle3", *[ImageKey("w1kp_crowd", "dalle3-42-fake.jpg")] * 2), 5.0, True),
+    assert [(v.question, v.item, v.value, v.control) for v in judgements(found)] == [
+        ("alike", Item(None, "dalle3", ImageKey("w1kp_crowd", "dalle3-42-true.jpg")), 2.0, False),
+        ("alike", Item(None, "dalle3", *[ImageKey("w1kp_crowd", "dalle3-42-fake.jpg")] * 2), 5.0, True),
     ]
     (question,) = [record for record in found if isinstance(record, Question)]
     assert (question.low, question.high, question.step) == (1.0, 5.0, 1.0)

@@ -19,7 +19,7 @@ from sightline.judging.store import tasks as pages
 from sightline.judging.store.answering import Told
 from sightline.judging.store.rounds import NewItem, NewSlot, Round
 from sightline.records import AnnotatorKey as Who
-from sightline.records import Answer, Image, ImageKey, Judgement, Prompt, PromptKey, Question, Record, Subject
+from sightline.records import Answer, Image, ImageKey, Item, Judgement, Prompt, PromptKey, Question, Record
 from sightline.study.schema import database
 from sightline.study.schema.committing import Committer
 from sightline.study.study import Study, create_study
@@ -122,7 +122,7 @@ def test_a_round_goes_on_with_what_may_change_and_refuses_the_rest(study: Study,
 def test_imported_judgements_become_pages(study: Study, round_: Round, put: Put) -> None:
     records = [
         Judgement(
-            "match", Subject(PromptKey("s", "1"), image=ImageKey("c", f"{n}.png")), 1.0, Who("people", "ann")
+            "match", Item(PromptKey("s", "1"), image=ImageKey("c", f"{n}.png")), 1.0, Who("people", "ann")
         )
         for n in range(2)
     ]
@@ -195,7 +195,7 @@ def test_a_judgement_given_on_a_page_is_known_when_it_comes_by_import(
     page = hand(study, round_, ann)[0]
     tell(study, round_, ann, Told("k", page.key, 0, "match", 1.0, None, None))
     image = ImageKey("c", f"{page.slots[0].parts[0] - 1}.png")
-    told = Judgement("match", Subject(PromptKey("s", "1"), image=image), 1.0, Who("people", "ann"))
+    told = Judgement("match", Item(PromptKey("s", "1"), image=image), 1.0, Who("people", "ann"))
     assert put(study, [told], "same").counts.get("judgements", 0) == 0
     with pytest.raises(ConflictError):
         put(study, [told._replace(value=0.0)], "other")
@@ -291,7 +291,7 @@ def test_a_table_answers_pages_that_were_handed_out(study: Study, round_: Round,
     handed = hand(study, round_, ann)
     records = [
         Judgement(
-            "match", Subject(PromptKey("s", "1"), image=ImageKey("c", f"{n}.png")), 1.0, Who("people", "ann")
+            "match", Item(PromptKey("s", "1"), image=ImageKey("c", f"{n}.png")), 1.0, Who("people", "ann")
         )
         for n in range(6)
     ]

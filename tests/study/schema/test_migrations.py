@@ -14,12 +14,12 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Record,
     Reference,
-    Subject,
     Truth,
 )
 from sightline.study.schema import database, tables
@@ -37,8 +37,8 @@ OLD: list[Record] = [
     Prompt(P1, "a dog", {"split": "train"}),
     Image(A, captions=["a hound"]),
     Answer(P1, "sd", 0, A, 0.5, 7, {"steps": 3}),
-    Judgement("q", Subject(P1, image=A), 1.0, n=3),
-    Truth("q", Subject(P1, "sd"), 0.25),
+    Judgement("q", Item(P1, image=A), 1.0, n=3),
+    Truth("q", Item(P1, "sd"), 0.25),
 ]
 NEW: list[Record] = [Image(A, scene=DOG), Reference("r", "ssim", [0.5, 0.25])]
 

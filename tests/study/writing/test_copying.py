@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from sightline.errors import DataError, StudyError
-from sightline.records import Answer, Image, ImageKey, Judgement, Prompt, PromptKey, Subject, Truth
+from sightline.records import Answer, Image, ImageKey, Item, Judgement, Prompt, PromptKey, Truth
 from sightline.study import reading
 from sightline.study.schema import database, tables
 from sightline.study.study import Study, create_study, open_study
@@ -38,8 +38,8 @@ def full(study: Study, put: Put, tmp_path: Path, png: Callable[..., bytes]) -> S
             Image(ImageKey("c", "a"), str(tmp_path / "a.png"), ["a dog"]),
             Answer(P1, "sd", 0, ImageKey("c", "a"), 0.1, 2**62, {"steps": 3}),
             Answer(P1, "sd", 1, None, failure="x"),
-            Judgement("q", Subject(P1), 1 / 3, n=3),
-            Truth("q", Subject(P1), 1e-300, n=2),
+            Judgement("q", Item(P1), 1 / 3, n=3),
+            Truth("q", Item(P1), 1e-300, n=2),
         ],
     )
     study.vectors.put("clip", ["x", "y"], np.arange(6, dtype=np.float32).reshape(2, 3))

@@ -15,12 +15,12 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     PromptText,
     Question,
-    Subject,
     System,
     Truth,
 )
@@ -140,19 +140,19 @@ def test_captions_and_collections(study: Study, put: Put) -> None:
 
 def test_votes_named_counted_skipped_and_revised(study: Study, put: Put) -> None:
     ann, bob = AnnotatorKey("panel", "ann"), AnnotatorKey("panel", "bob")
-    pair = Subject(P1, None, A, B)
+    pair = Item(P1, None, A, B)
     put(
         study,
         [
             Prompt(P1, "one"),
             Question("fit", "ordinal", 0, 3, 1, {"0": "bad", "3": "good"}, "How well?", at="q"),
-            Judgement("fit", Subject(P1, None, A), 2, ann, took_ms=1500, session="x", time="2024-01-01"),
-            Judgement("fit", Subject(P1, None, A), 3, ann, revision=1),
-            Judgement("fit", Subject(P1, None, A), 1, ann, repetition=1),
-            Judgement("fit", Subject(P1, None, A), None, bob, skipped="cannot tell"),
+            Judgement("fit", Item(P1, None, A), 2, ann, took_ms=1500, session="x", time="2024-01-01"),
+            Judgement("fit", Item(P1, None, A), 3, ann, revision=1),
+            Judgement("fit", Item(P1, None, A), 1, ann, repetition=1),
+            Judgement("fit", Item(P1, None, A), None, bob, skipped="cannot tell"),
             Judgement("better", pair, 1, n=7),
             Judgement("better", pair, 0, n=2),
-            Judgement("better", Subject(P1, None, A, B, C), 0.5, bob),
+            Judgement("better", Item(P1, None, A, B, C), 0.5, bob),
         ],
     )
     votes, subjects, people = reading.votes(study, "fit")
@@ -172,7 +172,7 @@ def test_votes_named_counted_skipped_and_revised(study: Study, put: Put) -> None
 
 
 def test_equal_anonymous_votes_are_different_people(study: Study, put: Put) -> None:
-    rows = [Judgement("fit", Subject(P1), value, at=f"f:{i}") for i, value in enumerate([1, 1, 0, 1, 1.0])]
+    rows = [Judgement("fit", Item(P1), value, at=f"f:{i}") for i, value in enumerate([1, 1, 0, 1, 1.0])]
     put(study, [Prompt(P1, "one"), *rows], "one", batch=2)
     votes, _, _ = reading.votes(study, "fit")
     assert sorted(votes.value.tolist()) == [0.0, 1.0, 1.0, 1.0, 1.0]
@@ -182,14 +182,14 @@ def test_equal_anonymous_votes_are_different_people(study: Study, put: Put) -> N
 
 def test_settled_truth_on_every_kind_of_subject(study: Study, put: Put) -> None:
     subjects = [
-        Subject(P1),
-        Subject(P1, "sd"),
-        Subject(P1, None, A),
-        Subject(P1, None, A, B),
-        Subject(P1, None, A, B, C),
-        Subject(None, "sd"),
-        Subject(None, None, A),
-        Subject(P1, "sd", A),
+        Item(P1),
+        Item(P1, "sd"),
+        Item(P1, None, A),
+        Item(P1, None, A, B),
+        Item(P1, None, A, B, C),
+        Item(None, "sd"),
+        Item(None, None, A),
+        Item(P1, "sd", A),
     ]
     truths = [Truth("q", each, i / 4, i / 4 - 1, i / 4 + 1, i) for i, each in enumerate(subjects)]
     put(study, [Prompt(P1, "one"), *truths])
@@ -213,8 +213,8 @@ def test_numpy_numbers_are_taken_as_what_they_are(study: Study, put: Put) -> Non
         [
             Prompt(P1, "one", expects={"n": np.int64(3), "box": np.array([1.5, 2.0])}),
             Answer(P1, "sd", np.int64(2), A, np.float32(0.5), np.uint32(4), {"steps": np.int32(30)}),  # type: ignore[arg-type]
-            Judgement("q", Subject(P1), np.float32(0.25), n=np.int16(3), took_ms=np.int64(9)),  # type: ignore[arg-type]
-            Truth("q", Subject(P1), np.float64(1.5), n=np.int8(2)),  # type: ignore[arg-type]
+            Judgement("q", Item(P1), np.float32(0.25), n=np.int16(3), took_ms=np.int64(9)),  # type: ignore[arg-type]
+            Truth("q", Item(P1), np.float64(1.5), n=np.int8(2)),  # type: ignore[arg-type]
         ],
     )
     assert reading.answers(study).select("position", "score", "seed").rows() == [(2, 0.5, 4)]
@@ -223,7 +223,7 @@ def test_numpy_numbers_are_taken_as_what_they_are(study: Study, put: Put) -> Non
     assert (votes.value.tolist(), votes.n.tolist()) == ([0.25], [3])
     assert reading.truths(study, "q").select("value", "n").rows() == [(1.5, 2)]
     # The same in plain numbers is the same.
-    again = [Answer(P1, "sd", 2, A, 0.5, 4, {"steps": 30}), Judgement("q", Subject(P1), 0.25, n=3)]
+    again = [Answer(P1, "sd", 2, A, 0.5, 4, {"steps": 30}), Judgement("q", Item(P1), 0.25, n=3)]
     assert put(study, again, "again").counts == {}
 
 
@@ -262,21 +262,21 @@ REFUSED = {
     "unknown prompt": Answer(PromptKey("s", "7"), "sd", 0, A, at="f:9"),
     "unknown text": Answer(PromptText("never seen"), "sd", 0, A, at="f:9"),
     "unknown kind of system": System("x", "painter", at="f:9"),
-    "judgement NaN": Judgement("q", Subject(P1), float("nan"), at="f:9"),
-    "judgement infinite": Judgement("q", Subject(P1), float("-inf"), at="f:9"),
-    "judgement neither": Judgement("q", Subject(P1), None, at="f:9"),
-    "judgement both": Judgement("q", Subject(P1), 1, skipped="x", at="f:9"),
-    "judgement of nothing": Judgement("q", Subject(), 1, at="f:9"),
-    "counted votes of a person": Judgement("q", Subject(P1), 1, AnnotatorKey("p", "a"), 2, at="f:9"),
-    "no votes": Judgement("q", Subject(P1), 1, n=0, at="f:9"),
-    "too many votes": Judgement("q", Subject(P1), 1, n=2**31, at="f:9"),
-    "NUL in an annotator": Judgement("q", Subject(P1), 1, AnnotatorKey("p", "\0"), at="f:9"),
-    "NUL in a session": Judgement("q", Subject(P1), 1, session="\0", at="f:9"),
-    "time too long": Judgement("q", Subject(P1), 1, time="t" * 41, at="f:9"),
-    "took too long": Judgement("q", Subject(P1), 1, took_ms=2**31, at="f:9"),
-    "truth NaN": Truth("q", Subject(P1), float("nan"), at="f:9"),
-    "end of truth NaN": Truth("q", Subject(P1), 1, low=float("nan"), at="f:9"),
-    "truth of nothing": Truth("q", Subject(), 1, at="f:9"),
+    "judgement NaN": Judgement("q", Item(P1), float("nan"), at="f:9"),
+    "judgement infinite": Judgement("q", Item(P1), float("-inf"), at="f:9"),
+    "judgement neither": Judgement("q", Item(P1), None, at="f:9"),
+    "judgement both": Judgement("q", Item(P1), 1, skipped="x", at="f:9"),
+    "judgement of nothing": Judgement("q", Item(), 1, at="f:9"),
+    "counted votes of a person": Judgement("q", Item(P1), 1, AnnotatorKey("p", "a"), 2, at="f:9"),
+    "no votes": Judgement("q", Item(P1), 1, n=0, at="f:9"),
+    "too many votes": Judgement("q", Item(P1), 1, n=2**31, at="f:9"),
+    "NUL in an annotator": Judgement("q", Item(P1), 1, AnnotatorKey("p", "\0"), at="f:9"),
+    "NUL in a session": Judgement("q", Item(P1), 1, session="\0", at="f:9"),
+    "time too long": Judgement("q", Item(P1), 1, time="t" * 41, at="f:9"),
+    "took too long": Judgement("q", Item(P1), 1, took_ms=2**31, at="f:9"),
+    "truth NaN": Truth("q", Item(P1), float("nan"), at="f:9"),
+    "end of truth NaN": Truth("q", Item(P1), 1, low=float("nan"), at="f:9"),
+    "truth of nothing": Truth("q", Item(), 1, at="f:9"),
     "unknown scale": Question("q", "rubber", at="f:9"),
     "unknown direction": Question("q", direction="upwards", at="f:9"),
     "end of scale infinite": Question("q", high=float("inf"), at="f:9"),
@@ -331,7 +331,7 @@ def test_a_question_declared_in_the_settings_wins(address: str, tmp_path: Path, 
     with (tmp_path / "s" / "study.toml").open("a") as file:
         file.write('\n[question.fit]\nscale = "ordinal"\nlow = 0\nhigh = 4\ndirection = "lower"\n')
     with open_study(tmp_path / "s") as study:
-        put(study, [Prompt(P1, "one"), Judgement("fit", Subject(P1), 1), Question("fit", "interval", 0, 9)])
+        put(study, [Prompt(P1, "one"), Judgement("fit", Item(P1), 1), Question("fit", "interval", 0, 9)])
         asked = reading.question(study, "fit")[1]
     assert (asked.scale, asked.low, asked.high, asked.direction) == ("ordinal", 0, 4, "lower")
 
@@ -346,7 +346,7 @@ def test_memory_of_keys_can_be_smaller_than_the_import(
     for i in range(20):
         key = PromptKey("s", str(i))
         records += [Prompt(key, f"text {i}"), Answer(key, "sd", 0, ImageKey("c", str(i % 7)))]
-        records.append(Judgement("q", Subject(key), i, AnnotatorKey("p", str(i % 9))))
+        records.append(Judgement("q", Item(key), i, AnnotatorKey("p", str(i % 9))))
     put(study, [*records, *records])
     counts = reading.counts(study)
     assert [counts[name] for name in ("prompt", "answer", "image", "judgement", "annotator")] == [

@@ -15,12 +15,12 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -47,10 +47,10 @@ def everything(tmp_path: Path, png: Callable[..., bytes]) -> list[Record]:
         Image(A, str(tmp_path / "a.png"), ["a dog"], at="r:5"),
         Answer(P1, "sd", 0, A, 0.5, 1, {"steps": 3}, at="r:6"),
         Answer(P1, "sd", 1, None, failure="refused", at="r:7"),
-        Judgement("fit", Subject(P1, None, A), 3, ANN, at="r:8"),
-        Judgement("fit", Subject(P1, None, A), 2, n=5, at="r:9"),
-        Judgement("fit", Subject(P1, None, A), None, skipped="dark", at="r:10"),
-        Truth("fit", Subject(P1, "sd"), 2.5, 2, 3, 6, at="r:11"),
+        Judgement("fit", Item(P1, None, A), 3, ANN, at="r:8"),
+        Judgement("fit", Item(P1, None, A), 2, n=5, at="r:9"),
+        Judgement("fit", Item(P1, None, A), None, skipped="dark", at="r:10"),
+        Truth("fit", Item(P1, "sd"), 2.5, 2, 3, 6, at="r:11"),
     ]
 
 
@@ -120,17 +120,17 @@ CONFLICTS: dict[str, tuple[Record, str]] = {
     "another scale": (Question("fit", "nominal", at="x:1"), "has scale ordinal"),
     "another end of the scale": (Question("fit", "ordinal", 0, 5, at="x:1"), "has high 4"),
     "another direction": (Question("fit", "ordinal", direction="lower", at="x:1"), "has direction higher"),
-    "another vote": (Judgement("fit", Subject(P1, None, A), 2, ANN, at="x:1"), "the same annotator"),
+    "another vote": (Judgement("fit", Item(P1, None, A), 2, ANN, at="x:1"), "the same annotator"),
     "a vote instead of none": (
-        Judgement("fit", Subject(P1, None, A), None, ANN, skipped="x", at="x:1"),
+        Judgement("fit", Item(P1, None, A), None, ANN, skipped="x", at="x:1"),
         "the same annotator",
     ),
     "another count": (
-        Judgement("fit", Subject(P1, None, A), 2, n=6, at="x:1"),
+        Judgement("fit", Item(P1, None, A), 2, n=6, at="x:1"),
         "another number of such votes",
     ),
-    "another truth": (Truth("fit", Subject(P1, "sd"), 2.75, 2, 3, 6, at="x:1"), "another truth"),
-    "another interval": (Truth("fit", Subject(P1, "sd"), 2.5, 2.25, 3, 6, at="x:1"), "another truth"),
+    "another truth": (Truth("fit", Item(P1, "sd"), 2.75, 2, 3, 6, at="x:1"), "another truth"),
+    "another interval": (Truth("fit", Item(P1, "sd"), 2.5, 2.25, 3, 6, at="x:1"), "another truth"),
 }
 
 

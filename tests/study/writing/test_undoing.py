@@ -16,12 +16,12 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    Item,
     Judgement,
     Prompt,
     PromptKey,
     Question,
     Record,
-    Subject,
     System,
     Truth,
 )
@@ -53,7 +53,7 @@ def facts(mark: str) -> st.SearchStrategy[list[Record]]:
         some_image,
     )
     parts = st.tuples(some_prompt, st.none() | system, st.none() | some_image, st.none() | some_image)
-    subject = parts.map(lambda parts: Subject(*parts))
+    subject = parts.map(lambda parts: Item(*parts))
     vote = subject.map(lambda s: Judgement("q", s, 1.0, AnnotatorKey("p", mark)))
     truth = subject.map(lambda s: Truth("q", s, 0.5, rule=mark))
     caption = some_image.map(lambda i: Image(i, captions=[f"by {mark}"]))
@@ -171,16 +171,16 @@ def pair(tmp_path: Path, png: Callable[..., bytes]) -> tuple[list[Record], list[
         Image(IMAGES[1], str(tmp_path / "x.png")),
         Answer(PROMPTS[0], "shared", 0, IMAGES[0], settings={"by": "a"}),
         Answer(PROMPTS[0], "only a", 0, IMAGES[2]),
-        Judgement("q", Subject(PROMPTS[0], None, IMAGES[1]), 1, AnnotatorKey("p", "ann")),
-        Truth("q", Subject(PROMPTS[0]), 1),
+        Judgement("q", Item(PROMPTS[0], None, IMAGES[1]), 1, AnnotatorKey("p", "ann")),
+        Truth("q", Item(PROMPTS[0]), 1),
     ]
     second: list[Record] = [
         prompt(1)._replace(links=[("builds_on", PROMPTS[2])]),
         prompt(2),
         Image(IMAGES[0], str(tmp_path / "x.png"), ["by b"]),
         Answer(PROMPTS[1], "shared", 0, IMAGES[1]),
-        Judgement("q", Subject(PROMPTS[1], "shared", IMAGES[1]), 2, AnnotatorKey("p", "ann")),
-        Truth("q", Subject(PROMPTS[1]), 2),
+        Judgement("q", Item(PROMPTS[1], "shared", IMAGES[1]), 2, AnnotatorKey("p", "ann")),
+        Truth("q", Item(PROMPTS[1]), 2),
     ]
     return first, second
 
@@ -245,8 +245,8 @@ def test_undoing_what_another_import_repeats_is_refused(
         Prompt(PROMPTS[0], "text 0", links=[("builds_on", PROMPTS[1])]),
         Image(IMAGES[0], captions=["a dog"]),
         Answer(PROMPTS[0], "sd", 0, IMAGES[0]),
-        Judgement("q", Subject(PROMPTS[0]), 1, n=3),
-        Truth("q", Subject(PROMPTS[0]), 1),
+        Judgement("q", Item(PROMPTS[0]), 1, n=3),
+        Truth("q", Item(PROMPTS[0]), 1),
     ],
     ids=lambda record: type(record).__name__,
 )
@@ -259,9 +259,9 @@ def test_every_kind_of_repeated_fact_is_noticed(study: Study, put: Put, repeated
 
 
 def test_undo_takes_along_what_was_computed(study: Study, put: Put) -> None:
-    vote = Judgement("q", Subject(PROMPTS[0]), 1, AnnotatorKey("p", "ann"))
-    put(study, [prompt(0), prompt(1), vote, Judgement("other", Subject(PROMPTS[1]), 1)], "a")
-    put(study, [Judgement("q", Subject(PROMPTS[1]), 2)], "b")
+    vote = Judgement("q", Item(PROMPTS[0]), 1, AnnotatorKey("p", "ann"))
+    put(study, [prompt(0), prompt(1), vote, Judgement("other", Item(PROMPTS[1]), 1)], "a")
+    put(study, [Judgement("q", Item(PROMPTS[1]), 2)], "b")
     question = reading.question(study, "q")[0]
     subjects = reading.votes(study, "q")[1]["subject_id"].to_list()
     rows = [(s, 1.0, None, None, 1, None) for s in subjects]
@@ -274,7 +274,7 @@ def test_undo_takes_along_what_was_computed(study: Study, put: Put) -> None:
     assert reading.settlements(study)["settlement_id"].to_list() == [kept]
     assert reading.counts(study)["prediction"] == 0
     # A vote that takes the place of an undone one is newer than what was settled before.
-    put(study, [Judgement("other", Subject(PROMPTS[0]), 1)], "c")
+    put(study, [Judgement("other", Item(PROMPTS[0]), 1)], "c")
     assert reading.settlements(study)["newer_votes"].to_list() == [1]
 
 
@@ -294,7 +294,7 @@ def test_undo_takes_scores_of_what_is_gone(study: Study, put: Put) -> None:
 @pytest.mark.parametrize("undoing", ["link", "qrels"])
 def test_undo_takes_scores_of_rankings_whose_relevance_goes(study: Study, put: Put, undoing: str) -> None:
     """Prompt 0 has qrels, 1 rephrases it and inherits them, 2 is settled from votes, 3 stays."""
-    judged = [Subject(PROMPTS[n], image=IMAGES[0]) for n in range(4)]
+    judged = [Item(PROMPTS[n], image=IMAGES[0]) for n in range(4)]
     put(study, [prompt(n) for n in range(4)] + [Truth("other", judged[3], 1.0)], "prompts")
     qrels = put(study, [Truth("q", judged[0], 1.0)], "qrels")
     link = put(study, [Prompt(PROMPTS[1], "text 1", {}, [("rephrases", PROMPTS[0])])], "link")

@@ -26,7 +26,7 @@ export function showDisputes(told, act) {
 
 // A card stays the same element while nothing about it changes, so that its images do not flicker.
 function card(question, dispute, act) {
-  const key = `${question.question}-${dispute.subject}`;
+  const key = `${question.question}-${dispute.item}`;
   const said = JSON.stringify(dispute);
   const known = cards.get(key);
   if (known?.said === said) return known.element;
@@ -58,7 +58,7 @@ function named(question, given) {
 }
 
 function decide(question, dispute, key, act) {
-  const send = (given) => act("adjudicate", { question: question.question, subject: dispute.subject, value: given });
+  const send = (given) => act("adjudicate", { question: question.question, item: dispute.item, value: given });
   if (question.labels.length) {
     return make("div", { class: "decide", role: "group", "aria-label": "Decide" }, question.labels.map((label) =>
       make("button", { type: "button", class: "plain small", "aria-pressed": String(dispute.decided === label.value), data: { key: `${key}-${label.value}` }, onclick: () => send(label.value) }, label.text)));
