@@ -356,7 +356,7 @@ def _check_writable(study: Study) -> None:
 
 def _check_space(study: Study, wanted: int) -> None:
     """Refuse before the work what the disk cannot hold after it."""
-    if not study.images.local or not study.home.is_dir():
+    if not study.files.local or not study.home.is_dir():
         return
     free = shutil.disk_usage(study.home).free
     if free < wanted + SPARE:

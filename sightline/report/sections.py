@@ -226,7 +226,7 @@ def _thumbnail(study: Study, system: str, row: dict[str, object]) -> Thumbnail:
     if sha256 is None:
         return Thumbnail(None, system, worth, "the file is not here")
     try:
-        return Thumbnail(study.images.thumbnail(str(sha256)), system, worth)
+        return Thumbnail(study.files.thumbnail(str(sha256)), system, worth)
     except DataError as error:
         return Thumbnail(None, system, worth, error.what)
 

@@ -31,7 +31,7 @@ class Study:
     ) -> None:
         self.name = name
         self.engine = engine
-        self.images = files
+        self.files = files
         self.home = home
         self.settings = settings
         self.vectors = Vectors(engine, home / "vectors")

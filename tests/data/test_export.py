@@ -180,7 +180,7 @@ def test_the_whole_study_as_a_copy(study: Study, tmp_path: Path) -> None:
     with open_study(tmp_path / "copy") as copy:
         assert reading.counts(copy) == reading.counts(study)
         sha = reading.images(copy)["sha256"][0]
-        assert copy.images.read(sha) == study.images.read(sha)
+        assert copy.files.read(sha) == study.files.read(sha)
 
 
 @pytest.mark.parametrize(

@@ -37,14 +37,14 @@ def study(tmp_path: Path) -> Iterator[Study]:
 def test_what_is_kept(study: Study) -> None:
     sightline.score(study, ["blank", "blank(tolerance=2)", "words"])
     sha = reading.images(study)["sha256"][0]
-    small = len(study.images.thumbnail(sha))
+    small = len(study.files.thumbnail(sha))
     told = cache(study)
     assert [(kept.measure, kept.kind, kept.values, kept.without, kept.current) for kept in told.measures] == [
         ("blank(tolerance=8)", "of_image", 2, 0, True),
         ("blank(tolerance=2)", "of_image", 2, 0, True),
         ("words", "of_prompt", 2, 0, True),
     ]
-    size = sum(len(study.images.read(each)) for each in reading.images(study)["sha256"])
+    size = sum(len(study.files.read(each)) for each in reading.images(study)["sha256"])
     assert (told.files["images"].files, told.files["images"].bytes) == (2, size)
     assert (told.files["thumbnails"].files, told.files["thumbnails"].bytes) == (1, small)
     assert told.files["unused"].files == told.files["vectors"].files == 0
@@ -67,17 +67,17 @@ def test_a_bare_name_stands_for_any_parameters(study: Study) -> None:
 def test_files_nothing_refers_to_are_removed(study: Study) -> None:
     shas = reading.images(study)["sha256"].to_list()
     for sha in shas:
-        study.images.thumbnail(sha)
-    left = study.images.put(b"an import that was killed left this")
-    part = Path(study.images.root) / "images" / shas[0][:2] / ".part-abc"
+        study.files.thumbnail(sha)
+    left = study.files.put(b"an import that was killed left this")
+    part = Path(study.files.root) / "images" / shas[0][:2] / ".part-abc"
     part.write_bytes(b"12345")
     sightline.undo(study, 1)
     assert cache(study).files["unused"].files == 3
-    small = os.path.getsize(Path(study.images.root) / "thumbnails" / "192" / shas[0][:2] / f"{shas[0]}.jpg")
-    size = len(study.images.read(shas[0])) + len(study.images.read(left)) + 5 + small
+    small = os.path.getsize(Path(study.files.root) / "thumbnails" / "192" / shas[0][:2] / f"{shas[0]}.jpg")
+    size = len(study.files.read(shas[0])) + len(study.files.read(left)) + 5 + small
     gone = clear(study, files=True)
     assert (gone.scores, gone.files.files, gone.files.bytes) == (0, 4, size)
-    assert study.images.read(shas[1])
+    assert study.files.read(shas[1])
     assert cache(study).files["unused"].files == 0
     assert cache(study).files["thumbnails"].files == 1
 

@@ -57,8 +57,8 @@ def _content(path: Path) -> str:
 
 
 def _below(study: Study, name: str) -> Iterator[Path]:
-    if study.images.local:
-        yield from _files(Path(study.images.root.removeprefix("file://")) / name)
+    if study.files.local:
+        yield from _files(Path(study.files.root.removeprefix("file://")) / name)
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -219,7 +219,7 @@ def visit(folder):
     with open_study(folder) as study:
         (prompt,) = reading.prompts(study)["text"]
         (sha,) = reading.images(study)["sha256"]
-        yield f"{prompt} {len(study.images.thumbnail(sha)) > 0}"
+        yield f"{prompt} {len(study.files.thumbnail(sha)) > 0}"
         try:
             load(study, [Prompt(PromptKey("s", "2"), "y")], importer="t", path="p", digest="e")
         except StudyError as error:

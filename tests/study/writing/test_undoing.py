@@ -285,7 +285,7 @@ def test_undo_takes_scores_of_what_is_gone(study: Study, put: Put) -> None:
         row = (1, "of_prompt", "words", 1, "none", "id")
         columns = ["id", "kind", "spec", "version", "direction", "identity"]
         database.insert(connection, tables.measure, columns, [row])
-    items = [scores.Item(key, 0, 0, key, None, ()) for key in reading.prompts(study)["prompt_id"]]
+    items = [scores.Target(key, 0, 0, key, None, ()) for key in reading.prompts(study)["prompt_id"]]
     scores.write(study, 1, [(item, scores.Outcome(1.0, evidence={"n": 1})) for item in items])
     assert undo(study, 1) == {"prompt": 1, "score": 1}
     assert reading.scores(study, "id")["prompt_id"].to_list() == [items[1].prompt_id]
@@ -310,7 +310,7 @@ def test_undo_takes_scores_of_rankings_whose_relevance_goes(study: Study, put: P
     keys = reading.prompts(study)["prompt_id"].to_list()
 
     def left_after(source: int) -> list[int]:
-        scores.write(study, 1, [(scores.Item(k, 0, 0, k, None, ()), scores.Outcome(1.0)) for k in keys])
+        scores.write(study, 1, [(scores.Target(k, 0, 0, k, None, ()), scores.Outcome(1.0)) for k in keys])
         undo(study, source)
         return [keys.index(k) for k in reading.scores(study, "id")["prompt_id"]]
 
