@@ -89,7 +89,7 @@ def test_what_goes_out_comes_back(study: Study, tmp_path: Path, form: str) -> No
             taken = {"prompts": {"suite"}, "captions": {"collection"}}.get(table, {"suite", "collection"})
             options = {name: {"suite": "mine", "collection": "pictures"}[name] for name in taken}
             found = sightline.import_(back, tmp_path / "out" / f"{table}.{form}", options=options)
-            assert found.importer.partition("(")[0] == importer
+            assert found.layout.partition("(")[0] == importer
         sightline.export(back, tmp_path / "again", form="parquet")
     sightline.export(study, tmp_path / "first", form="parquet")
     for table in [*BACK, "tags", "links"]:

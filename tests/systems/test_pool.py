@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import sightline
-from sightline.data.import_ import undo
+from sightline.data.imports import undo
 from sightline.errors import ConflictError, DataError, UsageError
 from sightline.extension import Spec
 from sightline.judging.items import build
