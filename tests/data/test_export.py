@@ -155,7 +155,7 @@ def test_some_tables_in_another_form(study: Study, tmp_path: Path) -> None:
 
 def test_the_newest_settlement_goes_out_and_reasons_are_kept(study: Study, tmp_path: Path) -> None:
     key, _ = reading.question(study, "quality")
-    subjects = reading.truths(study, "quality")["subject_id"].to_list()
+    subjects = reading.truths(study, "quality")["item_id"].to_list()
     settling.settle(study, key, "mean", "", [(subjects[0], 1.0, None, None, 3, None)], 1)
     rows = [(subjects[0], 2.0, None, None, 4, None), (subjects[1], None, None, None, 1, "too few votes")]
     settling.settle(study, key, "mean", "", rows, 1)

@@ -290,7 +290,7 @@ def test_a_full_disk_is_explained(tmp_path: Path, put: Put, dump: Callable[[Stud
 def set_version(study: Study, number: int) -> None:
     with database.writing(study.engine) as connection:
         connection.execute(
-            tables.setting.update().where(tables.setting.c.name == "version").values(value=str(number))
+            tables.setting.update().where(tables.setting.c.name == database.SCHEMA).values(value=str(number))
         )
 
 
