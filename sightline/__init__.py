@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from sightline.data.check import check as check
     from sightline.data.export import export as export
     from sightline.data.import_ import import_ as import_
-    from sightline.data.import_ import undo as undo
+    from sightline.data.imports import imports as imports
+    from sightline.data.imports import undo as undo
     from sightline.encoders.fit_bridge import fit_bridge as fit_bridge
     from sightline.judging.annotate import annotate as annotate
     from sightline.judging.sheets import sheets as sheets
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from sightline.report.report import report as report
     from sightline.report.status import status as status
     from sightline.selection.select import select as select
+    from sightline.study.cache import cache as cache
     from sightline.study.study import create_study as create
     from sightline.study.study import open_study as open
     from sightline.systems.eligible import eligible as eligible

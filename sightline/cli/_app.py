@@ -18,13 +18,8 @@ from sightline.version import __version__
 # Commands that are not yet made from a verb: name -> group and summary.
 LEGACY: Mapping[str, tuple[str, str]] = {
     "demo": ("set up", "See the whole flow work on a sample study."),
-    "init": ("set up", "Make an empty study with a commented settings file."),
     "status": ("set up", "Tell what is in a study, and what comes next."),
     "list": ("set up", "List every measure, layout, rule and other extension."),
-    "cache": ("set up", "Show what is kept of computed things, or let go of it."),
-    "import": ("collect", "Bring prompts, images, judgements or truth into a study."),
-    "export": ("collect", "Write tables of a study to files, or copy it whole."),
-    "check": ("collect", "Check the data: duplicates, gaps, blank images and more."),
     "select": ("collect", "Choose a few prompts that stand for many."),
     "suite": ("collect", "Make prompts that test one skill."),
     "rephrase": ("collect", "Word prompts anew; what is relevant stays the same."),

@@ -51,7 +51,7 @@ def command(name: str) -> click.Command:
     ]
     faces = [each for each in faces if each.opts[0] not in own]
     call = guarded(lambda **words: _run(entry, words))
-    return click.Command(
+    return VerbCommand(
         name,
         callback=call,
         params=[*given, *faces],
@@ -59,6 +59,20 @@ def command(name: str) -> click.Command:
         short_help=entry["summary"],
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
+
+
+class VerbCommand(click.Command):
+    """A command that refers to another one where an option has its name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = error.option_name.lstrip("-")
+            if name not in index():
+                raise
+            what = f"No such option {error.option_name!r}: use the command sightline {name}."
+            raise click.UsageError(what, ctx) from None
 
 
 def _parameter(entry: Mapping[str, Any]) -> click.Parameter:
@@ -104,7 +118,8 @@ def _run(entry: Mapping[str, Any], words: dict[str, Any]) -> int:
     function = getattr(import_module(entry["module"]), entry["function"])
     with ExitStack() as stack:
         if address is not None:
-            values["study"] = stack.enter_context(_opened(address, creates=entry["creates"]))
+            dry_run = bool(values.get("dry_run"))
+            values["study"] = stack.enter_context(_opened(address, entry["creates"], dry_run))
         if entry["progress"]:
             from sightline.cli._progress import watched
 
@@ -144,10 +159,10 @@ def _pairs(words: tuple[str, ...], flag: str, example: str) -> dict[str, str]:
     return found
 
 
-def _opened(address: str, *, creates: bool) -> Any:
+def _opened(address: str, creates: bool, dry_run: bool) -> Any:
     from sightline.study.study import open_or_create, open_study
 
-    return open_or_create(address) if creates else open_study(address)
+    return open_or_create(address, temporary=dry_run) if creates else open_study(address)
 
 
 def _cores() -> int:

@@ -118,9 +118,15 @@ def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, num
 
 
 def _add(
-    connection: Any, round_: Round, annotator_id: int, item_id: int, session: int, number: int, at: datetime
+    connection: Any,
+    round_: Round,
+    annotator_id: int,
+    round_item_id: int,
+    session: int,
+    number: int,
+    at: datetime,
 ) -> None:
-    slots = pages.item_slots(connection, item_id)
+    slots = pages.item_slots(connection, round_item_id)
     order, swapped = shuffled(
         round_.seed, annotator_id, number, len(slots), bool(round_.settings.get("swaps"))
     )
@@ -131,7 +137,7 @@ def _add(
         shown.append((subject, control, swap, before.get(subject, 0)))
         # What stands twice on one page is two repetitions.
         before[subject] = before.get(subject, 0) + 1
-    page = NewPage(secrets.token_hex(16), item_id, session, number, shown)
+    page = NewPage(secrets.token_hex(16), round_item_id, session, number, shown)
     pages.add_page(connection, round_.id, annotator_id, page, stamp(at))
 
 
@@ -150,23 +156,23 @@ def adopt(connection: Any, round_: Round, at: datetime) -> int:
     people = {who for who, _ in waiting}
     standings = {who: pages.standing(connection, round_.id, who) for who in people}
     numbers = {who: standing.pages for who, standing in standings.items()}
-    for (annotator_id, item_id), told in waiting.items():
-        slots = pages.item_slots(connection, item_id)
+    for (annotator_id, round_item_id), told in waiting.items():
+        slots = pages.item_slots(connection, round_item_id)
         whole = len(told) == len(slots) and all(
             len({question for question, _ in rows}) == asked for rows in told.values()
         )
         made = NewPage(
             secrets.token_hex(16),
-            item_id,
+            round_item_id,
             max(standings[annotator_id].session, 1),
             numbers[annotator_id],
             [(subject, control, False, 0) for subject, control in slots],
             "done" if whole else "open",
         )
         numbers[annotator_id] += 1
-        page_id = pages.add_page(connection, round_.id, annotator_id, made, stamp(at))
+        task_id = pages.add_page(connection, round_.id, annotator_id, made, stamp(at))
         linked = [(slot, judgement) for slot, rows in told.items() for _, judgement in rows]
-        pages.link_judgements(connection, page_id, linked)
+        pages.link_judgements(connection, task_id, linked)
     return len(waiting)
 
 

@@ -39,7 +39,7 @@ def labels_given(study: Study, question: str) -> list[Labelled]:
     values, place = np.unique(votes.value, return_inverse=True)
     if not 0 < len(values) <= MOST_LABELS:
         return []
-    ids = subjects["subject_id"].to_list()
+    ids = subjects["item_id"].to_list()
     systems = round_numbers.systems_of(study, ids)
     counts: dict[str, np.ndarray] = {}
     for item, number, n in zip(votes.item.tolist(), place.tolist(), votes.n.tolist(), strict=True):

@@ -148,13 +148,13 @@ def restore(study: Study, name: str) -> None:
         overseeing.note(connection, "restore", {"panel": person.panel, "name": person.name})
 
 
-def adjudicate(study: Study, question: str, subject_id: int, value: float, by: str = OWNER) -> Decision:
+def adjudicate(study: Study, question: str, item_id: int, value: float, by: str = OWNER) -> Decision:
     """Decide what people disagree on: a judgement of its own kind, which a later one revises."""
     found = reading.question(study, question)
     with database.writing(study.engine) as connection:
-        kept = overseeing.decide(connection, found, subject_id, by, float(value))
+        kept = overseeing.decide(connection, found, item_id, by, float(value))
         if kept.fresh:
-            told = {"question": question, "subject": subject_id, "value": float(value), "by": by}
+            told = {"question": question, "subject": item_id, "value": float(value), "by": by}
             overseeing.note(connection, "adjudicate", {**told, "revision": kept.revision})
     return kept
 

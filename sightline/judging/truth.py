@@ -90,7 +90,7 @@ def _settle(
     parts: pl.DataFrame,
     strict: bool,
 ) -> Settlement:
-    subjects = parts["subject_id"].to_list()
+    subjects = parts["item_id"].to_list()
     _refuse_off_scale(study, everything)
     consensus = _rule(study, name, rule, everything)
     rules = (
@@ -307,7 +307,7 @@ def _screen_round(
         votes, parts, _ = reading.votes(study, other)
         if len(votes.value) == 0:
             continue
-        subjects = parts["subject_id"].to_list()
+        subjects = parts["item_id"].to_list()
         votes = _without(_by_role(study, votes, subjects)[0], gone)
         if other == name:
             everybody = set(_of_people(study, votes.where(~votes.control)).annotator.tolist())

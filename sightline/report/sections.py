@@ -20,7 +20,7 @@ from sightline.comparison.compare import (
 from sightline.comparison.queries import query_analysis
 from sightline.comparison.query_tables import query_tables
 from sightline.comparison.trust import trust
-from sightline.data import check as checking
+from sightline.data.check import check
 from sightline.errors import DataError, UsageError
 from sightline.estimate import Cell, Direction, Estimate, absent, format_cell
 from sightline.measures.rankings import rankings_for, relevance
@@ -226,7 +226,7 @@ def _thumbnail(study: Study, system: str, row: dict[str, object]) -> Thumbnail:
     if sha256 is None:
         return Thumbnail(None, system, worth, "the file is not here")
     try:
-        return Thumbnail(study.images.thumbnail(str(sha256)), system, worth)
+        return Thumbnail(study.files.thumbnail(str(sha256)), system, worth)
     except DataError as error:
         return Thumbnail(None, system, worth, error.what)
 
@@ -306,7 +306,7 @@ def judges(study: Study, asked: Sequence[Question]) -> doc.Judges | None:
 
 def checks(study: Study) -> doc.Checks:
     """What the integrity rules found."""
-    found = checking.check(study)
+    found = check(study)
     findings = [
         Finding(told.what, told.n, _severity(told.severity), told.examples, told.remedy)
         for told in (each.finding for each in found.findings)

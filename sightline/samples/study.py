@@ -154,7 +154,7 @@ def run_demo(
     ) as study:
         import_(study, sample.prompts)
         told = import_(study, sample.answers)
-        tell("import", f"{told.counts.get('answers', 0)} answers, recognised as {told.importer}")
+        tell("import", f"{told.counts.get('answers', 0)} answers, recognised as {told.layout}")
         checked = check(study, workers=workers)
         tell("check", f"{len(checked.findings)} findings")
         judged = import_(study, sample.judgements)

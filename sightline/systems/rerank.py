@@ -115,7 +115,7 @@ def _values(
         meter.add(known=len(items) - len(todo))
         for first in range(0, len(todo), BATCH):
             part = todo[first : first + BATCH]
-            (outcomes,) = compute([measure], study.images, [Task(item, (0,)) for item in part])
+            (outcomes,) = compute([measure], study.files, [Task(item, (0,)) for item in part])
             scores.write(study, measure_id, list(zip(part, outcomes, strict=True)))
             computed += len(part)
             meter.add(computed=len(part))

@@ -157,7 +157,7 @@ def candidates_of(study: Study, collection: str) -> Candidates:
     return Candidates(
         keys=[ImageKey(collection, name) for name in chosen["name"]],
         captions=[captions.get(int(key), []) for key in chosen["image_id"]],
-        pictures=[None if sha is None else UnkeptPicture(study.images, sha) for sha in chosen["sha256"]],
+        pictures=[None if sha is None else UnkeptPicture(study.files, sha) for sha in chosen["sha256"]],
     )
 
 

@@ -177,8 +177,8 @@ def check_encoders(
 
 def _subjects(study: Study, question: str) -> pl.DataFrame:
     parts = [reading.votes(study, question)[1], reading.truths(study, question)]
-    columns = ["subject_id", "prompt_id", "system_id", "image_id", "image_b", "image_c"]
-    found = pl.concat([part.select(columns) for part in parts]).unique("subject_id", maintain_order=True)
+    columns = ["item_id", "prompt_id", "system_id", "image_id", "image_b", "image_c"]
+    found = pl.concat([part.select(columns) for part in parts]).unique("item_id", maintain_order=True)
     if found.is_empty():
         raise DataError(
             f"nobody has judged {question!r} yet",
@@ -204,8 +204,8 @@ class _Given:
 def _counting(study: Study, question: str) -> _Given:
     votes, voted, _ = reading.votes(study, question)
     parts = _with_contents(study, _subjects(study, question))
-    place = {subject: row for row, subject in enumerate(parts["subject_id"].to_list())}
-    rows = np.array([place[subject] for subject in voted["subject_id"].to_list()], dtype=np.int64)
+    place = {subject: row for row, subject in enumerate(parts["item_id"].to_list())}
+    rows = np.array([place[subject] for subject in voted["item_id"].to_list()], dtype=np.int64)
     votes = replace(votes, item=rows[votes.item] if rows.size else votes.item, items=parts.height)
     before = _left_out(study, question, votes)
     wrong = _wrong(votes, parts)
@@ -266,8 +266,8 @@ def _levels(study: Study, question: str, given: _Given) -> np.ndarray:
         told = calibration.settle_levels(item, grade, lowest=lowest)
         found[: told.size] = told
         return found
-    truth = dict(reading.truths(study, question).select("subject_id", "value").iter_rows())
-    told_by = [truth.get(subject) for subject in parts["subject_id"].to_list()]
+    truth = dict(reading.truths(study, question).select("item_id", "value").iter_rows())
+    told_by = [truth.get(subject) for subject in parts["item_id"].to_list()]
     value = np.array([np.nan if each is None else each for each in told_by]) - lowest
     value = np.minimum(value, len(LEVELS) - 1)
     return np.where(value == np.round(value), value, np.nan)
@@ -297,9 +297,9 @@ def _shares(study: Study, question: str, given: _Given) -> np.ndarray:
         )
     weight = np.bincount(votes.item, votes.n, minlength=parts.height)
     chose = np.bincount(votes.item, votes.n * votes.value, minlength=parts.height)
-    truths = reading.truths(study, question, "published").select("subject_id", "value")
+    truths = reading.truths(study, question, "published").select("item_id", "value")
     told = dict(truths.iter_rows())
-    told_by = [told.get(subject) for subject in parts["subject_id"].to_list()]
+    told_by = [told.get(subject) for subject in parts["item_id"].to_list()]
     published = np.array([np.nan if each is None else each for each in told_by], dtype=np.float64)
     with np.errstate(invalid="ignore"):
         return np.where(weight > 0, chose / weight, published)

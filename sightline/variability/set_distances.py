@@ -178,7 +178,7 @@ def _distances(
     if len(contents) < 2:
         return None, FEW
     try:
-        matrix = np.asarray(measure([study.images.picture(each) for each in contents]), dtype=np.float64)
+        matrix = np.asarray(measure([study.files.picture(each) for each in contents]), dtype=np.float64)
     except DataError as error:
         return None, f"one of the images: {error.what}"
     if not np.isfinite(matrix).all():

@@ -215,7 +215,7 @@ def _past(state: State, who: Who, before: int, most: int) -> p.Work:
 def _by_slot(given: Sequence[pages.Given]) -> dict[tuple[int, int], list[pages.Given]]:
     found: dict[tuple[int, int], list[pages.Given]] = {}
     for each in given:
-        found.setdefault((each.page_id, each.slot), []).append(each)
+        found.setdefault((each.task_id, each.slot), []).append(each)
     return found
 
 

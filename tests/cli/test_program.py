@@ -88,9 +88,9 @@ def test_version(run: Callable[..., Any]) -> None:
         (["select", "x", "many"], "Invalid value for 'N'"),
         (["list", "--json", "--csv"], "exclude each other"),
         (["list", "of_imag"], "of_image"),
-        (["import", "x"], "takes a PATH"),
-        (["import", "x", "y", "--list"], "one of them at a time"),
-        (["import", "x", "y", "--column", "prompt"], "--column prompt=caption"),
+        (["import", "x"], "'PATH'"),
+        (["import", "x", "y", "--undo", "3"], "use the command sightline undo"),
+        (["import", "x", "y", "--column", "prompt"], "--column OURS=THEIRS"),
         (["import", "x", "y", "--option", "a=1", "--option", "a=2"], "twice"),
         (["score", "sharpnes"], "sharpness"),
         (["score", "sharpness"], "no image file is named"),
@@ -142,7 +142,7 @@ def ends(error: BaseException) -> int:
         (
             KeyboardInterrupt(),
             STOPPED,
-            "Stopped. What was done is kept; run the same command again to go on.\n",
+            "Stopped. What was done is kept",
         ),
         (
             KeyError("gone"),

@@ -101,7 +101,7 @@ def test_rephrase(run: Run, search: Path) -> None:
     again = run("rephrase", search, "mine", "--with", line)
     assert again.code == 0 and "To take it back" in again.out
     assert run("rephrase", search, "mine", "--with", "echo").code == 2
-    assert run("import", search, "--undo", done["number"]).code == 0
+    assert run("undo", search, done["number"]).code == 0
 
 
 def test_rerank_by_what_the_images_show(run: Run, search: Path) -> None:

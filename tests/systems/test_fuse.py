@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sightline.data.import_ import undo
+from sightline.data.imports import undo
 from sightline.errors import ConflictError, DataError, UsageError
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
 from sightline.study import reading

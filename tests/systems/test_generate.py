@@ -88,7 +88,7 @@ def test_images_are_answers_with_their_seeds(study: Study, tmp_path: Path) -> No
     for prompt, position, seed, sha in answers.select("prompt_id", "position", "seed", "sha256").iter_rows():
         assert seed == seed_of(7, prompts[prompt], position)
         # The picture holds the seed it was drawn from.
-        assert study.images.picture(sha).rgb[0, 0].tolist() == [seed >> shift & 255 for shift in (0, 8, 16)]
+        assert study.files.picture(sha).rgb[0, 0].tolist() == [seed >> shift & 255 for shift in (0, 8, 16)]
     assert answers["seed"].n_unique() == 4
 
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import sightline
-from sightline.data.import_ import undo
+from sightline.data.imports import undo
 from sightline.errors import ConflictError, DataError, UsageError
 from sightline.extension import Spec
 from sightline.judging.items import build
@@ -212,7 +212,7 @@ def test_growth_equals_a_loop_over_all_images(painted: Study, tmp_path: Path, co
     with_seeds(painted, g=seeds)
     pool(painted, by="neighbours", encoder=colours, neighbours=12)
     images = reading.images(painted).filter(pl.col("collection") == "paints")
-    rows = np.array([painted.images.picture(sha).rgb.mean(axis=(0, 1)) for sha in images["sha256"]])
+    rows = np.array([painted.files.picture(sha).rgb.mean(axis=(0, 1)) for sha in images["sha256"]])
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     names = images["name"].to_list()
     nearest = (rows @ rows[[names.index(seed) for seed in seeds]].T).max(axis=1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sightline.data.import_ import undo
+from sightline.data.imports import undo
 from sightline.errors import DataError, UsageError
 from sightline.records import Prompt, PromptKey
 from sightline.study import reading
