@@ -161,6 +161,8 @@ def _digest(
 
 def refuse_distances(answers: pl.DataFrame) -> None:
     """Ordered by falling score, rankings by distance would stand upside down."""
+    import polars as pl
+
     step = pl.col("score").diff().over("system_id", "prompt_id", order_by="position")
     ways = (
         answers.with_columns(step=step)

@@ -115,7 +115,7 @@ def test_a_pool_is_judged_and_settled(ranked: Study, tmp_path: Path) -> None:
         ]
         asked = [Question("relevance", "ordinal", 0, 1, 1), *votes]
         load(study, asked, importer="test", path="votes", digest="votes")
-        sightline.truth(study, "relevance", rule="either")
+        sightline.truth(study, "relevance", rule="any_relevant")
         sightline.score(study, "reciprocal_rank")
         scores = reading.scores(study, reading.measures(study)["identity"][0])
         names = dict(reading.systems(study).select("system_id", "system").iter_rows())
