@@ -240,7 +240,7 @@ def test_a_network_on_the_joint_embedding_tells_relevance_too(painted: Study) ->
     load(painted, truths, importer="test", path="truth", digest="truth")
     network = "image_text_head(encoder=colours, loss=chances, epochs=3)"
     spec = f"expected_precision(k=3, predictor={network}, encoder=colours, folds=3)"
-    (ran,) = score(painted, spec)
+    (ran,) = score(painted, spec).runs
     assert (ran.computed, dict(ran.reasons)) == (3, {})
     kept = reading.scores(painted, find_measure(spec).identity)
     assert kept["value"].min() >= 0 and kept["value"].max() <= 1  # type: ignore[operator]
