@@ -74,7 +74,7 @@ def _parameter(entry: Mapping[str, Any]) -> click.Parameter:
         "choice": click.Choice(entry["choices"]) if entry["choices"] else click.STRING,
     }[entry["type"]]
     metavar = entry["metavar"] or None
-    # A default of None would satisfy click where a value is required.
+    # To click an explicit default of None is a default: nothing would be required.
     default: dict[str, Any] = {} if entry["required"] or entry["many"] else {"default": entry["default"]}
     if entry["positional"]:
         nargs = -1 if entry["many"] else 1
