@@ -79,12 +79,18 @@ def _is_study(word: str) -> bool:
 
 
 def _is_measure(word: str) -> bool:
-    """Whether a word names a measure; a file of that very name is meant as the file."""
-    return not os.path.isfile(word) and word.partition("(")[0].partition("@")[0].strip() in _measures()
-
-
-def _measures() -> set[str]:
+    """Whether a word names a measure, or is an alias of one; a file of that very name is meant as the file."""
     from sightline import registry
     from sightline.extension import MEASURE_KINDS
 
-    return {name for kind in MEASURE_KINDS for name in registry.names(kind)}
+    name = word.partition("(")[0].partition("@")[0].strip()
+    return not os.path.isfile(word) and any(
+        registry.has(kind, name) or name.lower() in registry.aliases(kind) for kind in MEASURE_KINDS
+    )
+
+
+def _measures() -> list[str]:
+    from sightline import registry
+    from sightline.extension import MEASURE_KINDS
+
+    return [name for kind in MEASURE_KINDS for name in registry.names(kind)]
