@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sightline.study.cache import cache as cache
     from sightline.study.study import create_study as create
     from sightline.study.study import open_study as open
+    from sightline.systems.bridge_answers import bridge_answers as bridge_answers
     from sightline.systems.eligible import eligible as eligible
     from sightline.systems.fuse import fuse as fuse
     from sightline.systems.generate import generate as generate
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from sightline.systems.rephrase import rephrase as rephrase
     from sightline.systems.rerank import rerank as rerank
     from sightline.systems.retrieve import retrieve as retrieve
+    from sightline.systems.suite import suite as suite
     from sightline.variability.calibrate import calibrate as calibrate
     from sightline.variability.calibrate import check_encoders as check_encoders
     from sightline.variability.reference import fit_reference as fit_reference

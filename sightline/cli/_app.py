@@ -11,6 +11,8 @@ import typer
 
 from sightline.cli import adapter
 from sightline.cli._errors import guarded
+from sightline.cli.adapter import SETTINGS
+from sightline.cli.score import score
 from sightline.errors import UsageError, near
 from sightline.verbs import GROUPS
 from sightline.version import __version__
@@ -21,15 +23,8 @@ LEGACY: Mapping[str, tuple[str, str]] = {
     "status": ("set up", "Tell what is in a study, and what comes next."),
     "list": ("set up", "List every measure, layout, rule and other extension."),
     "select": ("collect", "Choose a few prompts that stand for many."),
-    "suite": ("collect", "Make prompts that test one skill."),
-    "rephrase": ("collect", "Word prompts anew; what is relevant stays the same."),
-    "generate": ("collect", "Let a generator draw the prompts of a study."),
-    "bridge": ("collect", "Fit a search engine's eye on your own captioned images."),
-    "retrieve": ("collect", "Let a search engine answer the prompts of a study."),
-    "pool": ("collect", "Gather the images that people are to judge for each prompt."),
     "annotate": ("judge", "Let people judge images, in a browser or on sheets."),
     "truth": ("judge", "Settle votes into truth, and tell how far people agree."),
-    "score": ("measure", "Compute automatic measures of a study or of image files."),
     "variability": ("measure", "Tell how alike a system's images of one prompt are."),
     "predict": ("measure", "Predict how hard prompts are, and tell how well that works."),
     "gate": ("analyse", "Fail a build when a new system falls below a baseline."),
@@ -39,7 +34,6 @@ LEGACY: Mapping[str, tuple[str, str]] = {
     "reproduce": ("share", "Obtain a paper's figures anew, and hold them against print."),
 }
 TAKEN_BY_PYTHON = ("import", "list")
-SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 SHELLS = ("bash", "zsh", "fish")
 
 Function = Callable[..., Any]
@@ -76,7 +70,7 @@ def summaries() -> dict[str, tuple[str, str]]:
     """Every command with its group and the one line that help has for it."""
     verbs = {name: (str(each["group"]), str(each["summary"])) for name, each in adapter.index().items()}
     old = {name: each for name, each in LEGACY.items() if name not in verbs}
-    own = {name: ("set up", each.get_short_help_str(100)) for name, each in OWN.items()}
+    own = {name: (OWN_GROUPS.get(name, "set up"), each.get_short_help_str(100)) for name, each in OWN.items()}
     return {**old, **verbs, **own}
 
 
@@ -153,7 +147,8 @@ def completion(shell: str) -> None:
     click.echo(made(build(), {}, "sightline", "_SIGHTLINE_COMPLETE").source())
 
 
-OWN: Mapping[str, click.Command] = {"help": help_, "completion": completion}
+OWN: Mapping[str, click.Command] = {"score": score, "help": help_, "completion": completion}
+OWN_GROUPS: Mapping[str, str] = {"score": "measure"}
 
 
 def build() -> Program:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 INDEX = Path(__file__).with_name("commands.json")
 STUDY = "The study: its folder, or its PostgreSQL address."
+SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
 @cache
@@ -40,24 +41,14 @@ def command(name: str) -> click.Command:
     entry = index()[name]
     given = [_parameter(each) for each in entry["parameters"]]
     own = {each["flag"] for each in entry["parameters"] if each["type"] != "study"}
-    faces = [
-        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, and nothing else."),
-        click.Option(["--csv", "as_csv"], is_flag=True, help="Print CSV, and nothing else."),
-        click.Option(
-            ["--to", "to_file"],
-            metavar="FILE",
-            help="Write the result to a .html, .json, .csv, .tex or .txt file.",
-        ),
-    ]
-    faces = [each for each in faces if each.opts[0] not in own]
     call = guarded(lambda **words: _run(entry, words))
     return VerbCommand(
         name,
         callback=call,
-        params=[*given, *faces],
+        params=[*given, *(each for each in faces() if each.opts[0] not in own)],
         help=entry["help"],
         short_help=entry["summary"],
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+        context_settings=SETTINGS,
     )
 
 
@@ -75,6 +66,16 @@ class VerbCommand(click.Command):
             raise click.UsageError(what, ctx) from None
 
 
+def faces() -> list[click.Option]:
+    """The options of every command that shows a result, as show() takes them."""
+    to_file = "Write the result to a .html, .json, .csv, .tex or .txt file."
+    return [
+        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, and nothing else."),
+        click.Option(["--csv", "as_csv"], is_flag=True, help="Print CSV, and nothing else."),
+        click.Option(["--to", "to_file"], metavar="FILE", help=to_file),
+    ]
+
+
 def _parameter(entry: Mapping[str, Any]) -> click.Parameter:
     if entry["type"] == "study":
         return click.Argument(["study"], metavar="STUDY", help=STUDY)
@@ -88,7 +89,7 @@ def _parameter(entry: Mapping[str, Any]) -> click.Parameter:
     }[entry["type"]]
     metavar = entry["metavar"] or None
     # To click an explicit default of None is a default: nothing would be required.
-    default = {} if entry["required"] or entry["many"] else {"default": entry["default"]}
+    default: dict[str, Any] = {} if entry["required"] or entry["many"] else {"default": entry["default"]}
     if entry["positional"]:
         nargs = -1 if entry["many"] else 1
         return click.Argument(
@@ -108,8 +109,8 @@ def _parameter(entry: Mapping[str, Any]) -> click.Parameter:
 
 
 def _run(entry: Mapping[str, Any], words: dict[str, Any]) -> int:
-    faces = {name: words.pop(name, None) for name in ("as_json", "as_csv", "to_file")}
-    if faces["as_json"] and faces["as_csv"]:
+    wanted = {name: words.pop(name, None) for name in ("as_json", "as_csv", "to_file")}
+    if wanted["as_json"] and wanted["as_csv"]:
         raise UsageError("--json and --csv exclude each other", remedy="Give one of them.")
     address = words.pop("study", None)
     given = {each["name"]: each for each in entry["parameters"]}
@@ -129,7 +130,7 @@ def _run(entry: Mapping[str, Any], words: dict[str, Any]) -> int:
 
             stack.enter_context(waiting(entry["name"]))
         result = function(**values)
-    show(result, address=address or "", **faces)
+    show(result, address=address or "", **wanted)
     return int(result.exit_code)
 
 
@@ -139,7 +140,7 @@ _LEFT_OUT = object()
 def _value(entry: Mapping[str, Any], word: Any) -> Any:
     """What is typed as the verb takes it; what is not typed is left to the verb's own default."""
     if entry["name"] == "workers" and word is None:
-        return _cores()
+        return cores()
     if entry["many"] == "mapping":
         return _pairs(word, entry["flag"], entry["metavar"])
     if entry["many"]:
@@ -165,7 +166,8 @@ def _opened(address: str, creates: bool, dry_run: bool) -> Any:
     return open_or_create(address, temporary=dry_run) if creates else open_study(address)
 
 
-def _cores() -> int:
+def cores() -> int:
+    """The processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -166,7 +166,7 @@ def run_demo(
             "; ".join(f"{s.question}: {s.settled} settled by {s.rule}" for s in settled)
             + f"; {out} exclusions",
         )
-        ran = score(study, workers=workers)
+        ran = score(study, workers=workers).runs
         tell("score", f"{sum(each.computed for each in ran)} values of {len(ran)} measures")
         alike = variability(study, distance="colour_histogram", workers=workers)
         tell(

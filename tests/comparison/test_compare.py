@@ -192,7 +192,7 @@ def test_scores_and_their_reasons(blank: Callable[[list[Record]], Study], tmp_pa
             records += [Image(key, str(tmp_path / f"{key.name}.png")), Answer(prompt, system, 0, key)]
     study = create_study(tmp_path / "study")
     load(study, records, importer="test", path="test", digest="1", keep_broken=True)
-    (ran,) = score(study, "brightness")
+    (ran,) = score(study, "brightness").runs
     assert ran.reasons == {"not a readable image (unknown format)": 1}
     found = compare(study, "brightness")
     told = {placed.system: (placed.mean.value, placed.mean.n) for placed in found.systems}

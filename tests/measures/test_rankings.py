@@ -192,13 +192,13 @@ def test_distances_are_not_turned_upside_down(make: Any) -> None:
 def test_unjudged_images_are_counted(make: Any) -> None:
     ranking: list[tuple[str, float | None]] = [("a", None), ("b", None), ("c", None)]
     study = make([*run("e", {1: ranking, 2: ranking}), *qrels({1: {"a": 1, "b": 0}, 3: {"z": 1}})])
-    (ran,) = score(study, "precision@2")
+    (ran,) = score(study, "precision@2").runs
     # Nothing is known of query 2, so that its images do not count; query 3 has no ranking.
     assert ran.notes == [
         "1 of 2 prompts have no known relevance, and so no value.",
         "e: 1 of the 2 prompts with known relevance have no ranking and are left out of its means.",
     ]
-    (whole,) = score(study, "reciprocal_rank")
+    (whole,) = score(study, "reciprocal_rank").runs
     assert whole.notes[1].startswith("e: 1 of the 3 images in its rankings (33%) are unjudged")
     assert list(compare(study, "precision@2").notes) == ran.notes
 
@@ -221,7 +221,7 @@ def test_unanswered_prompts_count_as_zero_where_asked_for(make: Any) -> None:
 def test_repeats_are_left_out_and_counted(make: Any) -> None:
     study = make([*run("e", {1: [("a", None), ("a", None), ("b", None)]}), *qrels({1: {"a": 0, "b": 1}})])
     assert values(study, "reciprocal_rank") == {1: 0.5}
-    (ran,) = score(study, "reciprocal_rank")
+    (ran,) = score(study, "reciprocal_rank").runs
     assert ran.notes == ["e: 1 places were left out: their image stands further up."]
 
 

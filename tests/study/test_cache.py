@@ -54,8 +54,8 @@ def test_a_measure_is_forgotten_and_can_be_computed_again(study: Study) -> None:
     sightline.score(study, ["blank", "blank(tolerance=2)", "words"])
     assert cache(study, clear="blank(tolerance=2)").removed == Removed(2, 0, 0)
     assert cache(study, clear="blank( tolerance=8 )").removed == Removed(2, 0, 0)
-    assert sightline.score(study, "blank")[0].computed == 2
-    assert sightline.score(study, "words")[0].computed == 0
+    assert sightline.score(study, "blank").runs[0].computed == 2
+    assert sightline.score(study, "words").runs[0].computed == 0
 
 
 def test_a_bare_name_stands_for_any_parameters(study: Study) -> None:
