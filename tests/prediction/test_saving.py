@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sightline.prediction.bench import question_of
-from sightline.prediction.fit import predict
+from sightline.prediction.fit import fit
 from sightline.prediction.predict import suggest
 from sightline.prediction.saving import save_best
 from sightline.records import Item, Prompt, PromptKey, Question, Record, System, Truth
@@ -41,7 +41,7 @@ def study_of(path: Path) -> Study:
 
 def test_the_hardest_quarter_is_the_one_with_most_faults(tmp_path: Path) -> None:
     with study_of(tmp_path / "s") as study:
-        found = predict(study, questions=["faults", "rel.v2"], predictor="ridge")
+        found = fit(study, questions=["faults", "rel.v2"], predictor="ridge")
     faults, good = (each.quarters for each in found.results)
     assert [part.name for part in faults] == ["hardest", "hard", "easy", "easiest"]
     # The last 12 prompts have 4 + 36/48 to 4 + 47/48 faults, the first 12 have 1 to 1 + 11/48.
@@ -58,7 +58,7 @@ def test_the_hardest_quarter_is_the_one_with_most_faults(tmp_path: Path) -> None
 def test_a_kept_predictor_ranks_what_is_better_first(tmp_path: Path) -> None:
     own = tmp_path / "own.npz"
     with study_of(tmp_path / "s") as study:
-        found = predict(study, questions=["faults", "rel.v2"], predictor="ridge")
+        found = fit(study, questions=["faults", "rel.v2"], predictor="ridge")
         asked = {name: question_of(study, name) for name in found.questions}
     kept = save_best(found, own, asked)
     assert kept.about["directions"] == {"faults": "lower", "rel.v2": "higher"}
@@ -69,7 +69,7 @@ def test_a_kept_predictor_ranks_what_is_better_first(tmp_path: Path) -> None:
 
 def test_the_pearson_that_is_kept_is_that_of_what_is_kept(tmp_path: Path) -> None:
     with study_of(tmp_path / "s") as study:
-        found = predict(study, "faults", predictors=["ridge", "mean"], features=["synset_count"])
+        found = fit(study, "faults", predictors=["ridge", "mean"], features=["synset_count"])
         asked = {"faults": question_of(study, "faults")}
     kept = save_best(found, tmp_path / "own.npz", asked)
     assert "synset_count" not in kept.measures

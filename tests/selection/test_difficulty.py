@@ -175,7 +175,7 @@ def test_predictions_of_too_few_prompts_stand_back(study: Study, shipped: list[s
     keep(study, "ridge", range(10))
     found = sightline.select(study, 5, by="difficulty")
     assert found.notes[1].startswith("Predictions kept of ease cover 0 of the 30 prompts")
-    assert "hbpp expected by the shipped predictor, tier light" in found.how and shipped == [None]
+    assert "hbpp expected by the shipped predictor, tier small" in found.how and shipped == [None]
     keep(study, "ridge2", range(10, 30), first=10)
     most = sightline.select(study, 5, by="difficulty")
     assert "ease predicted by" in most.how and max(numbers(most)) < 30
@@ -183,7 +183,7 @@ def test_predictions_of_too_few_prompts_stand_back(study: Study, shipped: list[s
 
 
 def prediction(text: str, tier: str) -> Prediction:
-    """Hard are high numbers; the offline tier is of another mind on trains; cups are refused."""
+    """Hard are high numbers; the medium tier is of another mind on trains; cups are refused."""
     if "cup" in text:
         return Prediction(text, refused="no cups")
     number = int(text.split()[-1])
@@ -229,13 +229,13 @@ def test_unsure_is_where_tiers_lie_apart(study: Study, shipped: list[str | None]
     assert shipped == [None, "medium", "large"], "each tier is asked once, and those that cannot run are not"
     # 8 of the prompts without truth are of trains, and the pool is of 4 + 3.
     assert all("train" in text for text in found.texts)
-    assert "tier light" in found.how and "tier offline" in found.how
+    assert "tier small" in found.how and "tier medium" in found.how
 
 
 def test_a_named_tier_is_asked_whatever_is_kept(study: Study, shipped: list[str | None]) -> None:
     keep(study, "ridge", range(N))
     found = sightline.select(study, 5, by="difficulty", tier="medium")
-    assert shipped == ["medium"] and "tier offline" in found.how
+    assert shipped == ["medium"] and "tier medium" in found.how
 
 
 def test_nothing_tells_what_is_unsure(tmp_path: Path, shipped: list[str | None]) -> None:
@@ -263,7 +263,7 @@ def test_search_engines_are_asked_for_precision(tmp_path: Path, shipped: list[st
     ("told", "said"),
     [
         ({"prefer": "hrd"}, "Did you mean hard"),
-        ({"tier": "lihgt"}, "Did you mean light"),
+        ({"tier": "smal"}, "Did you mean small"),
         ({"question": "eas"}, "Did you mean ease"),
         ({"n": 31}, "31 prompts cannot be selected by difficulty out of 30 without truth"),
         ({"n": 31}, "Give a number up to 30 or --judged to choose among those with truth too."),
@@ -279,7 +279,7 @@ def test_wrong_calls_are_told(study: Study, told: dict[str, object], said: str) 
 def test_the_predictor_that_ships(tmp_path: Path) -> None:
     with make(tmp_path / "s", judged=0) as study:
         found = sightline.select(study, 5, by="difficulty", tier="small")
-        assert "hbpp expected by the shipped predictor, tier light" in found.how and len(found.texts) == 5
+        assert "hbpp expected by the shipped predictor, tier small" in found.how and len(found.texts) == 5
         # HBPP lies on a scale from -1 to 2.
         assert all(-1 <= each.low <= each.value <= each.high <= 2 for each in found.expected)
         easy = sightline.select(study, 5, by="difficulty", tier="small", prefer="easy")

@@ -127,8 +127,7 @@ def _images(
 ) -> Embedded:
     run = _Run(study, encoder, "image", contents, listener)
     if run.missing:
-        encoder = loaded_over(study, encoder)
-        prepare, encode, threads = _steps(encoder, encoder)
+        prepare, encode, threads = _steps(encoder, loaded_over(study, encoder))
 
         def work(content: str) -> Prepared:
             try:
