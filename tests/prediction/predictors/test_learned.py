@@ -161,8 +161,8 @@ def test_strange_prompts_get_a_finite_prediction(spec: str) -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        "trees(n_estimators=0)", "trees(learning_rate=1.5)", "kernel_ridge(width=0)", "kernel_ridge(landmarks=0)",
-        "support_vectors(cost=0)", "tfidf_ridge(letters=2)", "stack(folds=1)",
+        "trees(n_estimators=0)", "trees(learning_rate=1.5)", "kernel_ridge(width=0)",
+        "kernel_ridge(landmarks=0)", "support_vectors(C=0)", "tfidf_ridge(letters=2)", "stack(folds=1)",
     ],
 )  # fmt: skip
 def test_senseless_parameters_are_refused(spec: str) -> None:
