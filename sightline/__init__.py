@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from sightline.measures.score import score_files as score_files
     from sightline.prediction.fit import fit as fit
     from sightline.prediction.predict import predict as predict
-    from sightline.prediction.predict import suggest as suggest
     from sightline.report.report import report as report
     from sightline.report.status import status as status
     from sightline.selection.select import select as select
@@ -51,11 +50,10 @@ if TYPE_CHECKING:
     from sightline.systems.retrieve import retrieve as retrieve
     from sightline.systems.suite import suite as suite
     from sightline.variability.calibrate import calibrate as calibrate
-    from sightline.variability.calibrate import check_encoders as check_encoders
-    from sightline.variability.reference import fit_reference as fit_reference
+    from sightline.variability.fit_reference import fit_reference as fit_reference
     from sightline.variability.reuse import reuse as reuse
     from sightline.variability.variability import variability as variability
-    from sightline.variability.wording import language_analysis as language_analysis
-    from sightline.variability.wording import setting_analysis as setting_analysis
+    from sightline.variability.wording import setting_effect as setting_effect
+    from sightline.variability.wording import wording as wording
 
 __all__ = lazy(__name__, __file__)

@@ -42,7 +42,7 @@ class Column:
 
     `format` is "" (sensible digits), "+" (signed), "%" (a share of one), "p" (probability), or a Python
     format specification. `estimate` makes CSV write the interval's columns even where no row has one, so that
-    the columns of a command's output do not depend on the data.
+    the columns of a command's output do not depend on the data. A `detail` is left out on a terminal.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Column:
     unit: str = ""
     format: str = ""
     estimate: bool = False
+    detail: bool = False
 
     @property
     def heading(self) -> str:

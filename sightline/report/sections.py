@@ -37,7 +37,7 @@ from sightline.study import reading, rollup
 from sightline.study.relevance import rules
 from sightline.study.study import Study
 from sightline.variability import figures as picturing
-from sightline.variability import variability as varying
+from sightline.variability.variability import read_variability
 
 SHOWN = 4
 """Prompts shown at each end."""
@@ -249,7 +249,7 @@ def gallery(study: Study) -> list[ShownPrompt]:
 
 def variability(study: Study) -> doc.Variability:
     """How alike the images of one prompt are."""
-    found = varying.read_variability(study)
+    found = read_variability(study)
     systems = sorted(found.systems, key=lambda alike: -(alike.similarity.value or 0))
     return doc.Variability(
         Scale("similarity of a prompt's images", "none"),

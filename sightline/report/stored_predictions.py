@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sightline import registry
 from sightline.errors import UsageError
-from sightline.estimate import Cell, Direction, Estimate, absent
+from sightline.estimate import Cell, Direction, Estimate
 from sightline.records import Question
 from sightline.rendering import document as doc
 from sightline.rendering.report_values import quantity
@@ -20,7 +20,7 @@ from sightline.rendering.tables import Column, Table
 from sightline.report.sections import scale
 from sightline.statistics.correlation import pearson
 from sightline.statistics.intervals import mean_interval
-from sightline.statistics.prediction_quality import Figure, quality
+from sightline.statistics.prediction_quality import quality
 from sightline.study import reading, rollup
 from sightline.study.study import Study
 
@@ -138,13 +138,7 @@ def scale_of(study: Study, question: str) -> Scale:
 
 def _figures(kept: Kept) -> list[doc.Share]:
     found = quality(kept.predicted, kept.truth)
-    return [doc.Share(title, _as_quantity(found[name]), direction, "") for name, title, direction in FIGURES]
-
-
-def _as_quantity(found: Figure) -> Estimate:
-    if found.value is None:
-        return absent(found.reason or "not defined")
-    return Estimate(found.value, found.low, found.high, found.n)
+    return [doc.Share(title, quantity(found[name]), direction, "") for name, title, direction in FIGURES]
 
 
 def _short(spec: str) -> str:

@@ -174,10 +174,8 @@ def run_demo(
             "similarity " + ", ".join(f"{a.system} {_said(a.similarity)}" for a in alike.systems),
         )
         predicted = fit(study, "alignment", seed=seed)
-        tell(
-            "predict",
-            f"Pearson {_said(predicted.pearson)} over {predicted.prompts} prompts, each held out once",
-        )
+        pearson = predicted.results[0].figures["pearson"]
+        tell("fit", f"Pearson {_said(pearson)} over {predicted.prompts} prompts, each held out once")
         compared = compare(study, "alignment", seed=seed)
         tell("compare", ", ".join(f"{p.best_rank}. {p.system} {_said(p.mean)}" for p in compared.systems))
         path = report(study, folder / "report.html", seed=seed)

@@ -14,8 +14,10 @@ from scipy.stats import permutation_test
 from sightline.comparison.gate import Gated, gate, rulings
 from sightline.comparison.gate_classes import classes_of
 from sightline.errors import DataError, UsageError
+from sightline.estimate import Estimate
 from sightline.measures.score import score
-from sightline.prediction.predict import Expected, Prediction, Predictions
+from sightline.prediction.model import Prediction
+from sightline.prediction.predict import Predictions
 from sightline.records import Answer, ImageKey, Item, Prompt, PromptKey, Question, Record, System, Truth
 from sightline.selection import difficulty as select_difficulty
 from sightline.study.study import Study, create_study
@@ -347,14 +349,14 @@ def test_thirds_by_difficulty(study: Study, monkeypatch: pytest.MonkeyPatch) -> 
     def predict(prompts: Sequence[str], *, tier: str | None = None, explain: bool = True) -> Predictions:
         numbers = [int(text.split()[0]) for text in prompts]
         told = [
-            Prediction(text, {"hbpp": Expected(n / 40, -1, 2)})
+            Prediction(text, {"hbpp": Estimate(n / 40, -1, 2)})
             if n < 39
             else Prediction(text, refused="too long")
             for text, n in zip(prompts, numbers, strict=True)
         ]
         return Predictions(tier or "medium", "", 0.9, told)
 
-    monkeypatch.setattr(select_difficulty, "predict", predict)
+    monkeypatch.setattr(select_difficulty, "predict_prompts", predict)
     found = gate(study, "worse", "base", "alignment", classes=["difficulty"])
     assert told(found) == {
         "difficulty:hard": "fell",

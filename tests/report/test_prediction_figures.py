@@ -15,7 +15,7 @@ from PIL import Image as Pillow
 
 from sightline.data.import_ import import_
 from sightline.errors import DataError, StudyError, UsageError
-from sightline.prediction.fit import predict
+from sightline.prediction.fit import fit
 from sightline.records import (
     Answer,
     Image,
@@ -331,7 +331,7 @@ def published(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             csv.writer(target).writerows(rows)
     with create_study(folder / "study") as study:
         import_(study, folder)
-        predict(study, "hbpp", predictor="mean")
+        fit(study, "hbpp", predictor="mean")
         yield study
 
 
