@@ -19,7 +19,6 @@ from sightline.version import __version__
 LEGACY: Mapping[str, tuple[str, str]] = {
     "demo": ("set up", "See the whole flow work on a sample study."),
     "init": ("set up", "Make an empty study with a commented settings file."),
-    "status": ("set up", "Tell what is in a study, and what comes next."),
     "list": ("set up", "List every measure, layout, rule and other extension."),
     "cache": ("set up", "Show what is kept of computed things, or let go of it."),
     "import": ("collect", "Bring prompts, images, judgements or truth into a study."),
@@ -37,10 +36,7 @@ LEGACY: Mapping[str, tuple[str, str]] = {
     "score": ("measure", "Compute automatic measures of a study or of image files."),
     "variability": ("measure", "Tell how alike a system's images of one prompt are."),
     "predict": ("measure", "Predict how hard prompts are, and tell how well that works."),
-    "gate": ("analyse", "Fail a build when a new system falls below a baseline."),
-    "queries": ("analyse", "Tell what goes with a query being hard."),
     "wording": ("analyse", "Tell what in the wording goes with variability."),
-    "report": ("share", "Write the findings as one self-contained HTML page."),
     "reproduce": ("share", "Obtain a paper's figures anew, and hold them against print."),
 }
 TAKEN_BY_PYTHON = ("import", "list")

@@ -112,11 +112,11 @@ def _say_kept(output: Output, kept: Fitted, path: Path) -> None:
 
 
 def _draw(output: Output, asked: Asked, to: Path, questions: Sequence[str]) -> None:
-    from sightline.report.prediction_figures import prediction_pictures
+    from sightline.report import figures
     from sightline.study.study import open_study
 
     with open_study(asked.study) as opened, watched() as listener:
-        drawn = prediction_pictures(opened, to, questions=questions, seed=asked.seed, listener=listener)
+        drawn = figures(opened, to, questions=questions, seed=asked.seed, listener=listener)
     output.say(*drawn.notes, f"{len(drawn.files)} pictures: {to}")
 
 

@@ -180,7 +180,7 @@ def run_demo(
         )
         compared = compare(study, "alignment", seed=seed)
         tell("compare", ", ".join(f"{p.best_rank}. {p.system} {_said(p.mean)}" for p in compared.systems))
-        path = report(study, folder / "report.html", seed=seed)
+        path = report(study, folder / "report.html", seed=seed).path
         tell("report", str(path))
     return path
 

@@ -10,7 +10,7 @@ import numpy as np
 from sightline.errors import StudyError
 from sightline.estimate import Cell, Estimate, absent
 from sightline.rendering import document as doc
-from sightline.rendering.report_values import quantity
+from sightline.rendering.blocks import Figure, Grid, Note, Section
 from sightline.rendering.tables import Column, Table
 from sightline.statistics.factors import loading_table
 from sightline.statistics.mixed import MixedModel
@@ -66,28 +66,29 @@ def write_wording(study: Study, found: LanguageAnalysis, to: str | Path) -> Path
     from sightline.rendering.html import render
 
     similarity = found.prompts["similarity"].to_numpy()
-    charts = []
+    charts: list[Figure] = []
     for each in sorted(found.associated, key=lambda one: -abs(one.correlation.value or 0.0)):
         values = found.prompts[each.name].to_numpy()
         if len(np.unique(values[~np.isnan(values)])) < 2:
             continue
-        figure = feature_figure(values, similarity, name=each.name)
-        charts.append(doc.Chart(figure.wide, figure.narrow, figure.caption))
-    extras = [
-        doc.Extra("What goes with similarity", tables=list(wording_tables(found).values())),
-        doc.Extra("Similarity against each feature", "From the strongest correlation down.", charts),
+        charts.append(feature_figure(values, similarity, name=each.name))
+    grids = [Grid.of(table) for table in wording_tables(found).values()]
+    sections = [
+        Section("associated", "What goes with similarity", "", grids),
+        Section(
+            "features", "Similarity against each feature", "From the strongest correlation down.", charts
+        ),
     ]
     if found.notes:
-        extras.append(doc.Extra("What could not be told", " ".join(found.notes)))
-    page = doc.Report(
+        sections.append(Section("gaps", "What is not known", "", [Note(note) for note in found.notes]))
+    page = doc.Document(
         title=f"{study.name}: wording and variability",
         answer=sentence(found),
         made_at=datetime.now(UTC),
-        study=study.name,
         facts=[doc.Fact("prompts", found.prompts.height), doc.Fact("features", len(found.extracted.columns))],
-        extras=extras,
+        sections=sections,
         next_steps=[doc.NextStep("The study as a whole.", f"sightline report {study.name}")],
-        provenance=doc.Provenance(versions=[("sightline", __version__)], measures=[(found.measure, "")]),
+        commands=[f"sightline {__version__}, {found.measure}"],
     )
     path = Path(to)
     try:
@@ -102,7 +103,7 @@ def _associated(found: LanguageAnalysis) -> Table:
     rows: list[list[Cell]] = [
         [
             each.name,
-            quantity(each.correlation),
+            each.correlation,
             unknown if each.p_corrected is None else each.p_corrected,
             each.is_significant(),
             unknown if each.mean is None else each.mean,
