@@ -73,11 +73,13 @@ def _parameter(entry: Mapping[str, Any]) -> click.Parameter:
         "choice": click.Choice(entry["choices"]) if entry["choices"] else click.STRING,
     }[entry["type"]]
     metavar = entry["metavar"] or None
+    # To click an explicit default of None is a default: nothing would be required.
+    default = {} if entry["required"] or entry["many"] else {"default": entry["default"]}
     if entry["positional"]:
         nargs = -1 if entry["many"] else 1
         return click.Argument(
             [entry["name"]], metavar=metavar, type=kind, nargs=nargs, required=entry["required"],
-            help=entry["help"], default=None if nargs == -1 else entry["default"],
+            help=entry["help"], **default,
         )  # fmt: skip
     if entry["type"] == "flag":
         names = [entry["flag"]] if not entry["default"] else [f"{entry['flag']}/--no-{entry['flag'][2:]}"]
@@ -87,8 +89,7 @@ def _parameter(entry: Mapping[str, Any]) -> click.Parameter:
     shows = entry["shown"] or (entry["default"] not in (None, "", [], {}) and not entry["many"])
     return click.Option(
         [entry["flag"], entry["name"]], metavar=metavar, type=kind, multiple=bool(entry["many"]),
-        required=entry["required"], default=None if entry["many"] else entry["default"],
-        help=entry["help"], show_default=shows,
+        required=entry["required"], help=entry["help"], show_default=shows, **default,
     )  # fmt: skip
 
 

@@ -59,17 +59,17 @@ def test_from_files_to_a_comparison(run: Run, search: Path) -> None:
     assert run("compare", search, "--by", "reciprocal_rank", "--test", "boots").code == 2
 
 
-def test_between_two_sets_of_queries(run: Run, search: Path) -> None:
+def test_two_sets_of_queries(run: Run, search: Path) -> None:
     run("score", search, "reciprocal_rank", "hit_rate@2")
-    words = ["compare", search, "--by", "reciprocal_rank", "--by", "hit_rate@2"]
-    told = run(*words, "--between", "kind=conceptual,descriptive", "--json")
+    by = ["--by", "reciprocal_rank", "--by", "hit_rate@2"]
+    told = run("compare-sets", search, "kind=conceptual,descriptive", *by, "--json")
     assert told.code == 0, told.err
     rows = {(row["system"], row["by"]): row for row in told.json["rows"]}
     # 1/3 against 1/2: half as much again; four against four all lower. Never found against always: inf.
     assert rows["slow", "reciprocal_rank"]["improvement"] == "**+50.0%**"
     assert rows["slow", "hit_rate(k=2)"]["improvement"] == "**inf**"
     assert rows["good", "reciprocal_rank"]["improvement"] == ""
-    against = run(*words, "--between", "kind=conceptual")
+    against = run("compare-sets", search, "kind=conceptual", *by)
     assert "below .01" in against.out and "neither set" not in against.out
     (search.parent / "more.csv").write_text("prompt_id,prompt\nq9,query 9\n", "utf-8")
     (search.parent / "more.qrels").write_text("q9 0 hit1 1\n", "utf-8")
@@ -77,12 +77,10 @@ def test_between_two_sets_of_queries(run: Run, search: Path) -> None:
     for name in ("more.csv", "more.qrels", "more.run"):
         done = run("import", search, search.parent / name)
         assert done.code == 0, done.err
-    told = "1 prompts without the tag kind are in neither set."
-    assert told in run(*words, "--between", "kind=conceptual").out
-    assert run(*words, "--between", "kind=conceptual", "--json").json["untagged"] == 1
-    assert run(*words).code == 2
-    assert run("compare", search, "--between", "kind=conceptual").code == 2
-    assert run(*words, "--between", "kind=conceptual", "--where", "kind=conceptual").code == 2
+    assert "1 prompts without this tag" in run("compare-sets", search, "kind=conceptual", *by).out
+    assert run("compare-sets", search, "kind=conceptual", *by, "--json").json["untagged"] == 1
+    assert run("compare-sets", search, "kind=conceptual").code == 2
+    assert run("compare-sets", search, *by).code == 2
 
 
 def test_recall_of_papers_is_found_and_explained(run: Run, search: Path) -> None:
