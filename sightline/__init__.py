@@ -15,10 +15,11 @@ from sightline.lazy import lazy
 from sightline.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from sightline.comparison.breakdown import breakdown as breakdown
     from sightline.comparison.compare import compare as compare
     from sightline.comparison.compare_sets import compare_sets as compare_sets
     from sightline.comparison.gate import gate as gate
-    from sightline.comparison.queries import query_analysis as query_analysis
+    from sightline.comparison.queries import queries as queries
     from sightline.comparison.trust import trust as trust
     from sightline.data.check import check as check
     from sightline.data.export import export as export
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from sightline.measures.score import score_files as score_files
     from sightline.prediction.fit import fit as fit
     from sightline.prediction.predict import predict as predict
+    from sightline.report.prediction_figures import figures as figures
     from sightline.report.report import report as report
     from sightline.report.status import status as status
     from sightline.selection.select import select as select

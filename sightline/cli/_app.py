@@ -20,13 +20,9 @@ from sightline.version import __version__
 # Commands that are not yet made from a verb: name -> group and summary.
 LEGACY: Mapping[str, tuple[str, str]] = {
     "demo": ("set up", "See the whole flow work on a sample study."),
-    "status": ("set up", "Tell what is in a study, and what comes next."),
     "list": ("set up", "List every measure, layout, rule and other extension."),
     "annotate": ("judge", "Let people judge images, in a browser or on sheets."),
     "truth": ("judge", "Settle votes into truth, and tell how far people agree."),
-    "gate": ("analyse", "Fail a build when a new system falls below a baseline."),
-    "queries": ("analyse", "Tell what goes with a query being hard."),
-    "report": ("share", "Write the findings as one self-contained HTML page."),
     "reproduce": ("share", "Obtain a paper's figures anew, and hold them against print."),
 }
 TAKEN_BY_PYTHON = ("import", "list")

@@ -31,7 +31,9 @@ def lines(table: Table, width: int | None = None) -> Iterator[str]:
     """A table line by line: its caption, its first rows, and why cells are empty."""
     from rich.console import Console
 
-    shown = _shown(table)
+    shown = (
+        table.for_people if table.most is None else replace(table, rows=table.rows[: table.most]).for_people
+    )
     drawn = replace(shown, caption="").to_rich()
     drawn.show_edge = False
     console = Console(file=StringIO(), width=width or _width(), highlight=False, color_system=None)
@@ -44,13 +46,6 @@ def lines(table: Table, width: int | None = None) -> Iterator[str]:
         yield f"... and {len(table.rows) - len(shown.rows):,} more: --csv or --json gives them all."
     for reason, n in reasons(shown).items():
         yield f"- : {reason}" + (f" ({n:,} times)" if n > 1 else "")
-
-
-def _shown(table: Table) -> Table:
-    """The columns and rows that fit a terminal."""
-    kept = [index for index, column in enumerate(table.columns) if not column.detail]
-    rows = [[row[index] for index in kept] for row in table.rows[: table.most]]
-    return replace(table, columns=[table.columns[index] for index in kept], rows=rows)
 
 
 def _width() -> int | None:

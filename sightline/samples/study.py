@@ -178,7 +178,7 @@ def run_demo(
         tell("fit", f"Pearson {_said(pearson)} over {predicted.prompts} prompts, each held out once")
         compared = compare(study, "alignment", seed=seed)
         tell("compare", ", ".join(f"{p.best_rank}. {p.system} {_said(p.mean)}" for p in compared.systems))
-        path = report(study, folder / "report.html", seed=seed)
+        path = report(study, folder / "report.html", seed=seed).path
         tell("report", str(path))
     return path
 
