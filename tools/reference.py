@@ -360,7 +360,7 @@ def _functions() -> str:
 
     parts = [
         "# Python functions",
-        "Every verb as `import sightline` gives it. A parameter without a meaning here is explained in the text above it.",
+        "Every verb as `import sightline` gives it, with its parameters.",
     ]
     for name in sightline.__all__:
         function = getattr(sightline, name)

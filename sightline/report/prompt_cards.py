@@ -115,7 +115,7 @@ def _thumbnail(study: Study, system: str, row: Mapping[str, object]) -> Thumbnai
     if sha256 is None:
         return Thumbnail(None, system, estimate, "the file is not here")
     try:
-        return Thumbnail(study.images.thumbnail(str(sha256)), system, estimate)
+        return Thumbnail(study.files.thumbnail(str(sha256)), system, estimate)
     except DataError as error:
         return Thumbnail(None, system, estimate, error.what)
 

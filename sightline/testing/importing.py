@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sightline.data.import_ import import_, recognise, undo
+from sightline.data.import_ import import_, recognise
+from sightline.data.imports import undo
 from sightline.data.sources import Source
 from sightline.extension import Configured
 from sightline.study import reading
@@ -32,8 +33,8 @@ def check_importer(ready: Configured, need: Callable[[Any, str], None]) -> Any:
             need(sum(first.counts.values()) > 0, "its example holds something to import")
             again = import_(study, start, format=str(ready))
             need(again.already, "importing the same files again changes nothing")
-            assert first.source_id is not None
-            undo(study, first.source_id)
+            assert first.number is not None
+            undo(study, first.number)
             left = len(reading.prompts(study)) + len(reading.images(study)) + len(reading.answers(study))
             need(left == 0, "undone, nothing is left")
     return {name: count for name, count in sorted(first.counts.items()) if count}

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-import sightline
-
 Run = Callable[..., Any]
 PAINTS = {"rose.png": (255, 0, 0), "sea.png": (0, 0, 255), "leaf.png": (0, 128, 0)}
 CAPTIONS = {"rose.png": "a red flower", "sea.png": "the blue sea", "leaf.png": "a green leaf"}
