@@ -319,8 +319,8 @@ def common(numbers: dict[str, float]) -> dict[str, float]:
 
 
 def place(key: str, value: float) -> tuple[str, float]:
-    """Where a number is looked for that is not where it was: in the same step, to nine digits."""
-    return step_of(key), float(f"{value:.9g}")
+    """Where a number is looked for that is not where it was: in the same step, rounded."""
+    return step_of(key), float(f"{value:.{5 if key.startswith('float32/') else 9}g}")
 
 
 def about(key: str) -> set[str]:
