@@ -102,7 +102,8 @@ def label(row: dict[str, Any], seen: Counter[str]) -> str:
     for name in ABOUT if any(row.get(name) for name in ABOUT) else ["what"]:
         value = row.get(name)
         if value not in ("", None) and isinstance(value, str | int):
-            parts.append(f"{name}={hashed(str(value).split('/')[-1]) if name in HASHED else value}")
+            text = str(value).split("/")[-1] if name == "file" else str(value)
+            parts.append(f"{name}={hashed(text) if name in HASHED else text}")
     made = f"[{','.join(parts)}]"
     seen[made] += 1
     return made if seen[made] == 1 else f"{made}#{seen[made]}"
