@@ -237,7 +237,7 @@ def _captioned(study: Study, collection: str) -> tuple[list[str], list[str], np.
     return list(place), captions, np.array(owner, dtype=np.int64)
 
 
-def _hit_rates(held: arithmetic.Held, seed: int) -> list[HitRate]:
+def _hit_rates(held: arithmetic.HeldOut, seed: int) -> list[HitRate]:
     found = []
     for k in HITS:
         rate = cluster_bootstrap(held.hits(k), held.image, seed=seed)
