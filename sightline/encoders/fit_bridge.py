@@ -279,7 +279,7 @@ def _captioned(study: Study, collection: str) -> tuple[list[str], list[str], np.
     return list(place), captions, np.array(owner, dtype=np.int64)
 
 
-def _hit_rates(held: arithmetic.Held, seed: int) -> list[HitRate]:
+def _hit_rates(held: arithmetic.HeldOut, seed: int) -> list[HitRate]:
     rates = [(k, cluster_bootstrap(held.hits(k), held.image, seed=seed)) for k in HITS]
     return [HitRate(rate.value, rate.low, rate.high, rate.n, k=k, chance=held.chance(k)) for k, rate in rates]
 

@@ -13,7 +13,7 @@ from sightline.language import wordnet
 from sightline.language.abstraction import depths
 from sightline.records import NoValue
 from sightline.reproductions._card import Number, Obtained, Paper, Part, Printed
-from sightline.statistics.rankings import ndcg, r_precision
+from sightline.statistics.rankings import find_hits
 from sightline.statistics.votes import CATEGORIES, agreement_categories
 
 SEEDS, VOTES, REPHRASINGS = "seed.json", "mturk.json", "exp_GPT_J6B.json"
@@ -187,8 +187,8 @@ def _spread(values: list[float]) -> float:
 def _worked_ranking(source: Source) -> Obtained:
     gain, offsets, relevant = [0, 1, 0, 1, 0, 1], [0, 6], [3]
     return {
-        "check.ndcg": float(ndcg(gain, offsets, relevant)[0]),
-        "check.r_precision": float(r_precision(gain, offsets, relevant)[0]),
+        "check.ndcg": float(find_hits(gain, offsets, relevant).ndcg()[0]),
+        "check.r_precision": float(find_hits(gain, offsets, relevant).r_precision()[0]),
     }
 
 

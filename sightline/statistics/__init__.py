@@ -1,1 +1,1 @@
-"""Pure functions on numpy arrays: no files, no database, nothing of the house but this room."""
+"""Pure functions on numpy arrays: no files, no database, and no other package of Sightline."""

@@ -1,4 +1,4 @@
-"""How sure an agreement is: the error of kappa, the jackknife, and the bootstrap of alpha over items."""
+"""Confidence intervals of agreement: the error of kappa, the jackknife, and the bootstrap of alpha."""
 
 from __future__ import annotations
 
@@ -6,24 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sightline.statistics.grouping import sum_by
+from sightline.statistics.grouping import Array, Indices, sum_by
 from sightline.statistics.intervals import block_rows
+from sightline.statistics.leave_one_out import jackknife_error
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Limits = tuple[float | None, float | None]
 
 UNKNOWN: Limits = (None, None)
-# More items than this are drawn in bundles: the interval hardly changes, and the work stays bounded.
+# More items than this are resampled in bundles: the interval hardly changes, and the work stays bounded.
 MOST_UNITS = 10_000
 
 
 def kappa_interval(observed: Array, disagreement: Array, confidence: float) -> Limits:
     """Limits of Cohen's kappa, plain or weighted, from the table of both annotators' values.
 
-    kappa +- z SE with, for agreement weights w = 1 - disagreement / its maximum and shares p,
+    kappa +- z SE with, for agreement weights w = 1 - disagreement / its maximum and proportions p,
     SE^2 = {sum p_ij [w_ij (1-pe) - (w_i. + w_.j)(1-po)]^2 - (po pe - 2 pe + po)^2} / (n (1-pe)^4).
     Source: Fleiss, Cohen and Everitt, Large sample standard errors of kappa and weighted kappa,
     Psychological Bulletin 72 (1969).
@@ -31,17 +29,17 @@ def kappa_interval(observed: Array, disagreement: Array, confidence: float) -> L
     from scipy.special import ndtri
 
     n = observed.sum()
-    share, weight = observed / n, 1 - disagreement / disagreement.max()
-    rows, columns = share.sum(axis=1), share.sum(axis=0)
-    found, chance = float((weight * share).sum()), float(rows @ weight @ columns)
+    cells, weight = observed / n, 1 - disagreement / disagreement.max()
+    rows, columns = cells.sum(axis=1), cells.sum(axis=0)
+    agreed, chance = float((weight * cells).sum()), float(rows @ weight @ columns)
     of_margins = (weight @ columns)[:, None] + (rows @ weight)[None, :]
-    spread = (share * (weight * (1 - chance) - of_margins * (1 - found)) ** 2).sum()
-    variance = (spread - (found * chance - 2 * chance + found) ** 2) / (n * (1 - chance) ** 4)
+    spread = (cells * (weight * (1 - chance) - of_margins * (1 - agreed)) ** 2).sum()
+    variance = (spread - (agreed * chance - 2 * chance + agreed) ** 2) / (n * (1 - chance) ** 4)
     # Rounding leaves about 1e-17 where the error is 0, as in a perfect agreement.
     if variance * n <= 1e-12:
         return UNKNOWN
     half = float(ndtri((1 + confidence) / 2) * np.sqrt(variance))
-    kappa = (found - chance) / (1 - chance)
+    kappa = (agreed - chance) / (1 - chance)
     return max(-1.0, kappa - half), min(1.0, kappa + half)
 
 
@@ -56,7 +54,7 @@ def jackknife_interval(value: float, without: Array, confidence: float) -> Limit
     n = without.size
     if n < 2 or np.isnan(without).any():
         return UNKNOWN
-    error = float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
+    error = jackknife_error(without)
     if error <= 1e-12:
         return UNKNOWN
     half = float(stdtrit(n - 1, (1 + confidence) / 2)) * error
@@ -149,7 +147,7 @@ def _ordinal(
     counts = _sparse(votes, value, unit[item], size, units)
     first, second = _pairs_of_cells(item)
     weight = votes[first] * votes[second] / (sum_by(item, votes) - 1)[item[first]]
-    # An ordinal difference depends on the ranks of the resample, so pairs of values are kept apart.
+    # An ordinal difference depends on the ranks of the resample, so pairs of values are counted separately.
     kinds, kind = np.unique(value[first] * size + value[second], return_inverse=True)
     pairs = _sparse(weight, kind, unit[item[first]], kinds.size, units)
 

@@ -1,8 +1,8 @@
 """A bridge between images and texts: a joint space fitted in closed form on captioned images.
 
-Frozen image features and frozen text vectors meet in two ways, put side by side. Kernel ridge regression
-says which caption an image would have; regularised canonical correlation finds the directions in which
-images and captions vary together. Both see images through one Gaussian kernel.
+Frozen image features and frozen text vectors are joined in two ways, which are concatenated. Kernel ridge
+regression predicts the vector of an image's caption; regularised canonical correlation finds the directions
+in which images and captions vary together. Both use one Gaussian kernel of images.
 Sources: C. Saunders, A. Gammerman and V. Vovk, Ridge regression in dual variables, ICML (1998); D. Hardoon,
 S. Szedmak and J. Shawe-Taylor, Canonical correlation analysis, Neural Computation 16 (2004).
 """
@@ -25,32 +25,32 @@ Indices = NDArray[np.int64]
 WIDTH = 0.5
 """The kernel is exp(-WIDTH |a - b|^2) of directions a and b."""
 NEAREST = 10
-"""Captions by which it is told how much of a hub an image is."""
+"""Nearest captions by which it is measured how much of a hub an image is."""
 BLOCK = 2048
-"""Rows worked on at once."""
+"""Rows computed at once."""
 REFERENCES = 2000
-"""As many captions of the fit are kept for that."""
+"""Captions of the fit that are kept to measure hubs."""
 MOST_IMAGES = 4000
-"""Of more images a random choice is fitted: time grows with the cube of their number."""
+"""More images are sampled down to this number: time grows with its cube."""
 LEAST_IMAGES = 20
 TINY = 1e-12
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How strongly ridge and canonical correlation are held back, and how many canonical directions count."""
+    """Regularisation of ridge and of canonical correlation, and the number of canonical directions."""
 
     ridge: float = 0.3
     canonical: float = 3.0
     dimensions: int = 50
 
 
-GRID = tuple(Settings(*told) for told in product((0.1, 0.3, 1.0), (1.0, 3.0, 10.0), (30, 100)))
+GRID = tuple(Settings(*values) for values in product((0.1, 0.3, 1.0), (1.0, 3.0, 10.0), (30, 100)))
 
 
 @dataclass(frozen=True)
 class Bridge:
-    """A fitted bridge: nothing but arrays, so that it can be kept as such."""
+    """A fitted bridge: nothing but arrays, so that it can be stored as such."""
 
     centre: Array
     landmarks: Array
@@ -65,8 +65,8 @@ class Bridge:
         """Images in the joint space, one row each, of length 1; a row with NaN stays NaN.
 
         With s(t, i) the mean of both parts' cosines and h(i) the mean s of the image's 10 nearest captions of
-        the fit, a text's row times an image's row is proportional to s(t, i) - h(i) / 2: images that are near
-        to every text would otherwise be everybody's answer (CSLS, Conneau et al. 2018).
+        the fit, a text's row times an image's row is proportional to s(t, i) - h(i) / 2: images near to
+        every text (hubs) would otherwise be ranked first everywhere (CSLS, Conneau et al. 2018).
         """
         if len(features) > BLOCK:
             parts = [self.image(features[start : start + BLOCK]) for start in range(0, len(features), BLOCK)]
@@ -83,8 +83,8 @@ class Bridge:
     def text(self, vectors: Array) -> Array:
         """Texts in the joint space, one row each, of length 1."""
         mapped = self._texts(vectors)
-        told = np.hstack([mapped, np.ones((len(mapped), 1)), np.zeros((len(mapped), 1))])
-        return told / np.linalg.norm(told, axis=1, keepdims=True)
+        rows = np.hstack([mapped, np.ones((len(mapped), 1)), np.zeros((len(mapped), 1))])
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
     def _texts(self, vectors: Array) -> Array:
         centred = vectors - self.text_centre
@@ -95,29 +95,29 @@ class Bridge:
         return np.hstack([_unit(first), _unit(second)]) / np.sqrt(2)
 
     def arrays(self) -> dict[str, Array]:
-        """What there is to keep, by name."""
+        """The arrays to store, by name."""
         return {each.name: np.asarray(getattr(self, each.name)) for each in fields(self)}
 
     @classmethod
     def restored(cls, arrays: Mapping[str, Array]) -> Bridge:
-        """The bridge whose arrays these are; ValueError where they do not fit together."""
+        """The bridge whose arrays these are; ValueError where their shapes do not agree."""
         missing = [each.name for each in fields(cls) if each.name not in arrays]
         if missing:
             raise ValueError(f"there is no {', '.join(missing)}")
-        told = {each.name: np.asarray(arrays[each.name], dtype=np.float64) for each in fields(cls)}
-        if not all(np.isfinite(array).all() for array in told.values()):
+        values = {each.name: np.asarray(arrays[each.name], dtype=np.float64) for each in fields(cls)}
+        if not all(np.isfinite(array).all() for array in values.values()):
             raise ValueError("a number is not finite")
-        columns = int(told.pop("ridge_columns"))
-        found = cls(ridge_columns=columns, **told)
-        width = columns + found.text_map.shape[1]
+        columns = int(values.pop("ridge_columns"))
+        bridge = cls(ridge_columns=columns, **values)
+        width = columns + bridge.text_map.shape[1]
         fits = (
-            found.landmarks.shape == (len(found.image_map), len(found.centre))
-            and found.image_map.shape[1] == len(found.offset) == found.references.shape[1] == width
-            and len(found.text_map) == len(found.text_centre) == columns
+            bridge.landmarks.shape == (len(bridge.image_map), len(bridge.centre))
+            and bridge.image_map.shape[1] == len(bridge.offset) == bridge.references.shape[1] == width
+            and len(bridge.text_map) == len(bridge.text_centre) == columns
         )
         if not fits:
-            raise ValueError("its arrays do not fit together")
-        return found
+            raise ValueError("the shapes of its arrays do not agree")
+        return bridge
 
 
 def fit(images: Array, captions: Array, owner: Indices, settings: Settings, *, seed: int = 0) -> Bridge:
@@ -126,14 +126,14 @@ def fit(images: Array, captions: Array, owner: Indices, settings: Settings, *, s
 
 
 def ranks(bridge: Bridge, images: Array, captions: Array, owner: Indices) -> Indices:
-    """For each caption how many of the images come before its own; an equal one comes before it."""
+    """For each caption how many images rank before its own; ties rank before it."""
     texts, rows = bridge.text(captions), bridge.image(images).T
     before = np.empty(len(owner), dtype=np.int64)
     for start in range(0, len(owner), BLOCK):
         part = slice(start, start + BLOCK)
-        found = texts[part] @ rows
-        own = found[np.arange(len(found)), owner[part]]
-        before[part] = (found >= own[:, None]).sum(axis=1) - 1
+        scores = texts[part] @ rows
+        own = scores[np.arange(len(scores)), owner[part]]
+        before[part] = (scores >= own[:, None]).sum(axis=1) - 1
     return before
 
 
@@ -146,9 +146,9 @@ def choose(
     seed: int = 0,
     grid: Sequence[Settings] = GRID,
 ) -> Settings:
-    """The settings with the highest mean reciprocal rank of captions of images held back.
+    """The settings with the highest mean reciprocal rank of captions of held-out images.
 
-    Of more than MOST_IMAGES images that many are drawn: more would not choose better.
+    More than MOST_IMAGES images are sampled down to that number: more would not choose better.
     """
     images, captions, owner = _drawn(images, captions, owner, seed)
     scores = np.zeros(len(grid))
@@ -165,8 +165,8 @@ Part = tuple[Indices, "Bridge"]
 
 
 @dataclass(frozen=True)
-class Held:
-    """Captions whose image was held back: that image, its rank from 0, and among how many images."""
+class HeldOut:
+    """Captions whose image was held out: that image, its rank from 0, and among how many images."""
 
     fitted_on: int
     image: Indices
@@ -178,7 +178,7 @@ class Held:
         return (self.rank < k).astype(np.float64)
 
     def chance(self, k: int) -> float:
-        """The share of hits that guessing would have."""
+        """The expected hit rate of guessing."""
         return float(np.minimum(1.0, k / self.among).mean())
 
 
@@ -192,17 +192,17 @@ def cross_validate(
     shares: Sequence[float] = (0.25, 0.5, 1.0),
     done: Callable[[], None] = lambda: None,
     kept: list[Part] | None = None,
-) -> list[Held]:
-    """Rank the held-back images of each fold by bridges fitted on shares of the other images.
+) -> list[HeldOut]:
+    """Rank the held-out images of each fold by bridges fitted on fractions (`shares`) of the other images.
 
-    Nested: settings are chosen by cross-validation inside what is fitted on, never by what is held back.
-    `kept` is given the bridges that were fitted on all images but those of a fold. Of more than MOST_IMAGES
-    images that many are drawn first, and nothing is given to `kept`.
+    Nested: settings are chosen by cross-validation within the training images, never by those held out.
+    `kept` is given the bridges that were fitted on all images but those of a fold. More than MOST_IMAGES
+    images are sampled down to that number first, and nothing is given to `kept`.
     """
     if len(images) > MOST_IMAGES:
         images, captions, owner = _drawn(images, captions, owner, seed)
         kept = None
-    found: list[Held] = []
+    results: list[HeldOut] = []
     for share in shares:
         images_at, rank, among, sizes = [], [], [], []
         for fold, (seen, held) in enumerate(_cuts(len(images), folds, seed)):
@@ -219,14 +219,14 @@ def cross_validate(
                 kept.append((held, fitted))
             done()
         columns = (np.concatenate(each).astype(np.int64) for each in (images_at, rank, among))
-        found.append(Held(round(float(np.mean(sizes))), *columns))
-    return found
+        results.append(HeldOut(round(float(np.mean(sizes))), *columns))
+    return results
 
 
 def cross_fitted(
     images: Array, captions: Array, owner: Indices, *, folds: int = 5, seed: int = 0
 ) -> Iterator[Part]:
-    """For each fold the images held back, and the bridge that was fitted, settings and all, without them."""
+    """For each fold the images held out, and the bridge whose settings and fit do not depend on them."""
     for seen, held in _cuts(len(images), folds, seed):
         shown = _part(images, captions, owner, seen)
         yield held, fit(*shown, choose(*shown, folds=folds, seed=seed), seed=seed)
@@ -247,16 +247,16 @@ class _Base:
         values, vectors = np.linalg.eigh(_kernel(self.landmarks, self.landmarks))
         kept = values > 1e-9 * values[-1]
         self.values, self.vectors = values[kept], vectors[:, kept]
-        said = np.zeros((len(images), captions.shape[1]))
-        np.add.at(said, owner, captions)
-        said /= counts[:, None]
-        self.text_centre = said.mean(axis=0)
-        self.said = said - self.text_centre
+        mean_captions = np.zeros((len(images), captions.shape[1]))
+        np.add.at(mean_captions, owner, captions)
+        mean_captions /= counts[:, None]
+        self.text_centre = mean_captions.mean(axis=0)
+        self.mean_captions = mean_captions - self.text_centre
         self._canonical: dict[float, tuple[Array, Array, Array]] = {}
 
     def bridge(self, settings: Settings) -> Bridge:
         """The bridge of these settings."""
-        ridge = self.vectors / (self.values + settings.ridge) @ (self.vectors.T @ self.said)
+        ridge = self.vectors / (self.values + settings.ridge) @ (self.vectors.T @ self.mean_captions)
         image_map, offset, text_map = self.canonical(settings.canonical)
         d = min(settings.dimensions, text_map.shape[1])
         columns = ridge.shape[1]
@@ -285,15 +285,15 @@ class _Base:
         if strength not in self._canonical:
             middle, left, right = self.thin
             n = len(self.landmarks)
-            scaled = [part.sizes / np.sqrt(n) / part.held(strength, n) for part in (left, right)]
+            scaled = [part.sizes / np.sqrt(n) / part.deviations(strength, n) for part in (left, right)]
             cross = scaled[0][:, None] * (left.rows.T @ right.rows) * scaled[1]
             u, correlation, v = np.linalg.svd(cross, full_matrices=False)
-            # Either sign is right; one of them, so that a fit is the same on every machine.
+            # Either sign is right; one is fixed, so that a fit is the same on every machine.
             turn = np.where(u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])] < 0, -1.0, 1.0)
             u, v = u * turn, v * turn[:, None]
-            onto = left.columns / left.held(strength, n) @ u * correlation
+            onto = left.columns / left.deviations(strength, n) @ u * correlation
             to_axes = self.vectors / np.sqrt(self.values)
-            texts = right.columns / right.held(strength, n) @ v.T * correlation
+            texts = right.columns / right.deviations(strength, n) @ v.T * correlation
             self._canonical[strength] = (to_axes @ onto, middle @ onto, texts)
         return self._canonical[strength]
 
@@ -302,7 +302,7 @@ class _Base:
         """The mean image in the kernel's axes, and the decompositions of centred images and captions."""
         axes = self.vectors * np.sqrt(self.values)
         middle = axes.mean(axis=0)
-        return middle, _Thin.of(axes - middle), _Thin.of(self.said)
+        return middle, _Thin.of(axes - middle), _Thin.of(self.mean_captions)
 
 
 @dataclass(frozen=True)
@@ -319,14 +319,14 @@ class _Thin:
         kept = sizes > 1e-9 * max(float(sizes[0]), TINY)
         return cls(rows[:, kept], sizes[kept], columns[kept].T)
 
-    def held(self, strength: float, n: int) -> Array:
+    def deviations(self, strength: float, n: int) -> Array:
         """Square roots of the regularised variances along the columns."""
         variances = self.sizes**2 / n
         return np.asarray(np.sqrt(variances + strength * variances.sum() / len(self.columns)))
 
 
 def _roots(features: Array) -> Array:
-    # Square roots: a few channels that fire at everything would otherwise decide every distance.
+    # Square roots: a few channels that are always active would otherwise decide every distance.
     return np.asarray(np.sign(features) * np.sqrt(np.abs(features)), dtype=np.float64)
 
 
@@ -348,7 +348,7 @@ def _cuts(n: int, folds: int, seed: int) -> list[tuple[Indices, Indices]]:
 
 
 def _drawn(images: Array, captions: Array, owner: Indices, seed: int) -> tuple[Array, Array, Indices]:
-    """All images with their captions, or MOST_IMAGES of them."""
+    """All images with their captions, or a sample of MOST_IMAGES."""
     if len(images) <= MOST_IMAGES:
         return images, captions, owner
     drawn = np.random.default_rng(seed).choice(len(images), MOST_IMAGES, replace=False)

@@ -1,6 +1,6 @@
-"""Whether predictions are better than chance: than a random order, and than always saying the mean.
+"""Are predictions better than chance: than a random order, and than always predicting the mean?
 
-Both tests are one-sided and need no draws, so that their p has no seed and may be as small as it is.
+Both tests are one-sided and analytic: no seed, and no lower limit of p from a number of permutations.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ def better_ranks(predicted: ArrayLike, truth: ArrayLike) -> float:
     """p of a sum of rank errors this low, or lower, if the predictions were in random order.
 
     The sum is normal for many prompts, with the mean and variance of `rank_error_moments`. Without ties it
-    moves in steps of 2; half a step is added, which keeps p honest for few prompts.
+    moves in steps of 2; half a step is added, which keeps p valid for few prompts.
     Source: Hoeffding, A combinatorial central limit theorem, Annals of Mathematical Statistics 22 (1951).
     """
     from scipy.special import ndtr
 
     a, b = (np.asarray(column, dtype=np.float64) for column in (predicted, truth))
     mean, variance = rank_error_moments(a, b)
-    # In a constant column all orders are one: none is better than another.
+    # All orders of a constant column are the same: none is better than another.
     if variance <= 1e-9 * (mean + 1):
         return 1.0
     off = float(np.abs(midranks(a) - midranks(b)).sum())
@@ -37,7 +37,7 @@ def rank_error_moments(predicted: ArrayLike, truth: ArrayLike) -> tuple[float, f
     """Mean and variance of sum |rank - rank| over all n! orders of the predictions, with mid-ranks for ties.
 
     With c_ij = |rank of prediction i - rank of truth j|, the mean is sum c / n, and the variance sum d^2 /
-    (n - 1), d being c less the means of its row and column plus that of all. Without ties they are
+    (n - 1), d being c minus the means of its row and column plus the grand mean. Without ties they are
     (n^2 - 1) / 3 and (n + 1)(2 n^2 + 7) / 45.
     Source: Hoeffding (1951); Diaconis and Graham, Spearman's footrule as a measure of disarray (1977).
     """
@@ -57,11 +57,11 @@ def rank_error_moments(predicted: ArrayLike, truth: ArrayLike) -> tuple[float, f
 
 
 def better_than_mean(predicted: ArrayLike, truth: ArrayLike) -> float:
-    """p of a squared error this far below that of always saying the mean truth, if it were no lower.
+    """p of a squared error this far below that of always predicting the mean truth, if it were no lower.
 
     f = mean (prediction - truth)^2 - variance of the truth; t = f / s with n-1 degrees of freedom, s from the
-    jackknife of f over prompts, so that both errors are of the same prompts. The mean is that of the prompts
-    tried themselves, which nobody could have said beforehand: the harder rival.
+    jackknife of f over prompts, so that both errors are of the same prompts. The mean is that of the
+    evaluated prompts themselves, which is unknown beforehand: the stronger baseline.
     """
     from scipy.special import stdtr
 
@@ -69,7 +69,7 @@ def better_than_mean(predicted: ArrayLike, truth: ArrayLike) -> float:
     n = a.size
     error, off = (a - b) ** 2, (b - b.mean()) ** 2
     less = float(error.mean() - off.mean())
-    # Taking a prompt out of a sum of squares about the mean takes n/(n-1) of its own square.
+    # Without a prompt, a sum of squares about the mean is smaller by n/(n-1) of its own square.
     without = (error.sum() - error - (off.sum() - n / (n - 1) * off)) / (n - 1)
     spread = jackknife_error(without)
     # Rounding in sums of equal columns is no spread.

@@ -1,7 +1,7 @@
-"""From votes to one value an item, by counting: the arithmetic behind the plain consensus rules.
+"""Consensus rules that count votes: from the votes on an item to one value.
 
-Votes are columns, as in `votes.py`. Results are columns by item; an item without votes has n = 0 and NaN.
-Rules that model who voted are in `opinion_scores.py`, `labels.py` and `preferences.py`.
+Votes are columns, as in `votes.py`. Results have one row per item; an item without votes has n = 0 and NaN.
+Rules that model annotators are in `opinion_scores.py`, `labels.py` and `preferences.py`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sightline.statistics.grouping import sum_by
-from sightline.statistics.votes import Array, Cast, Flags, Indices, cast_votes, over
+from sightline.statistics.grouping import Array, Indices, sum_by
+from sightline.statistics.votes import Cast, Flags, cast_votes, over
 
 
 @dataclass(frozen=True)
 class Consensus:
-    """One value an item with its limits (NaN where the rule gives none) and number of votes."""
+    """One value per item with its interval (NaN where the rule gives none) and number of votes."""
 
     value: Array
     low: Array
@@ -53,11 +53,11 @@ def median_votes(
     items: int | None = None,
     confidence: float = 0.95,
 ) -> Consensus:
-    """Median of an item's votes with the interval between two of its votes, counted from either end.
+    """Median of an item's votes with the interval between two of its order statistics.
 
-    Of n sorted votes, number k from below and number k from above enclose the population's median with
+    Of n sorted votes, the k-th from below and the k-th from above enclose the population's median with
     probability 1 - 2 P(Binomial(n, 1/2) < k) or more, whatever the distribution; k is the largest for which
-    that is at least the confidence. Below six votes there is none at 95 %, so that the limits are NaN.
+    that is at least the confidence. With fewer than six votes there is none at 95 %, so the limits are NaN.
     Source: W. R. Thompson, On confidence ranges for the median, Annals of Mathematical Statistics 7 (1936).
     """
     from scipy.stats import binom
@@ -70,14 +70,14 @@ def median_votes(
 
     def number(which: Array) -> Array:
         """Vote number `which` (from 1) of each item: the first whose running total reaches it."""
-        found = np.full(votes.items, np.nan)
+        votes_there = np.full(votes.items, np.nan)
         there = np.isfinite(which) & (votes.n > 0)
-        found[there] = ascending[np.searchsorted(running, (before + which)[there])]
-        return found
+        votes_there[there] = ascending[np.searchsorted(running, (before + which)[there])]
+        return votes_there
 
     middle = (number((votes.n + 1) // 2) + number(votes.n // 2 + 1)) / 2
     tail = (1 - confidence) / 2
-    # The smallest k at which P(Binomial <= k) reaches the tail: below it lie all k that may be cut off.
+    # The smallest k at which P(Binomial <= k) reaches the tail: all smaller k may be cut off.
     cut = np.where(votes.n > 0, binom.ppf(tail * (1 + 1e-12), np.maximum(votes.n, 1), 0.5), 0.0)
     place = np.where(cut >= 1, cut, np.nan)
     return Consensus(middle, number(place), number(votes.n + 1 - place), votes.counted)
@@ -91,7 +91,7 @@ def share_for(
     items: int | None = None,
     confidence: float = 0.95,
 ) -> Consensus:
-    """Share of an item's votes that are in favour (1, else 0; NaN = skipped) with Wilson's score interval.
+    """Proportion of an item's votes in favour (1, else 0; NaN = skipped) with Wilson's score interval.
 
     (p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n).
     Source: E. B. Wilson, Probable inference, JASA 22 (1927).
@@ -102,16 +102,16 @@ def share_for(
     if not np.isin(votes.value, (0, 1)).all():
         raise ValueError("a vote is in favour (1) or not (0)")
     for_it = votes.total(votes.value)
-    share = over(for_it, votes.n)
+    p = over(for_it, votes.n)
     z = float(ndtri((1 + confidence) / 2))
     cast = np.where(votes.n > 0, votes.n, np.nan)
     scale = 1 + z**2 / cast
-    centre = (share + z**2 / (2 * cast)) / scale
-    half = z * np.sqrt(share * (1 - share) / cast + z**2 / (4 * cast**2)) / scale
-    # At 0 and n the limit equals the share exactly; rounding must not push it past.
-    low = np.where(for_it == 0, share, centre - half)
-    high = np.where(for_it == votes.n, share, centre + half)
-    return Consensus(share, low, high, votes.counted)
+    centre = (p + z**2 / (2 * cast)) / scale
+    half = z * np.sqrt(p * (1 - p) / cast + z**2 / (4 * cast**2)) / scale
+    # At 0 and n the limit equals the proportion exactly; rounding must not push it past.
+    low = np.where(for_it == 0, p, centre - half)
+    high = np.where(for_it == votes.n, p, centre + half)
+    return Consensus(p, low, high, votes.counted)
 
 
 def relevant_if(
@@ -125,12 +125,12 @@ def relevant_if(
 ) -> Consensus:
     """1 where at least `least` votes are in favour and none is against, else 0; a vote may be neither.
 
-    No limits: the verdict is about these votes, since with more of them agreement of all grows rarer.
+    No interval: the value is about these votes, since unanimity becomes rarer with more of them.
     """
     votes = cast_votes(item, np.where(np.asarray(favour, dtype=np.bool_), 1.0, 0.0), n, items)
     opposed = np.asarray(against, dtype=np.bool_)[votes.row]
     holds = (votes.total(votes.value) >= least) & (votes.total(opposed) == 0)
-    return _unlimited(np.where(votes.n > 0, holds, np.nan), votes)
+    return _without_interval(np.where(votes.n > 0, holds, np.nan), votes)
 
 
 def majority(
@@ -141,7 +141,7 @@ def majority(
     items: int | None = None,
     ties: Literal["none", "highest", "lowest"] = "none",
 ) -> Consensus:
-    """The value most votes were cast for; a tie gives no value, or the highest or lowest of the tied ones."""
+    """The value with most votes; a tie gives no value, or the highest or lowest of the tied values."""
     if ties not in ("none", "highest", "lowest"):
         raise ValueError(f"ties {ties!r} is none of none, highest, lowest")
     votes = cast_votes(item, value, n, items)
@@ -153,12 +153,12 @@ def majority(
     np.maximum.at(most, of_item, cast)
     top = cast == most[of_item]
     result = np.full(votes.items, np.nan)
-    # Cells ascend by item and value: the last write an item wins, so the order decides between tied values.
+    # Cells ascend by item and value: the last write per item wins, so the order decides between tied values.
     order = np.flatnonzero(top) if ties != "lowest" else np.flatnonzero(top)[::-1]
     result[of_item[order]] = scale[of_value[order]]
     if ties == "none":
         result[np.bincount(of_item[top], minlength=votes.items) > 1] = np.nan
-    return _unlimited(result, votes)
+    return _without_interval(result, votes)
 
 
 def hbpp(
@@ -175,8 +175,8 @@ def hbpp(
     votes would give: with Jeffreys' prior (half a vote for each of the four answers) relevant wins with
     probability w = P(Beta(r + 1, u + 1) >= 1/2) of r votes for relevant and u for not; then the value is 1 +
     Beta(votes for 2 + 1/2, for 1 + 1/2), else -Beta(votes for -1 + 1/2, for 0 + 1/2), and the limits are
-    quantiles of this mixture, widened where the value itself lies outside. Resampling the votes would not
-    do: three equal votes always resample to themselves.
+    quantiles of this mixture, widened where the value itself lies outside. A bootstrap of the votes would
+    fail: three equal votes always resample to themselves.
     Source: PQPP (Poesina et al. 2024), HBPP; Brown, Cai and DasGupta, Interval estimation for a binomial
     proportion, Statistical Science 16 (2001) for the prior.
     """
@@ -185,26 +185,26 @@ def hbpp(
         raise ValueError("HBPP is defined for votes of 2, 1, 0 and -1 only")
     high, low, none, unreal = (votes.total(votes.value == grade) for grade in (2, 1, 0, -1))
     wins = high + low >= none + unreal
-    found = np.where(wins, over(2 * high + low, high + low), over(-unreal, none + unreal))
+    mean = np.where(wins, over(2 * high + low, high + low), over(-unreal, none + unreal))
     tail = (1 - confidence) / 2
-    limits = [_hbpp_quantile(share, high, low, none, unreal) for share in (tail, 1 - tail)]
+    limits = [_hbpp_quantile(q, high, low, none, unreal) for q in (tail, 1 - tail)]
     known = votes.n > 0
-    least, most = np.fmin(limits[0], found), np.fmax(limits[1], found)
-    return Consensus(found, np.where(known, least, np.nan), np.where(known, most, np.nan), votes.counted)
+    least, most = np.fmin(limits[0], mean), np.fmax(limits[1], mean)
+    return Consensus(mean, np.where(known, least, np.nan), np.where(known, most, np.nan), votes.counted)
 
 
-def _hbpp_quantile(share: float, high: Array, low: Array, none: Array, unreal: Array) -> Array:
+def _hbpp_quantile(q: float, high: Array, low: Array, none: Array, unreal: Array) -> Array:
     from scipy.special import betainc, betaincinv
 
-    # Values below 0 come first on the scale: the group that is not relevant, with the weight of its winning.
+    # Values below 0 come first on the scale: "not relevant", weighted by its probability of winning.
     loses = betainc(high + low + 1, none + unreal + 1, 0.5)
-    within = np.clip(share / loses, 0, 1)
-    beyond = np.clip((share - loses) / (1 - loses), 0, 1)
+    within = np.clip(q / loses, 0, 1)
+    beyond = np.clip((q - loses) / (1 - loses), 0, 1)
     below = -betaincinv(unreal + 0.5, none + 0.5, 1 - within)
     above = 1 + betaincinv(high + 0.5, low + 0.5, beyond)
-    return np.asarray(np.where(share < loses, below, above), dtype=np.float64)
+    return np.asarray(np.where(q < loses, below, above), dtype=np.float64)
 
 
-def _unlimited(value: Array | Flags, votes: Cast) -> Consensus:
+def _without_interval(value: Array | Flags, votes: Cast) -> Consensus:
     result = np.asarray(value, dtype=np.float64)
     return Consensus(result, np.full_like(result, np.nan), np.full_like(result, np.nan), votes.counted)

@@ -1,25 +1,22 @@
-"""What precision and reciprocal rank are to be expected where relevance is only probable.
+"""Expected precision and reciprocal rank where only probabilities of relevance are known.
 
-A run is `probability`, how probably the image at each place is relevant, in order of query and rank, and
-`offsets`, where query q owns rows offsets[q] to offsets[q+1]. Images are relevant independently.
+A run is `probability`, that the image at each rank is relevant, in order of query and rank, and `offsets`:
+query q owns rows offsets[q] to offsets[q+1]. Images are relevant independently of each other.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sightline.statistics.grouping import sum_by
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from sightline.statistics.grouping import Array, Indices, checked_cutoff, checked_offsets, sum_by
 
 
 def expected_precision(probability: ArrayLike, offsets: ArrayLike, *, k: int = 10) -> Array:
-    """Expected share of the first k places that hold a relevant image: sum of p over them / k.
+    """Expected proportion of relevant images among the first k: sum of p over them / k.
 
-    Expectation is linear, so that this holds whether or not images are relevant independently. A place past
-    the end of a short ranking holds nothing, as in precision itself.
+    Expectation is linear, so this holds whether or not images are relevant independently. As in precision
+    itself, ranks past the end of a short ranking count as not relevant.
     """
     p, query, rank, queries = _columns(probability, offsets, k)
     first = rank < k
@@ -27,7 +24,7 @@ def expected_precision(probability: ArrayLike, offsets: ArrayLike, *, k: int = 1
 
 
 def expected_reciprocal_rank(probability: ArrayLike, offsets: ArrayLike, *, k: int | None = None) -> Array:
-    """Expected 1 / rank of the first relevant image: sum over places r of (1/r) p_r prod_{s<r} (1 - p_s).
+    """Expected 1 / rank of the first relevant image: sum over ranks r of (1/r) p_r prod_{s<r} (1 - p_s).
 
     The product is the chance that none stands further up. Places past `k`, and a ranking without any relevant
     image, add 0. The same sum with p = (2^grade - 1) / 2^(highest grade) is the expected reciprocal rank of
@@ -41,30 +38,21 @@ def expected_reciprocal_rank(probability: ArrayLike, offsets: ArrayLike, *, k: i
 
 
 def _none_before(p: Array, rank: Indices) -> Array:
-    """The product of 1 - p over the places above each, place by place of all rankings at once."""
+    """The product of 1 - p over the ranks above each, rank by rank of all rankings at once."""
     before = np.ones(len(p))
     order = np.argsort(rank, kind="stable")
     starts = np.searchsorted(rank[order], np.arange(int(rank.max(initial=-1)) + 2))
     for place in range(1, len(starts) - 1):
         here = order[starts[place] : starts[place + 1]]
-        # The places of a ranking are neighbours: the one above stands in the row before.
+        # The rows of a ranking are neighbours: the rank above is the row before.
         before[here] = before[here - 1] * (1 - p[here - 1])
     return before
 
 
 def _columns(probability: ArrayLike, offsets: ArrayLike, k: int) -> tuple[Array, Indices, Indices, int]:
     p = np.asarray(probability, dtype=np.float64)
-    starts = np.asarray(offsets, dtype=np.int64)
-    if k < 1:
-        raise ValueError(f"k is {k}; it counts places from 1")
-    if (
-        p.ndim != 1
-        or not len(starts)
-        or starts[0] != 0
-        or starts[-1] != len(p)
-        or (np.diff(starts) < 0).any()
-    ):
-        raise ValueError(f"offsets must rise from 0 to {p.size}, the number of answers")
+    starts = checked_offsets(offsets, p.size)
+    checked_cutoff(k)
     if not ((p >= 0) & (p <= 1)).all():
         raise ValueError("a probability lies from 0 to 1")
     lengths = np.diff(starts)

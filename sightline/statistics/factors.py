@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 MARK = 0.3
-"""Loadings at least so large are taken to belong to a factor."""
+"""Loadings of at least this size are marked as belonging to a factor."""
 MOST_MISSING = 0.2
-"""A column with more gaps than this would cost too many rows of all the others."""
-# A variance of its own that no column falls below: without it a column may be explained by more than all.
+"""Columns with a larger proportion of missing values are excluded: they would cost too many rows."""
+# Lower bound of a uniqueness: without it a communality may exceed 1 (a Heywood case).
 _LEAST_UNIQUE = 0.005
 _SAME = 1 - 1e-9
 _ROUNDS = 1000
@@ -24,12 +24,11 @@ _STILL = 1e-11
 
 @dataclass(frozen=True)
 class Factors:
-    """A factor analysis: the pattern of loadings (columns x factors) and how factors go together.
+    """A factor analysis: the pattern of loadings (columns x factors) and the correlations of factors.
 
-    `eigenvalues` are those of the correlation matrix, from the largest down; `explained` is each factor's
-    share of the total variance, correlations between factors taken into account. `left_out` tells the columns
-    that could not be used and why, `extreme` those with next to no variance of their own, whose loadings are
-    not to be relied on.
+    `eigenvalues` are those of the correlation matrix in descending order; `explained` is the proportion of
+    the total variance that each factor explains, correlations between factors taken into account. `left_out`
+    names the columns that could not be used, and why.
     """
 
     names: tuple[str, ...]
@@ -37,10 +36,8 @@ class Factors:
     eigenvalues: Array
     loadings: Array
     correlations: Array
-    communalities: Array
     explained: Array
     left_out: dict[str, str]
-    extreme: tuple[str, ...]
 
     @property
     def factors(self) -> int:
@@ -49,13 +46,12 @@ class Factors:
 
 @dataclass(frozen=True)
 class Loading:
-    """A row of the table of loadings: the factor a column belongs to (from 0), and which loadings count."""
+    """A row of the table of loadings: the factor of a column (from 0), and which loadings are marked."""
 
     name: str
     factor: int
     values: tuple[float, ...]
     marked: tuple[bool, ...]
-    communality: float
 
 
 def factor_analysis(
@@ -65,39 +61,31 @@ def factor_analysis(
     kappa: float = 4.0,
     most_missing: float = MOST_MISSING,
 ) -> Factors:
-    """Minimum-residual factors of the columns, rotated by promax; by default Kaiser says how many.
+    """Minimum-residual factors of the columns, rotated by promax; by default as many as Kaiser's criterion.
 
-    Columns with too many gaps, without variation, or that repeat another are left out and told; then rows
-    with a gap are. Factors come in order of the variance they explain, each with a positive sum of loadings.
+    Columns with too many missing values, without variance, or collinear with another are excluded and
+    reported; then rows with a missing value. Factors are ordered by the variance they explain, each with a
+    positive sum of loadings.
     """
     values, names, left_out = _usable(columns, most_missing)
     if len(names) < 3:
-        raise ValueError(f"{len(names)} columns can be used ({left_out}); factors need three")
+        raise ValueError(f"{len(names)} columns can be used ({left_out}); a factor analysis needs three")
     if len(values) <= len(names):
-        raise ValueError(f"{len(values)} rows without a gap are too few for {len(names)} columns")
+        raise ValueError(f"{len(values)} complete rows are too few for {len(names)} columns")
     correlation = np.asarray(np.corrcoef(values, rowvar=False), dtype=np.float64)
     eigenvalues = np.asarray(np.linalg.eigvalsh(correlation)[::-1], dtype=np.float64)
     k = kaiser(eigenvalues) if factors is None else factors
     if not 0 < k < len(names):
         raise ValueError(f"{k} factors of {len(names)} columns")
-    unrotated = minres(correlation, k)
-    loadings, phi = promax(unrotated, kappa=kappa)
-    loadings, phi = _in_order(loadings, phi)
-    communalities = (unrotated**2).sum(axis=1)
+    loadings, phi = _in_order(*promax(minres(correlation, k), kappa=kappa))
     return Factors(
         tuple(names),
         len(values),
         eigenvalues,
         loadings,
         phi,
-        communalities,
         (loadings * (loadings @ phi)).sum(axis=0) / len(names),
         left_out,
-        tuple(
-            name
-            for name, shared in zip(names, communalities, strict=True)
-            if shared >= 1 - 1.01 * _LEAST_UNIQUE
-        ),
     )
 
 
@@ -110,7 +98,7 @@ def kaiser(eigenvalues: ArrayLike) -> int:
 
 
 def minres(correlation: ArrayLike, factors: int) -> Array:
-    """Loadings that leave the smallest squares of residual correlations: unweighted least squares.
+    """Loadings that minimise the squared residual correlations: unweighted least squares.
 
     For uniquenesses u, R - diag(u) has eigenvalues l and vectors v; the best loadings are v sqrt(l) of the
     largest, and half the sum of squares of the other l is minimised over u, with slope -sum(l v^2).
@@ -131,7 +119,7 @@ def minres(correlation: ArrayLike, factors: int) -> Array:
         rest = np.where(np.arange(len(values)) < factors, np.minimum(values, 0), values)
         return float((rest**2).sum() / 2), -(axes**2) @ rest
 
-    found = minimize(
+    optimum = minimize(
         objective,
         _first_uniqueness(r),
         jac=True,
@@ -139,7 +127,7 @@ def minres(correlation: ArrayLike, factors: int) -> Array:
         bounds=[(_LEAST_UNIQUE, 1.0)] * len(r),
         options={"maxiter": _ROUNDS, "ftol": 1e-15, "gtol": 1e-10},
     )
-    values, axes = spectrum(found.x)
+    values, axes = spectrum(optimum.x)
     loadings = axes[:, :factors] * np.sqrt(np.maximum(values[:factors], 0))
     return np.asarray(loadings * _signs(loadings), dtype=np.float64)
 
@@ -147,10 +135,10 @@ def minres(correlation: ArrayLike, factors: int) -> Array:
 def varimax(loadings: ArrayLike, *, normalise: bool = True) -> tuple[Array, Array]:
     """Orthogonal rotation with the largest variance of squared loadings: the rotated ones and the rotation.
 
-    Pairs of factors are turned in their plane in turn, each by the best angle, until none moves: with
+    Each pair of factors in turn is rotated in its plane by the best angle, until none moves: with
     u = x^2 - y^2 and v = 2xy over p rows, 4 angle = atan2(2 sum uv - 2 sum u sum v / p,
     sum(u^2 - v^2) - ((sum u)^2 - (sum v)^2) / p). With Kaiser's normalisation every row has length 1
-    meanwhile. Source: H. F. Kaiser, Psychometrika 23 (1958).
+    during rotation. Source: H. F. Kaiser, Psychometrika 23 (1958).
     """
     given = np.asarray(loadings, dtype=np.float64)
     turned = given / _lengths(given) if normalise else given.copy()
@@ -171,7 +159,7 @@ def _best_angle(x: Array, y: Array) -> float:
     u, v = x**2 - y**2, 2 * x * y
     above = 2 * (u @ v - u.sum() * v.sum() / len(x))
     below = (u**2 - v**2).sum() - (u.sum() ** 2 - v.sum() ** 2) / len(x)
-    # Where every angle is as good as another, rounding would turn for ever.
+    # Where all angles are equally good, rounding errors would keep it rotating.
     return float(np.arctan2(above, below) / 4) if max(abs(above), abs(below)) > 1e-14 * len(x) else 0.0
 
 
@@ -195,8 +183,8 @@ def promax(loadings: ArrayLike, *, kappa: float = 4.0, normalise: bool = True) -
     return turned @ toward * lengths, (phi + phi.T) / 2
 
 
-def loading_table(found: Factors, *, mark: float = MARK) -> list[Loading]:
-    """The columns by the factor on which they load most, from the largest loading down within each.
+def loading_table(analysis: Factors, *, mark: float = MARK) -> list[Loading]:
+    """The columns by the factor on which they load most, in descending order of that loading.
 
     Source of the mark at .3: common practice, as in Tang et al. 2024 (W1KP), Table 2.
     """
@@ -206,20 +194,19 @@ def loading_table(found: Factors, *, mark: float = MARK) -> list[Loading]:
             int(np.abs(values).argmax()),
             tuple(values.tolist()),
             tuple((np.abs(values) >= mark).tolist()),
-            float(shared),
         )
-        for name, values, shared in zip(found.names, found.loadings, found.communalities, strict=True)
+        for name, values in zip(analysis.names, analysis.loadings, strict=True)
     ]
     return sorted(rows, key=lambda row: (row.factor, -abs(row.values[row.factor])))
 
 
 def _usable(columns: Mapping[str, ArrayLike], most_missing: float) -> tuple[Array, list[str], dict[str, str]]:
-    """The rows without a gap of the columns that can be used, their names, and why the others cannot."""
+    """The complete rows of the usable columns, their names, and why other columns are excluded."""
     table = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
     if len({values.shape for values in table.values()}) > 1 or any(each.ndim != 1 for each in table.values()):
         raise ValueError("columns of equal length are needed")
     if any(np.isinf(values).any() for values in table.values()):
-        raise ValueError("an infinite value has no place in a factor analysis")
+        raise ValueError("a factor analysis needs finite values")
     left_out: dict[str, str] = {}
     for name, values in table.items():
         gaps = float(np.isnan(values).mean()) if values.size else 1.0
@@ -247,12 +234,12 @@ def _without_repeats(
         if first is None:
             kept.append(place)
         else:
-            left_out[name] = f"says the same as {names[first]}"
+            left_out[name] = f"collinear with {names[first]}"
     return values[:, kept], [names[place] for place in kept], left_out
 
 
 def _first_uniqueness(r: Array) -> Array:
-    # 1 - the squared multiple correlation; where columns depend on each other it does not exist.
+    # 1 - the squared multiple correlation, which does not exist for a singular matrix.
     if np.linalg.cond(r) > 1e10:
         return np.full(len(r), 0.5)
     return np.clip(1 / np.diag(np.linalg.inv(r)), _LEAST_UNIQUE, 1.0)

@@ -1,7 +1,7 @@
-"""Several rankings of the same queries into one, from columns.
+"""Rank fusion: several rankings of the same queries into one, from columns.
 
-A run of rankings is told by columns of equal length: `query`, `engine` and `item` are whole numbers, `score`
-what the engine gave the item there, `rank` its place from 1. An engine lists an item at most once a query.
+The columns have equal length: `query`, `engine` and `item` are integers, `score` and `rank` (from 1) those of
+the item in that engine's ranking. An engine lists an item at most once per query.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ SCALINGS = ("minmax", "z")
 def rrf(
     query: ArrayLike, item: ArrayLike, rank: ArrayLike, *, k: float = 60
 ) -> tuple[Indices, Indices, Array]:
-    """Reciprocal rank fusion: the sum over engines of 1 / (k + rank); scores are not looked at.
+    """Reciprocal rank fusion: the sum over engines of 1 / (k + rank), whatever the scores.
 
-    Gives query, item and value in order of query, falling value and item.
+    Returns query, item and value in order of query, descending value and item.
     Source: Cormack, Clarke and Buettcher, SIGIR 2009.
     """
     if k < 0:
@@ -53,14 +53,14 @@ def comb_mnz(
 def scaled(query: ArrayLike, engine: ArrayLike, score: ArrayLike, *, scaling: Scaling = "minmax") -> Array:
     """Scores of each engine and query on a common scale whose 0 is the lowest score of that list.
 
-    minmax: (s - min) / (max - min). z: (s - min) / SD, the z-score moved so that what an engine does not list
-    counts as much as its last, not as its average. A list of equal scores is 1 throughout.
+    minmax: (s - min) / (max - min). z: (s - min) / SD, the z-score shifted so that an item an engine does not
+    list counts like its last, not like its average. Equal scores all become 1.
     """
     if scaling not in SCALINGS:
         raise ValueError(f"scaling {scaling!r} is none of {', '.join(SCALINGS)}")
     values = np.asarray(score, dtype=np.float64)
     if not np.isfinite(values).all():
-        raise ValueError("a score is missing or not finite; only rrf does without scores")
+        raise ValueError("a score is missing or not finite; only rrf works without scores")
     if not values.size:
         return values
     pairs = np.stack([np.asarray(query, dtype=np.int64), np.asarray(engine, dtype=np.int64)])
@@ -81,7 +81,7 @@ def scaled(query: ArrayLike, engine: ArrayLike, score: ArrayLike, *, scaling: Sc
 
 
 def _fused(query: ArrayLike, item: ArrayLike, part: Array) -> tuple[Indices, Indices, Array, Indices]:
-    """The parts of each query and item added up, best first within a query, ties by item."""
+    """The sum of the parts of each query and item, best first within a query, ties by item."""
     pairs = np.stack([np.asarray(query, dtype=np.int64), np.asarray(item, dtype=np.int64)])
     if pairs.shape[1] != part.size:
         raise ValueError("the columns are of different lengths")
@@ -89,7 +89,7 @@ def _fused(query: ArrayLike, item: ArrayLike, part: Array) -> tuple[Indices, Ind
         empty = np.zeros(0, dtype=np.int64)
         return empty, empty, part, empty
     unique, group = np.unique(pairs, axis=1, return_inverse=True)
-    # Engines in the order of their parts, so that the sum does not depend on the order of the rows.
+    # Added in order of size, so that the sum does not depend on the order of the rows.
     order = np.lexsort((part, group.ravel()))
     value = np.bincount(group.ravel()[order], part[order]).astype(np.float64)
     lists = np.bincount(group.ravel()).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Labels: which one an item most probably bears, given that annotators mistake some for others.
+"""Labels: the most probable one of each item, given how annotators confuse them (Dawid and Skene).
 
 Votes are columns, as in `votes.py`.
 """
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sightline.statistics.grouping import sum_by
-from sightline.statistics.votes import Array, Cast, Indices, cast_votes, who_cast
+from sightline.statistics.grouping import Array, Indices, sum_by
+from sightline.statistics.votes import Cast, cast_votes, who_cast
 
-# No count of votes is taken for exactly none: its logarithm would overrule everything else.
+# Smallest proportion: the logarithm of 0 would overrule everything else.
 LEAST = 1e-10
-# How many votes the prior may weigh, where the votes themselves decide it.
+# Weights of the prior, in votes, that are tried.
 WEIGHTS = 2.0 ** np.arange(13)
-# Later rounds keep the weights found, since choosing between steps of a ladder need not come to rest.
+# Iterations that choose weights; later ones keep them, since choosing from a grid need not converge.
 CHOOSING = 50
 
 
@@ -25,8 +25,8 @@ CHOOSING = 50
 class DawidSkene:
     """How probable each label is: `probability[item, label]`, NaN for items without votes.
 
-    `share[label]` is how common it is, `confusion[who, true, said]` how often an annotator says one label
-    where another is true; the last place stands for all anonymous votes together.
+    `share[label]` is its prevalence, `confusion[annotator, true, given]` the probability that an annotator
+    gives one label where another is true; the last entry is that of all anonymous votes together.
     """
 
     labels: Array
@@ -51,76 +51,75 @@ def dawid_skene(
     tolerance: float = 1e-7,
     most_rounds: int = 2000,
 ) -> DawidSkene:
-    """Probabilities of labels by expectation-maximisation over one confusion matrix an annotator.
+    """Probabilities of labels by expectation-maximisation with one confusion matrix per annotator.
 
-    Start: the shares of the votes. Then in turn confusion[who, k, l] = share of l among the votes of `who`
-    on items that are k, share[k] = mean probability of k, and probability[item, k] proportional to share[k]
-    x product of confusion[who, k, l] over the item's votes.
-    So far the original; where annotators cast few votes it takes chance for skill, and does worse than
-    counting. Hence each estimate is drawn to a plainer one, as if that had cast votes of its own: an
-    annotator's rows to those of all together, these to a matrix in which every label is got right equally
-    often and errors are spread evenly, and the shares to equal ones. How many votes each weighs is what
-    makes the (expected) votes most probable under a Dirichlet-multinomial, 1 to 4096 in powers of two: alike
-    annotators become alike, and the result that of counting. `smoothing` sets the number at all three; 0 is
-    the original.
+    Start: the proportions of votes. Then in turn confusion[who, k, l] = proportion of l among the votes of
+    `who` on items that are k, share[k] = mean probability of k, and probability[item, k] proportional to
+    share[k] x product of confusion[who, k, l] over the item's votes.
+    That is the original; where annotators cast few votes it overfits and does worse than counting. Hence each
+    estimate is shrunk towards a simpler one, as by a prior worth some votes: an annotator's matrix towards
+    that of all annotators together, this towards one with the same accuracy for every label and errors spread
+    evenly, and the prevalences towards equal ones. The weight of each prior maximises the probability of the
+    (expected) votes under a Dirichlet-multinomial, 1 to 4096 in powers of two: for similar annotators the
+    result is that of counting. `smoothing` sets all three weights; 0 is the original.
     Source: Dawid and Skene, Maximum likelihood estimation of observer error-rates using the EM algorithm,
     Applied Statistics 28 (1979); the smoothing is ours.
     """
     votes = cast_votes(item, value, n, items)
     who, people = who_cast(votes, annotator, np.shape(value), annotators)
     known = np.unique(votes.value) if labels is None else np.unique(np.asarray(labels, dtype=np.float64))
-    said = np.searchsorted(known, votes.value)
+    given = np.searchsorted(known, votes.value)
     if not np.isin(votes.value, known).all():
         raise ValueError("a vote is none of the labels")
     size = known.size
     some = votes.n > 0
-    probability = sum_by(votes.item * size + said, votes.weight, votes.items * size)
+    probability = sum_by(votes.item * size + given, votes.weight, votes.items * size)
     probability = probability.reshape(votes.items, size) / np.maximum(votes.n, 1)[:, None]
     share, confusion = np.zeros(size), np.zeros((people + 1, size, size))
     weights = np.full(3, np.nan if smoothing is None else smoothing)
     rounds, converged = 0, not some.any()
     while not converged and rounds < most_rounds:
         rounds += 1
-        counts = _counts(votes, who, said, probability, people)
+        counts = _counts(votes, who, given, probability, people)
         choose = smoothing is None and rounds <= CHOOSING
         share, confusion = _estimates(probability[some].sum(axis=0), counts, weights, choose)
-        updated = _posterior(votes, who, said, share, confusion)
+        updated = _posterior(votes, who, given, share, confusion)
         converged = bool(np.abs(updated - probability)[some].max() < tolerance)
         probability = updated
     probability = np.where(some[:, None], probability, np.nan)
     return DawidSkene(known, probability, share, confusion, votes.counted, rounds, converged)
 
 
-def _counts(votes: Cast, who: Indices, said: Indices, probability: Array, people: int) -> Array:
+def _counts(votes: Cast, who: Indices, given: Indices, probability: Array, people: int) -> Array:
     """Expected votes of each annotator for each label where each is true."""
     size = probability.shape[1]
     counts = np.empty((people + 1, size, size))
     for true in range(size):
-        told = votes.weight * probability[votes.item, true]
-        counts[:, true] = sum_by(who * size + said, told, (people + 1) * size).reshape(people + 1, size)
+        weight = votes.weight * probability[votes.item, true]
+        counts[:, true] = sum_by(who * size + given, weight, (people + 1) * size).reshape(people + 1, size)
     return counts
 
 
 def _estimates(true: Array, counts: Array, weights: Array, choose: bool) -> tuple[Array, Array]:
-    """Shares of labels and confusion matrices; `weights` of the three priors are filled in if to choose."""
+    """Prevalences and confusion matrices; with `choose`, chooses the priors' weights in place."""
     even = np.full(true.size, 1 / true.size)
     together = counts.sum(axis=0)
-    plain = _even_handed(together)
+    plain = _symmetric(together)
     if choose:
         weights[0] = _weight(true[None], even)
         weights[1] = _weight(together, plain)
-    common = _shares(together + weights[1] * plain)
+    common = _proportions(together + weights[1] * plain)
     if choose:
         weights[2] = _weight(counts, common)
-    return _shares(true + weights[0] * even), _shares(counts + weights[2] * common)
+    return _proportions(true + weights[0] * even), _proportions(counts + weights[2] * common)
 
 
-def _even_handed(counts: Array) -> Array:
-    """A confusion matrix with the rate of right answers in `counts` for all labels, errors spread evenly."""
+def _symmetric(counts: Array) -> Array:
+    """A confusion matrix with the accuracy of `counts` for all labels, errors spread evenly."""
     size = counts.shape[0]
     if size == 1:
         return np.ones((1, 1))
-    # Half a vote a label, right or wrong, keeps the rate from being all or nothing.
+    # Half a vote per label, right and wrong, keeps the accuracy from being 0 or 1.
     right = (np.trace(counts) + size / 2) / (counts.sum() + size)
     matrix = np.full((size, size), (1 - right) / (size - 1))
     np.fill_diagonal(matrix, right)
@@ -128,7 +127,7 @@ def _even_handed(counts: Array) -> Array:
 
 
 def _weight(counts: Array, mean: Array) -> float:
-    """How many votes `mean` should weigh for `counts`, rows of votes, to be most probable."""
+    """The weight of `mean`, in votes, that makes `counts`, rows of votes, most probable."""
     from scipy.special import gammaln
 
     fits = np.array(
@@ -138,19 +137,19 @@ def _weight(counts: Array, mean: Array) -> float:
             for weight in WEIGHTS
         ]
     )
-    # The least that is as good as the best but for rounding, so that the order of votes decides nothing.
+    # The smallest that equals the best within rounding, so the order of votes has no influence.
     return float(WEIGHTS[np.argmax(fits >= fits.max() - 1e-6)])
 
 
-def _shares(counts: Array) -> Array:
+def _proportions(counts: Array) -> Array:
     some = np.maximum(counts, LEAST)
     return np.asarray(some / some.sum(axis=-1, keepdims=True), dtype=np.float64)
 
 
-def _posterior(votes: Cast, who: Indices, said: Indices, share: Array, confusion: Array) -> Array:
-    cast = np.log(confusion)[who, :, said] * votes.weight[:, None]
+def _posterior(votes: Cast, who: Indices, given: Indices, share: Array, confusion: Array) -> Array:
+    cast = np.log(confusion)[who, :, given] * votes.weight[:, None]
     log = np.stack([sum_by(votes.item, column, votes.items) for column in cast.T], axis=1)
     log += np.log(share)
     log -= log.max(axis=1, keepdims=True)
-    found = np.exp(log)
-    return np.asarray(found / found.sum(axis=1, keepdims=True), dtype=np.float64)
+    odds = np.exp(log)
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True), dtype=np.float64)

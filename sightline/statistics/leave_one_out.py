@@ -1,7 +1,4 @@
-"""Figures of predictions without each prompt in turn, from which the jackknife tells how sure they are.
-
-Computed from sums and ranks of the whole, in O(n) or O(n^2) and not n times over.
-"""
+"""Statistics without each prompt in turn, for the jackknife, in O(n) or O(n^2) from sums and ranks."""
 
 from __future__ import annotations
 
@@ -18,18 +15,18 @@ Array = NDArray[np.float64]
 
 
 def jackknife_error(without_each: Array) -> float:
-    """Standard error of a figure: the root of (n-1)/n sum (f_i - mean f)^2, f_i being it without prompt i."""
+    """Jackknife standard error: sqrt((n-1)/n sum (f_i - mean f)^2), f_i the statistic without prompt i."""
     n = without_each.size
     return float(np.sqrt((n - 1) / n * np.sum((without_each - without_each.mean()) ** 2)))
 
 
 def pearson_without_each(a: Array, b: Array) -> Array:
     """Pearson's r without prompt i, for each i."""
-    # Taking prompt i out of a sum of products about the means takes n/(n-1) of its own product.
+    # Without prompt i, a sum of products about the means is smaller by n/(n-1) of its own product.
     n = a.size
     u, v = a - a.mean(), b - b.mean()
     both, of_a, of_b = (x @ y - n / (n - 1) * x * y for x, y in ((u, v), (u, u), (v, v)))
-    # What rounding leaves of a column that only prompt i made vary is no variation.
+    # Where only prompt i made a column vary, what is left is rounding error.
     varies = (of_a > 1e-12 * (u @ u)) & (of_b > 1e-12 * (v @ v))
     return _ratio(both, np.where(varies, of_a * of_b, np.nan))
 
@@ -55,7 +52,7 @@ def spearman_without_each(a: Array, b: Array) -> Array:
     def of(x: Array, y: Array) -> Array:
         return _ratio((x * y).sum(axis=1), (x * x).sum(axis=1) * (y * y).sum(axis=1))
 
-    # The mean of the ranks 1 to n-1 is n/2; a row's own prompt is out, which a deviation of 0 says.
+    # The mean of the ranks 1 to n-1 is n/2; a row's own prompt has a deviation of 0, so it does not count.
     return _of_ranks_without_each(a, b, of, centre=a.size / 2)
 
 
@@ -66,12 +63,12 @@ def smare_without_each(a: Array, b: Array) -> Array:
 
 
 def _of_ranks_without_each(
-    a: Array, b: Array, figure: Callable[[Array, Array], Array], centre: float = 0.0
+    a: Array, b: Array, statistic: Callable[[Array, Array], Array], centre: float = 0.0
 ) -> Array:
-    """A figure of the mid-ranks without prompt i, for each i: whoever stood above it moves down by one."""
+    """A statistic of the mid-ranks without prompt i, for each i: prompts above it move down by one rank."""
     n = a.size
     ranks = [midranks(a), midranks(b)]
-    found = np.empty(n)
+    values = np.empty(n)
     for rows in _blocks(n):
         moved = []
         for column, rank in zip((a, b), ranks, strict=True):
@@ -79,8 +76,8 @@ def _of_ranks_without_each(
             now = rank - below - 0.5 * level - centre
             now[np.arange(rows.size), rows] = 0.0
             moved.append(now)
-        found[rows] = figure(moved[0], moved[1])
-    return found
+        values[rows] = statistic(moved[0], moved[1])
+    return values
 
 
 def rmse_without_each(a: Array, b: Array) -> Array:

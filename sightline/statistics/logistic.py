@@ -46,7 +46,7 @@ def fit_logistic(x: ArrayLike, y: ArrayLike) -> Logistic:
     """The least-squares five-parameter logistic of y on x over the pairs in which neither value is NaN.
 
     For fixed a2 and a3 the rest is linear, so the search is over these two alone (variable projection, Golub
-    and Pereyra 1973), from every pair of 5 steepnesses and 9 quantiles of x, the best 8 of them polished.
+    and Pereyra 1973), from every pair of 5 steepnesses and 9 quantiles of x, the best 8 of them refined.
     With a1 = 0 the model is a straight line: whatever a2 and a3 are, the fit is never worse than that line.
     Source: Sheikh, Sabir and Bovik, IEEE Transactions on Image Processing 15 (2006).
     """
@@ -67,11 +67,11 @@ def fit_logistic(x: ArrayLike, y: ArrayLike) -> Logistic:
         for where in np.quantile(scaled, _STARTS_MIDDLE)
     ]
     starts.sort(key=lambda at: float((left(at) ** 2).sum()))
-    found = [start for start in starts[:_POLISHED]]
-    # Bounds hold strictly inside the solver; a start may lie on one, since quantiles can be the extremes.
-    inside = [np.clip(start, np.add(bounds[0], 1e-9), np.subtract(bounds[1], 1e-9)) for start in found]
-    found += [least_squares(left, start, bounds=bounds).x for start in inside]
-    best = min(found, key=lambda at: float((left(at) ** 2).sum()))
+    candidates = starts[:_POLISHED]
+    # The solver needs starts strictly inside the bounds; quantiles can be the extremes.
+    inside = [np.clip(start, np.add(bounds[0], 1e-9), np.subtract(bounds[1], 1e-9)) for start in candidates]
+    candidates += [least_squares(left, start, bounds=bounds).x for start in inside]
+    best = min(candidates, key=lambda at: float((left(at) ** 2).sum()))
     rest, (a1, a4, a5) = left(best), _straightened(scaled, b, best)[1]
     steep, where = float(np.exp(best[0])), float(best[1])
     return Logistic(
@@ -88,7 +88,7 @@ def fit_logistic(x: ArrayLike, y: ArrayLike) -> Logistic:
 def mapped_pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
     """PLCC: Pearson's r of y with x mapped by the fitted logistic, or the reason for none.
 
-    The interval takes the mapping as given; on few pairs it is too narrow.
+    The interval ignores that the mapping was fitted; with few pairs it is too narrow.
     """
     raw = pearson(x, y)
     if raw.value is None:
@@ -116,7 +116,7 @@ def _pairs(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     if a.size < LEAST_PAIRS:
         raise ValueError(f"{a.size} pairs; five parameters need {LEAST_PAIRS}")
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise ValueError("an infinite value has no place in a fit")
+        raise ValueError("a fit needs finite values")
     if np.ptp(a) <= 1e-13 * np.abs(a).max():
         raise ValueError("x is constant")
     return a, b

@@ -1,4 +1,4 @@
-"""Linear mixed model with a random intercept a group: slopes within systems of different levels."""
+"""Linear mixed model with one random intercept per group: slopes within systems of different levels."""
 
 from __future__ import annotations
 
@@ -8,37 +8,36 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sightline.estimate import Estimate
+
 Array = NDArray[np.float64]
 
 INTERCEPT = "intercept"
-# What is left of a column once those before it are taken out, as a share of it: below this it is rounding.
+# Fraction of a column not explained by those before it: below this it is rounding error.
 _COLLINEAR = 1e-9
-# Logarithms of the ratio of variances between which it is sought; beyond, one of the two is nothing.
+# Logarithms of the ratio of variances that are searched; beyond, one of the two is negligible.
 _SEARCH = (-16.0, 16.0)
 
 
 @dataclass(frozen=True)
-class Fixed:
-    """A slope (or the intercept) with its error, their ratio (Wald's z), two-sided p and interval."""
+class FixedEffect(Estimate):
+    """A slope (or the intercept) with its standard error, their ratio (Wald's z) and two-sided p."""
 
-    name: str
-    value: float
-    error: float
-    z: float
-    p: float
-    low: float
-    high: float
+    name: str = ""
+    error: float = 0.0
+    z: float = 0.0
+    p: float = 1.0
 
 
 @dataclass(frozen=True)
 class MixedModel:
-    """A fitted model: slopes, the two variances, and how far each group lies from the common level.
+    """A fitted model: fixed effects, the two variances, and the random intercept of each group.
 
-    `between` is the variance of the groups' intercepts, `within` that of the residuals, `shared` the part
-    of the variance that lies between groups; `left_out` counts rows with a gap.
+    `between` is the variance of the groups' intercepts, `within` that of the residuals, `shared` the
+    intraclass correlation between / (between + within); `left_out` counts rows with a missing value.
     """
 
-    fixed: tuple[Fixed, ...]
+    fixed: tuple[FixedEffect, ...]
     between: float
     within: float
     groups: dict[Hashable, float]
@@ -52,7 +51,7 @@ class MixedModel:
         total = self.between + self.within
         return self.between / total if total > 0 else 0.0
 
-    def coefficient(self, name: str) -> Fixed:
+    def coefficient(self, name: str) -> FixedEffect:
         """The slope of this name."""
         return {each.name: each for each in self.fixed}[name]
 
@@ -65,12 +64,12 @@ def mixed_model(
     clusters: Sequence[Hashable] | None = None,
     confidence: float = 0.95,
 ) -> MixedModel:
-    """Fit y = intercept + columns + a normal intercept a group + noise by restricted maximum likelihood.
+    """Fit y = intercept + columns + normal intercepts of groups + noise by restricted maximum likelihood.
 
     With r = between / within, a group of n has the covariance within (I + r J). For a given r slopes are the
-    generalised least squares and `within` the residual mean square, so that only r is sought, on a line:
+    generalised least squares and `within` the residual mean square, so that only r is optimised:
     minimise (N - p) ln within + sum ln(1 + n r) + ln |X'V^-1 X|. The p-values are Wald's, from the normal
-    distribution. Rows with a gap are left out and counted.
+    distribution. Rows with a missing value are dropped and counted.
 
     The values of one prompt under several systems are not independent of each other. With `clusters` (the
     prompts) errors are those of the jackknife over clusters, which allows for that, with Student's t of one
@@ -91,14 +90,14 @@ def mixed_model(
     if clusters is None:
         covariance, errors, freedom = inverse * within, "model", np.inf
     else:
-        told = np.unique([str(clusters[row]) for row in kept.tolist()], return_inverse=True)[1]
-        covariance, errors = problem.jackknife(ratio, ratio * within, residuals, inverse, told), "clusters"
-        freedom = float(told.max())
+        cluster = np.unique([str(clusters[row]) for row in kept.tolist()], return_inverse=True)[1]
+        covariance, errors = problem.jackknife(ratio, ratio * within, residuals, inverse, cluster), "clusters"
+        freedom = float(cluster.max())
     pull = ratio / (1 + ratio * problem.sizes)
     shifts = pull * np.bincount(place, residuals, len(levels))
     return MixedModel(
         tuple(
-            _fixed(name, value, error, freedom, confidence)
+            _fixed(name, value, error, target.size, freedom, confidence)
             for name, value, error in zip(names, slopes, np.sqrt(np.diag(covariance)), strict=True)
         ),
         ratio * within,
@@ -143,41 +142,41 @@ class _Problem:
     def best_ratio(self) -> float:
         from scipy.optimize import minimize_scalar
 
-        # The likelihood may have more than one hill: look along the line first, then close in.
+        # The likelihood may have more than one maximum: search a grid first, then refine.
         grid = np.linspace(*_SEARCH, 65)
         heights = [self.log_likelihood(float(np.exp(each))) for each in grid]
         best = int(np.argmax(heights))
         ends = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
-        found = minimize_scalar(
+        optimum = minimize_scalar(
             lambda each: -self.log_likelihood(float(np.exp(each))),
             bounds=ends,
             method="bounded",
             options={"xatol": 1e-10},
         )
-        ratio = float(np.exp(found.x))
+        ratio = float(np.exp(optimum.x))
         return ratio if self.log_likelihood(ratio) > self.log_likelihood(0.0) else 0.0
 
     def jackknife(
-        self, ratio: float, between: float, residuals: Array, inverse: Array, told: NDArray[np.int64]
+        self, ratio: float, between: float, residuals: Array, inverse: Array, cluster: NDArray[np.int64]
     ) -> Array:
-        """(m-1)/m times the sum over m clusters of D D', D what leaving one out moves slopes by, plus A C A.
+        """Covariance of the slopes: (m-1)/m times the sum over m clusters of D D', plus A C A.
 
-        What is moved are slopes for e, the residuals less the groups' shifts, at the ratio found; the shifts
-        themselves add C = between x the sum over groups of the outer products of their sums of V^-1 X, with
-        A = (X'V^-1 X)^-1. With clusters of one row and equal variances it is about what the model itself
-        says.
+        D is the change of the slopes without a cluster, for residuals minus the groups' intercepts, at the
+        fitted ratio; the intercepts themselves add C = between x the sum over groups of the outer products of
+        their sums of V^-1 X, with A = (X'V^-1 X)^-1. With clusters of one row and equal variances it is close
+        to the model's own.
         """
-        clusters = int(told.max()) + 1
+        clusters = int(cluster.max()) + 1
         if clusters < 2:
-            raise ValueError("one cluster shows no spread")
+            raise ValueError("errors of clusters need at least two clusters")
         shifts = self._weights(ratio) * np.bincount(self.place, residuals, len(self.sizes))
         rest = _Problem(residuals - shifts[self.place], self.x, self.place, len(self.sizes))
         slopes = inverse @ rest.information(ratio)[1]
-        order = np.argsort(told, kind="stable")
+        order = np.argsort(cluster, kind="stable")
         moved = np.array(
             [
                 rest.without(rows, ratio, inverse) - slopes
-                for rows in np.split(order, np.flatnonzero(np.diff(told[order])) + 1)
+                for rows in np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1)
             ]
         )
         sums = self.sums_x / (1 + ratio * self.sizes)[:, None]
@@ -185,19 +184,19 @@ class _Problem:
         return np.asarray(moved.T @ moved * (clusters - 1) / clusters + levels, dtype=np.float64)
 
     def without(self, rows: NDArray[np.int64], ratio: float, inverse: Array) -> Array:
-        """The slopes for this ratio without these rows, whose sums are taken off; `inverse` is with them."""
+        """The slopes for this ratio without these rows, whose sums are subtracted; `inverse` is with them."""
         x, y, groups = self.x[rows], self.y[rows], len(self.sizes)
         place = self.place[rows]
         sizes = self.sizes - np.bincount(place, minlength=groups)
         sums_x = self.sums_x - np.stack([np.bincount(place, column, groups) for column in x.T], axis=1)
         weighed = (ratio / (1 + ratio * sizes))[:, None] * sums_x
         information = self.squares - x.T @ x - weighed.T @ sums_x
-        # The share of the information that is left, in the direction that loses most.
+        # The fraction of the information that is left, in the direction that loses most.
         if np.linalg.eigvals(inverse @ information).real.min() < _COLLINEAR:
-            raise ValueError("a column varies in one cluster alone, which tells no error of its slope")
+            raise ValueError("a column varies in one cluster only, so its slope has no standard error")
         sums_y = self.sums_y - np.bincount(place, y, groups)
-        found = np.linalg.solve(information, self.products - x.T @ y - weighed.T @ sums_y)
-        return np.asarray(found, dtype=np.float64)
+        slopes = np.linalg.solve(information, self.products - x.T @ y - weighed.T @ sums_y)
+        return np.asarray(slopes, dtype=np.float64)
 
     def information(self, ratio: float) -> tuple[Array, Array]:
         """X'V^-1 X and X'V^-1 y for this ratio, times the variance within."""
@@ -219,7 +218,7 @@ def _complete(
         raise ValueError("y, every column and the groups must be columns of equal length")
     design = np.column_stack([np.ones(target.size), *given])
     if np.isinf(design).any() or np.isinf(target).any():
-        raise ValueError("an infinite value has no place in a regression")
+        raise ValueError("a regression needs finite values")
     kept = np.flatnonzero(~(np.isnan(design).any(axis=1) | np.isnan(target)))
     return target[kept], design[kept], [INTERCEPT, *columns], kept
 
@@ -234,22 +233,24 @@ def _refuse(design: Array, names: Sequence[str], groups: int) -> None:
     r = np.linalg.qr(design)[1]
     for place, name in enumerate(names):
         if abs(r[place, place]) <= _COLLINEAR * np.linalg.norm(design[:, place]):
-            raise ValueError(f"{name} says nothing that the columns before it do not say")
+            raise ValueError(f"{name} is collinear with the columns before it")
 
 
-def _fixed(name: str, value: float, error: float, freedom: float, confidence: float) -> Fixed:
+def _fixed(name: str, value: float, error: float, n: int, freedom: float, confidence: float) -> FixedEffect:
     from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
     normal = np.isinf(freedom)
     half = float(ndtri((1 + confidence) / 2) if normal else stdtrit(freedom, (1 + confidence) / 2)) * error
     certain = 0.0 if value == 0 else float(np.copysign(np.inf, value))
     z = value / error if error > 0 else certain
-    return Fixed(
-        name,
+    p = float(2 * (ndtr(-abs(z)) if normal else stdtr(freedom, -abs(z))))
+    return FixedEffect(
         float(value),
-        float(error),
-        float(z),
-        float(2 * (ndtr(-abs(z)) if normal else stdtr(freedom, -abs(z)))),
         float(value - half),
         float(value + half),
+        n,
+        name=name,
+        error=float(error),
+        z=float(z),
+        p=p,
     )

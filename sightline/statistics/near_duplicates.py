@@ -16,7 +16,7 @@ Indices = NDArray[np.int64]
 
 
 def hamming(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
-    """How many of 64 bits differ, hash by hash."""
+    """Hamming distances of 64-bit hashes, pair by pair."""
     differing = np.asarray(a, dtype=np.uint64) ^ np.asarray(b, dtype=np.uint64)
     return np.bitwise_count(differing).astype(np.int64)
 
@@ -24,11 +24,11 @@ def hamming(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
 def near_pairs(hashes: ArrayLike, *, within: int) -> Iterator[tuple[Indices, Indices, Indices]]:
     """Every pair of 64-bit hashes that differ in at most `within` bits, each once, in batches.
 
-    A batch is three columns: the place of one hash, of the other, and in how many bits they differ. The
-    bits are cut into within + 1 bands; two hashes that differ in `within` bits at most agree in a whole band
-    (pigeonhole), so only hashes that share a band are compared (Norouzi et al. 2012, multi-index hashing).
-    Memory grows with the number of hashes, never with the number of pairs: where hashes crowd in a few
-    values the time nears that of comparing all with all.
+    A batch is three columns: the indices of both hashes, and the number of bits in which they differ. The
+    bits are divided into within + 1 bands; two hashes that differ in `within` bits at most agree in a whole
+    band (pigeonhole), so only hashes that share one are compared (Norouzi et al. 2012, multi-index hashing).
+    Memory grows with the number of hashes, never with the number of pairs; where most hashes are alike, time
+    grows with the number of pairs.
     """
     if not 0 <= within < BITS:
         raise UsageError(f"hashes of {BITS} bits cannot be compared within {within}")
@@ -54,7 +54,7 @@ def _in_band(
         differing = column[begin] ^ column[begin + ahead]
         bits = np.bitwise_count(differing)
         near = np.flatnonzero(bits <= within)
-        # A pair that shares an earlier band as well was given there.
+        # A pair that also shares an earlier band was yielded there.
         for mask in earlier:
             near = near[(differing[near] & mask) != 0]
         if len(near):

@@ -1,6 +1,6 @@
-"""Opinion scores: from ratings by viewers who differ to one score an item.
+"""Mean opinion scores: from ratings by viewers who differ to one score per item.
 
-Votes are columns, as in `votes.py`. Results are columns by item; an item without votes has n = 0 and NaN.
+Votes are columns, as in `votes.py`. Results have one row per item; an item without votes has n = 0 and NaN.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sightline.statistics.grouping import sum_by
-from sightline.statistics.votes import Array, Cast, Flags, Indices, cast_votes, over, who_cast
+from sightline.statistics.grouping import Array, Indices, sum_by
+from sightline.statistics.votes import Cast, Flags, cast_votes, over, who_cast
 
-JUDGING = 30
-"""In so many rounds it is judged how alike annotators are."""
+MODERATION_ROUNDS = 30
+"""Iterations that estimate how similar annotators are; later ones keep the estimate."""
 
 
 @dataclass(frozen=True)
 class MosLikelihood:
-    """Opinion scores and their standard errors by item, bias and inconsistency by annotator."""
+    """Opinion scores with standard errors per item, bias and inconsistency per annotator."""
 
     mos: Array
     error: Array
@@ -51,14 +51,14 @@ def mos_likelihood(
     votes minus bias weighted by 1 / inconsistency^2, with standard error 1 / sqrt(sum of weights); bias =
     mean of an annotator's votes minus mos. Biases are centred at 0, since only their differences show.
     Anonymous votes, and those of annotators with a single vote, have bias 0 and share one inconsistency.
-    The plain likelihood grows without bound as mos follows one annotator, and with few annotators an item
-    it does: an annotator's residuals are shrunk by the annotator's own weight in mos. `restricted` divides
-    their squares by the expected shrinkage, sum of 1 - weight / weights of the item, instead of by their
-    number, as restricted maximum likelihood does. `moderated` also draws each inconsistency to a common one,
-    and each bias to 0, by as much as the error of either against how far annotators lie apart calls for:
-    where they are alike, or cast few votes each, there is nothing to gain from telling them apart, and
-    doing so costs up to a tenth. `restricted=False` is the recommendation to the letter, with neither. In
-    all, no inconsistency goes below `least_inconsistency` times that of all residuals together.
+    The plain likelihood grows without bound as mos follows one annotator, and with few annotators per item
+    it does: an annotator's residuals are reduced by the annotator's own weight in mos. `restricted` divides
+    their squares by the expected reduction, sum of 1 - weight / weights of the item, instead of by their
+    number, as restricted maximum likelihood does. `moderated` also shrinks each inconsistency towards a
+    common one, and each bias towards 0, by its sampling variance relative to that between annotators: where
+    annotators are similar, or cast few votes each, modelling them individually gains nothing and costs
+    up to a tenth. `restricted=False` is the recommendation to the letter, with neither. No inconsistency goes
+    below `least_inconsistency` times that of all residuals together.
     Source: ITU-T P.910 (2022), annex on subject bias and inconsistency; Z. Li et al., A simple model for
     subject behavior in subjective experiments, Human Vision and Electronic Imaging (2020); the moderation as
     in G. K. Smyth, Linear models and empirical Bayes methods, SAGMB 3 (2004).
@@ -70,26 +70,26 @@ def mos_likelihood(
     weight = np.ones(panel.cast.size)
     spread = np.zeros(panel.cast.size)
     rounds, converged = 0, False
-    alike = None
+    similarity = None
     while not converged and rounds < most_rounds:
         rounds += 1
         spread = panel.spread(mos, bias, weight if restricted else None)
         if restricted and moderated:
-            # Later rounds keep what was found: judging anew each time how alike all are need not settle.
-            if alike is None or rounds <= JUDGING:
-                alike = panel.like_others(spread, panel.bias(mos), weight)
-            spread = alike.moderate(spread, panel.degrees(weight))
+            # Estimating the similarity of annotators in every iteration need not converge.
+            if similarity is None or rounds <= MODERATION_ROUNDS:
+                similarity = panel.similarity(spread, panel.bias(mos), weight)
+            spread = similarity.moderate(spread, panel.degrees(weight))
         weight = panel.weight(spread, least_inconsistency)
         cast = weight[panel.who]
         updated = over(votes.total(cast * (votes.value - bias[panel.who])), votes.total(cast))
         bias = panel.bias(updated)
-        if alike is not None:
-            bias = alike.draw_in(bias, panel.error(spread, weight), panel.named)
+        if similarity is not None:
+            bias = similarity.shrink(bias, panel.error(spread, weight), panel.named)
         converged = bool(np.linalg.norm(np.nan_to_num(updated - mos)) < tolerance) and rounds > 1
         mos = updated
     error = np.sqrt(over(np.full(mos.size, float(np.any(spread))), votes.total(weight[panel.who])))
     if votes.weight.sum() <= np.count_nonzero(votes.n):
-        error[:] = np.nan  # one vote an item: nothing shows how far votes scatter
+        error[:] = np.nan  # one vote per item shows no spread
     by_person = np.where(panel.named, [bias, spread], np.nan)
     return MosLikelihood(
         mos,
@@ -105,7 +105,7 @@ def mos_likelihood(
 
 @dataclass(frozen=True)
 class _Panel:
-    """Who cast each vote; the last place stands for everybody without a bias of their own."""
+    """Who cast each vote; the last index stands for everybody without a bias of their own."""
 
     votes: Cast
     who: Indices
@@ -125,29 +125,29 @@ class _Panel:
         if weight is None:
             return np.sqrt(variance)
         free = self.free(weight) * (1 - self.named / np.maximum(self.cast, 1))
-        # Whoever judged alone wherever they judged shows no scatter: they get that of all others together.
+        # An annotator whose items nobody else judged shows no spread: they get the pooled one.
         known = free > 1e-9
         corrected = variance / np.where(known, free, 1.0)
         pooled = (corrected * self.cast * known).sum() / max(1.0, float((self.cast * known).sum()))
         return np.sqrt(np.where(known | (self.cast == 0), corrected, pooled))
 
     def free(self, weight: Array) -> Array:
-        """The share of annotators' residuals that their own weight in mos leaves them."""
+        """The fraction of annotators' residuals that their own weight in mos leaves."""
         of_item = self.votes.total(weight[self.who])[self.votes.item]
         return self.mean(1 - weight[self.who] / of_item)
 
-    def like_others(self, spread: Array, bias: Array, weight: Array) -> _Alike:
-        """How alike annotators are, from those that cast enough votes to tell."""
+    def similarity(self, spread: Array, bias: Array, weight: Array) -> _Similarity:
+        """How similar annotators are, from those with enough votes."""
         degrees, error = self.degrees(weight), self.error(spread, weight)
-        telling = (degrees > 1) & (spread > 0)
+        enough = (degrees > 1) & (spread > 0)
         common, worth = (0.0, 0.0)
-        if telling.sum() >= 3:
-            common, worth = _common_variance(spread[telling] ** 2, degrees[telling])
+        if enough.sum() >= 3:
+            common, worth = _common_variance(spread[enough] ** 2, degrees[enough])
         people = int(self.named.sum())
         if people < 3:
-            return _Alike(common, worth, float("inf"))
+            return _Similarity(common, worth, float("inf"))
         apart = float((bias[self.named] ** 2).sum() / (people - 1) - error[self.named].mean())
-        return _Alike(common, worth, max(0.0, apart))
+        return _Similarity(common, worth, max(0.0, apart))
 
     def degrees(self, weight: Array) -> Array:
         return np.asarray(self.free(weight) * (self.cast - self.named), dtype=np.float64)
@@ -164,33 +164,33 @@ class _Panel:
 
 
 @dataclass(frozen=True)
-class _Alike:
-    """How alike annotators are: a common variance, its worth in degrees of freedom, and that of biases."""
+class _Similarity:
+    """How similar annotators are: a common variance, its degrees of freedom, and the variance of biases."""
 
     common: float
     worth: float
     apart: float
 
     def moderate(self, spread: Array, degrees: Array) -> Array:
-        """Inconsistencies drawn to the common one, the more the fewer votes tell of an annotator's own."""
+        """Inconsistencies shrunk towards the common one, the more the fewer votes an annotator cast."""
         if not self.worth:
             return spread
         own = np.zeros_like(spread) if np.isinf(self.worth) else degrees / (self.worth + degrees)
         return np.sqrt((1 - own) * self.common + own * spread**2)
 
-    def draw_in(self, bias: Array, error: Array, named: Flags) -> Array:
-        """Biases drawn to 0, the more the larger their error is against how far they lie apart."""
+    def shrink(self, bias: Array, error: Array, named: Flags) -> Array:
+        """Biases shrunk towards 0, the more the larger their error compared with their variance."""
         if np.isinf(self.apart):
             return bias
-        drawn = np.where(named & (error > 0), bias * (self.apart / (self.apart + error + 1e-300)), bias)
-        return np.where(named, drawn - drawn[named].mean(), 0.0)
+        shrunk = np.where(named & (error > 0), bias * (self.apart / (self.apart + error + 1e-300)), bias)
+        return np.where(named, shrunk - shrunk[named].mean(), 0.0)
 
 
 def _common_variance(variance: Array, degrees: Array) -> tuple[float, float]:
-    """A common variance and how many degrees of freedom it is worth, infinite where all are alike.
+    """A common variance and its prior degrees of freedom, infinite where all are equal.
 
-    Logarithms of variances scatter by trigamma(degrees / 2); what they scatter beyond that is trigamma(worth
-    / 2). Source: G. K. Smyth, Linear models and empirical Bayes methods, SAGMB 3 (2004), section 6.2.
+    Logarithms of variances have variance trigamma(degrees / 2); the excess is trigamma(prior degrees / 2).
+    Source: G. K. Smyth, Linear models and empirical Bayes methods, SAGMB 3 (2004), section 6.2.
     """
     from scipy.special import digamma, polygamma
 
@@ -216,9 +216,9 @@ def _panel(votes: Cast, annotator: ArrayLike, shape: tuple[int, ...], annotators
 
 @dataclass(frozen=True)
 class MosNormalised:
-    """Opinion scores with their SD over viewers and limits by item; whose votes could not be normalised.
+    """Opinion scores with SD over viewers and interval per item; whose votes could not be normalised.
 
-    `n` counts the votes that were used. `left_out` marks annotators, the last place the anonymous together.
+    `n` counts the votes that were used. `left_out` marks annotators, its last entry the anonymous together.
     """
 
     mos: Array
@@ -241,15 +241,15 @@ def mos_normalised(
     ends: tuple[float, float] | None = None,
     confidence: float = 0.95,
 ) -> MosNormalised:
-    """Mean opinion scores of votes freed from each viewer's session mean and use of the scale.
+    """Mean opinion scores of votes normalised by each viewer's session mean and use of the scale.
 
     d = vote - mean of the viewer's votes in that session; z = d / SD of the viewer's d (n - 1) over all
     sessions; score = mean of rescaled z over the item's viewers, with Student's interval. (A constant added
-    to d, as the middle of the scale is in print, falls out in z.) Rescaling: with `ends` (low, high) z from
-    -3 to 3 is spread over them; without, z is taken back to the panel's own scale, m + s z, m the mean of
-    all votes used and s the harmonic mean of the viewers' SDs, both weighted by votes. Where everybody
-    judged everything that is the mean of d weighted by 1 / SD, about m: it stays in the units of the votes.
-    Left out, since nothing is left of them: a vote alone in its session, and a viewer without spread.
+    to d, as the middle of the scale is in the paper, cancels in z.) Rescaling: with `ends` (low, high) z from
+    -3 to 3 is mapped to them; without, z is mapped back to the panel's own scale, m + s z, m the mean of all
+    votes used and s the harmonic mean of the viewers' SDs, both weighted by votes. Where everybody judged
+    everything that is the mean of d weighted by 1 / SD, about m: it stays in the units of the votes.
+    Excluded, since they cannot be normalised: a single vote of a session, and a viewer without spread.
     Anonymous votes are normalised together, as if one viewer had cast them.
     Source: Li et al., AGIQA-3K, IEEE TCSVT 34 (2024), section III, with viewer and session as the indices
     of the mean and the viewer as that of the z-score; ITU-R BT.500.
@@ -266,7 +266,7 @@ def mos_normalised(
     usable = votes.weight * (in_block[block] > 1)
     cast = sum_by(who, usable, people + 1)
     spread = np.sqrt(over(sum_by(who, usable * centred**2, people + 1), np.maximum(cast - 1, 0)))
-    # Rounding leaves a trace of spread in votes that are all equal.
+    # Equal votes have a spread of rounding errors.
     left_out = ~(spread > 1e-9 * max(1.0, float(np.abs(votes.value).max(initial=0.0))))
     used = np.flatnonzero((usable > 0) & ~left_out[who])
     kept = Cast(
@@ -287,5 +287,5 @@ def mos_normalised(
     degrees = np.where(kept.n > 1, kept.n - 1, np.nan)
     sd = np.sqrt(kept.total((scaled - mos[kept.item]) ** 2) / degrees)
     half = stdtrit(degrees, (1 + confidence) / 2) * over(sd, np.sqrt(kept.n))
-    told = sum_by(who, votes.weight, people + 1) > 0
-    return MosNormalised(mos, sd, mos - half, mos + half, kept.counted, left_out & told)
+    voted = sum_by(who, votes.weight, people + 1) > 0
+    return MosNormalised(mos, sd, mos - half, mos + half, kept.counted, left_out & voted)

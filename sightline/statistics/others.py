@@ -1,25 +1,21 @@
-"""Each vote beside those of everybody else on the same item."""
+"""Each vote compared with those of everybody else on the same item."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sightline.statistics.grouping import sum_by
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from sightline.statistics.grouping import Array, Indices, sum_by
 
 
 def mean_of_others(item: Indices, annotator: Indices, value: Array, n: Array) -> Array:
     """For each vote the mean of the votes that others cast on its item, NaN where nobody else did.
 
-    An annotator's own votes are left out however often the item was put to them. Anonymous votes (annotator
-    -1) are others to everybody, and each row of them leaves out itself only.
+    All votes of the annotator on the item are excluded, repetitions included. Anonymous votes (annotator -1)
+    count as others for everybody, and each row of them excludes only itself.
     """
     if item.size == 0:
         return np.zeros(0)
-    # Every anonymous row is taken for a person of its own.
+    # Every anonymous row counts as a person of its own.
     nobody = int(annotator.max()) + 1 + np.arange(item.size)
     person = np.where(annotator >= 0, annotator, nobody)
     _, own = np.unique(person * (int(item.max()) + 1) + item, return_inverse=True)
@@ -34,7 +30,7 @@ def mean_of_others(item: Indices, annotator: Indices, value: Array, n: Array) ->
 def majority_of_others(item: Indices, value: Array, n: Array) -> Array:
     """For each vote the value that most of the other votes on its item have; NaN where none, or at a tie.
 
-    Rows are votes of different people, or n anonymous ones; each leaves out itself.
+    Rows are votes of different people, or n anonymous ones; each excludes itself.
     """
     if item.size == 0:
         return np.zeros(0)
@@ -43,7 +39,7 @@ def majority_of_others(item: Indices, value: Array, n: Array) -> Array:
     cast = sum_by(own, n)
     of_item = np.bincount(cells // scale.size, minlength=int(item.max()) + 1)
     start = np.cumsum(of_item) - of_item
-    # Every vote is laid against every value given to its item, with itself taken away from its own.
+    # Every vote meets every value given to its item, and is subtracted from the count of its own value.
     width = of_item[item]
     begin = np.cumsum(width) - width
     row = np.repeat(np.arange(item.size), width)

@@ -1,4 +1,4 @@
-"""Preferences: from choices between two to how strong each is, and how likely either is preferred."""
+"""Preferences: from pairwise choices to strengths and probabilities of preference (Bradley and Terry)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sightline.statistics.grouping import sum_by
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from sightline.statistics.grouping import Array, Indices, sum_by
 
 PRIOR = float(np.pi / np.sqrt(6))
 """SD of strengths at which, before any choice, each probability of preference is about equally likely.
@@ -26,8 +23,8 @@ ONE_SIDED = "it belongs to those that won, or lost, every comparison with the ot
 class BradleyTerry:
     """Strengths with mean 0 in each group of players that choices connect, and their standard errors.
 
-    Strengths of different groups are on different scales: nothing says which is stronger. `reason` says why
-    a player has none. `covariance` holds a matrix a group, over its players in ascending order.
+    Strengths of different groups are not comparable. `reason` says why a player has none. `covariance` holds
+    one matrix per group, over its players in ascending order.
     """
 
     strength: Array
@@ -40,7 +37,7 @@ class BradleyTerry:
     def preference(
         self, a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95
     ) -> tuple[Array, Array, Array]:
-        """Probability that each of `a` is preferred to its `b`, with limits; NaN where nothing tells.
+        """Probability that each of `a` is preferred to its `b`, with limits; NaN where it is unknown.
 
         1 / (1 + exp(-(strength of a - strength of b))); limits from the difference +- z standard errors.
         """
@@ -69,9 +66,10 @@ def bradley_terry(
 ) -> BradleyTerry:
     """Strengths by which P(i is preferred to j) = 1 / (1 + exp(-(s_i - s_j))), by maximum likelihood.
 
-    `weight` choices a row; where `tied`, half a win for either. `prior` is the SD of a normal prior on
-    strengths: it keeps who always won finite, and the result is the maximum a posteriori. None: no prior;
-    then strengths exist only among players of whom each has beaten each other along some chain of wins.
+    A row stands for `weight` choices; where `tied`, half a win for each. `prior` is the SD of a normal
+    prior on strengths: it keeps the strength of a player that always won finite, and the result is the
+    maximum a posteriori. None: no prior; then strengths exist only where chains of wins lead from each player
+    to every other.
     Newton's method; errors from the inverse of the observed information.
     Source: Bradley and Terry, Biometrika 39 (1952); Ford, American Mathematical Monthly 64 (1957) for when
     a maximum exists.
@@ -80,7 +78,7 @@ def bradley_terry(
     group, reason = _groups(won, lost, size, prior)
     strength, error = np.full(size, np.nan), np.full(size, np.nan)
     place = np.zeros(size, dtype=np.int64)
-    solved = np.array([told is None for told in reason], dtype=np.bool_)
+    solved = np.array([each is None for each in reason], dtype=np.bool_)
     order = np.argsort(group[won], kind="stable")
     cuts = np.searchsorted(group[won][order], np.arange(group.max(initial=-1) + 2))
     members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
@@ -114,9 +112,9 @@ def _choices(
     times = np.where(even, times / 2, times)
     won, lost = np.concatenate([won, lost[even]]), np.concatenate([lost, won[even]])
     times = np.concatenate([times, times[even]])
-    # A player beside itself tells nothing about its strength.
-    told = (times > 0) & (won != lost)
-    return won[told], lost[told], times[told], size
+    # A comparison with itself says nothing about a player's strength.
+    used = (times > 0) & (won != lost)
+    return won[used], lost[used], times[used], size
 
 
 def _groups(won: Indices, lost: Indices, size: int, prior: float | None) -> tuple[Indices, list[str | None]]:
@@ -151,9 +149,9 @@ def _fit(won: Indices, lost: Indices, times: Array, size: int, prior: float | No
     for _ in range(200):
         gradient, information = _slopes(strength, won, lost, times, pull)
         step = np.linalg.solve(information, gradient)
-        # Newton's step may overshoot where wins are lopsided; half of it, or a quarter, does not.
-        for share in 0.5 ** np.arange(40):
-            ahead = strength - share * step
+        # Newton's step may overshoot where wins are one-sided; it is halved until it does not.
+        for fraction in 0.5 ** np.arange(40):
+            ahead = strength - fraction * step
             reached = objective(ahead)
             if reached <= value + 1e-12 * (1 + abs(value)):
                 break
@@ -179,5 +177,5 @@ def _slopes(at: Array, won: Indices, lost: Indices, times: Array, pull: float) -
     information = -sum_by(won * size + lost, curve, size * size).reshape(size, size)
     information += information.T
     np.fill_diagonal(information, pull - information.sum(axis=1))
-    # Without a prior only differences are told: holding the mean at 0 makes the matrix invertible.
+    # Without a prior only differences are identified: fixing the mean at 0 makes the matrix invertible.
     return gradient, information if pull else information + 1.0

@@ -1,4 +1,4 @@
-"""Is one set of queries harder than another? One engine's values on two sets, as ConQA tables them."""
+"""Is one set of queries harder than another? The values of engines on two sets, as in ConQA's tables."""
 
 from __future__ import annotations
 
@@ -33,28 +33,23 @@ class Improvement:
         return float(np.inf) if a == 0 else (b - a) / a
 
     @property
-    def sure(self) -> bool:
-        """Whether the table shows it at all."""
+    def significant(self) -> bool:
+        """Whether p is below .05."""
         return self.test.p is not None and self.test.p < SHOWN_BELOW
-
-    @property
-    def very_sure(self) -> bool:
-        """Whether the table shows it in bold."""
-        return self.test.p is not None and self.test.p < BOLD_BELOW
 
     @property
     def shown(self) -> str:
         """The cell of the table: blank from p = .05 on, between ** below .01, "inf" where m1 is 0."""
-        if not self.sure or self.relative is None:
+        if not self.significant or self.relative is None:
             return ""
         text = "inf" if np.isinf(self.relative) else f"{self.relative:+.1%}"
-        return f"**{text}**" if self.very_sure else text
+        return f"**{text}**" if self.test.p is not None and self.test.p < BOLD_BELOW else text
 
 
 def improvement(first: ArrayLike, second: ArrayLike) -> Improvement:
     """Whether values on the second set of queries tend to be higher: Mann-Whitney U, one-sided "less".
 
-    The sets hold different queries, so nothing is paired. NaN values are left out.
+    The sets hold different queries, so values are unpaired. NaN values are ignored.
     Source: Rodriguez et al. 2024 (ConQA), section on significance.
     """
     return Improvement(
@@ -65,9 +60,9 @@ def improvement(first: ArrayLike, second: ArrayLike) -> Improvement:
 def improvements(
     row: Sequence[str], column: Sequence[str], second: ArrayLike, value: ArrayLike
 ) -> dict[tuple[str, str], Improvement]:
-    """ConQA's table from plain columns, one line a value: engine, measure, whether of the second set, value.
+    """ConQA's table from columns with one row per value: engine, measure, whether of the second set, value.
 
-    Cells stand in the order in which their row and column first occur.
+    Cells are in the order in which their row and column first occur.
     """
     later, values = np.asarray(second, dtype=bool), np.asarray(value, dtype=np.float64)
     if not len(row) == len(column) == later.size == values.size:
@@ -75,8 +70,8 @@ def improvements(
     lines: dict[tuple[str, str], list[int]] = {}
     for number, key in enumerate(zip(row, column, strict=True)):
         lines.setdefault(key, []).append(number)
-    found = {}
+    cells = {}
     for key, numbers in lines.items():
-        mine, of_second = values[numbers], later[numbers]
-        found[key] = improvement(mine[~of_second], mine[of_second])
-    return found
+        own, of_second = values[numbers], later[numbers]
+        cells[key] = improvement(own[~of_second], own[of_second])
+    return cells

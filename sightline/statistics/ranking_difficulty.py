@@ -1,7 +1,7 @@
-"""How hard a query was, read from its ranking alone: no judgement is needed.
+"""Post-retrieval predictors of query difficulty: from the ranking alone, without judgements.
 
-A run is `score`, the score of every answer in order of query and rank, and `offsets`, where query q owns rows
-offsets[q] to offsets[q+1]. Every function returns one value a query, NaN where a ranking is too short.
+A run is `score`, the score of every answer in order of query and rank, and `offsets`: query q owns rows
+offsets[q] to offsets[q+1]. Every function returns one value per query, NaN where a ranking is too short.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sightline.statistics.grouping import sum_by
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from sightline.statistics.grouping import Array, Indices, checked_cutoff, checked_offsets, sum_by
+from sightline.statistics.runs import jaccard
 
 
 def variance(score: ArrayLike, offsets: ArrayLike, *, k: int = 100) -> Array:
-    """Population variance of the first k scores: a ranking whose top stands out was sure of it.
+    """Population variance of the first k scores: high where the top of a ranking stands out.
 
     Source: Perez-Iglesias and Araujo, Standard deviation as a query hardness estimator (2010).
     """
@@ -67,8 +65,8 @@ def clarity(
 ) -> Array:
     """Divergence, in bits, of the words of the first k images' captions from the words of all captions.
 
-    `counts` (an array or a sparse matrix of scipy) has a row an image and a column a word, how often its
-    captions say it, and `image` is the row of every answer. With p(d|q) proportional to exp(sharpness x
+    `counts` (an array or a sparse matrix of scipy) holds how often the captions of an image (row) use a word
+    (column), and `image` is the row of every answer. With p(d|q) proportional to exp(sharpness x
     score) among the first k, p(w|d) = own tf/len + (1 - own) p(w), and p(w|q) = sum_d p(w|d) p(d|q), it is
     sum_w p(w|q) log2(p(w|q) / p(w)).
     Source: Cronen-Townsend et al., Predicting query performance, SIGIR 2002.
@@ -76,7 +74,9 @@ def clarity(
     said = counts.tocsr() if hasattr(counts, "tocsr") else np.asarray(counts, dtype=np.float64)
     answer = np.asarray(image, dtype=np.int64)
     if said.ndim != 2 or answer.shape != np.shape(score) or not 0 <= own <= 1:
-        raise ValueError("counts of words by image, a row for every answer, and own from 0 to 1 are needed")
+        raise ValueError(
+            "counts must have one row per image, image one entry per answer, and own lie in 0 to 1"
+        )
     everywhere = np.asarray(said.sum(axis=0), dtype=np.float64).ravel()
     if not everywhere.sum():
         return np.full(len(np.asarray(offsets)) - 1, np.nan)
@@ -91,7 +91,7 @@ def clarity(
         # A collection's words are too many for a dense table; those of k images are not.
         captions = captions.toarray() if hasattr(captions, "toarray") else captions
         length = captions.sum(axis=1, keepdims=True)
-        # An image without captions says what is usually said.
+        # An image without captions has the usual words.
         of_image = np.where(length > 0, own * captions / np.where(length > 0, length, 1), own * usual)
         spoken = (trust / trust.sum()) @ of_image + (1 - own) * usual
         present = spoken > 0
@@ -102,103 +102,77 @@ def clarity(
 def robustness(
     image: ArrayLike, offsets: ArrayLike, noisy: ArrayLike, noisy_offsets: ArrayLike, *, k: int = 100
 ) -> Array:
-    """Overlap |A and B| / |A or B| of the first k images found with and without noise on the query's vector.
+    """Jaccard overlap of the first k images with and without noise added to the query's vector.
 
-    An easy query finds the same images when it is nudged. Source: Zhou and Croft, Ranking robustness: a novel
-    framework to predict query performance, CIKM 2006; the overlap is that of the PQPP paper's files.
+    An easy query retrieves the same images when it is perturbed. Source: Zhou and Croft, Ranking robustness:
+    a novel framework to predict query performance, CIKM 2006; the overlap is that of the PQPP paper's files.
     """
-    return _jaccard(_sets(image, offsets, k), _sets(noisy, noisy_offsets, k))
+    first, second = _top_images(image, offsets, k), _top_images(noisy, noisy_offsets, k)
+    queries, others = (len(np.asarray(each)) - 1 for each in (offsets, noisy_offsets))
+    if queries != others:
+        raise ValueError(f"{queries} queries in one ranking, {others} in the other")
+    return jaccard(*first, *second, queries)
 
 
 def noisy_queries(vectors: ArrayLike, *, share: float = 0.1, seed: int = 0) -> Array:
-    """Each query's vector nudged in a random direction by `share` of its length, at the length it had."""
+    """Each query's vector moved at random by the fraction `share` of its length, then rescaled."""
     rows = np.asarray(vectors, dtype=np.float64)
     length = np.linalg.norm(rows, axis=1, keepdims=True)
-    nudge = np.random.default_rng(seed).normal(size=rows.shape)
-    nudge /= np.maximum(np.linalg.norm(nudge, axis=1, keepdims=True), 1e-300)
-    moved = rows + share * length * nudge
+    step = np.random.default_rng(seed).normal(size=rows.shape)
+    step /= np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-300)
+    moved = rows + share * length * step
     return np.asarray(moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-300) * length)
 
 
 def engine_overlap(
     image: ArrayLike, offsets: ArrayLike, query: ArrayLike, engine: ArrayLike, *, k: int = 100
 ) -> Array:
-    """Mean overlap |A and B| / |A or B| of each ranking's first k images with those of every other engine.
+    """Mean Jaccard overlap of each ranking's first k images with those of every other engine.
 
-    Here a run has a row a query and engine: `query` and `engine` are those of each ranking. Engines that
-    agree have found what there is to find. A ranking that found nothing shares nothing; it has no value
-    itself, nor has one of a query that no other engine answered.
+    Here a run has one ranking per query and engine: `query` and `engine` are those of each ranking. It is
+    high for easy queries. An empty ranking overlaps with nothing; it has no value itself, nor has the only
+    ranking of a query.
     """
     answers, asked, own = (np.asarray(each, dtype=np.int64) for each in (image, query, engine))
-    starts = _starts(offsets, len(answers))
+    starts = checked_offsets(offsets, len(answers))
     if not asked.shape == own.shape == (len(starts) - 1,):
-        raise ValueError("a query and an engine of every ranking are needed")
+        raise ValueError("query and engine must have one entry per ranking")
     ends = np.minimum(starts[1:], starts[:-1] + k)
     tops = [frozenset(answers[a:b].tolist()) for a, b in zip(starts[:-1], ends, strict=True)]
     of_query: dict[int, list[int]] = {}
     for number, each in enumerate(asked.tolist()):
         of_query.setdefault(each, []).append(number)
-    found = np.full(len(tops), np.nan)
+    overlaps = np.full(len(tops), np.nan)
     for number, (mine, each) in enumerate(zip(tops, asked.tolist(), strict=True)):
         others = [tops[other] for other in of_query[each] if own[other] != own[number]]
         if mine and others:
-            found[number] = np.mean([len(mine & other) / len(mine | other) for other in others])
-    return found
+            overlaps[number] = np.mean([len(mine & other) / len(mine | other) for other in others])
+    return overlaps
 
 
-def _sets(image: ArrayLike, offsets: ArrayLike, k: int) -> tuple[Indices, Indices, int]:
-    answers = np.asarray(image, dtype=np.int64)
-    starts = _starts(offsets, len(answers))
-    rows = _top_rows(starts, k)
-    return (
-        np.repeat(np.arange(len(starts) - 1), np.minimum(np.diff(starts), k)),
-        answers[rows],
-        len(starts) - 1,
-    )
-
-
-def _jaccard(first: tuple[Indices, Indices, int], second: tuple[Indices, Indices, int]) -> Array:
-    queries = first[2]
-    if queries != second[2]:
-        raise ValueError(f"{queries} queries in one ranking and {second[2]} in the other")
-    width = 1 + max(int(each[1].max(initial=0)) for each in (first, second))
-    a, b = (np.unique(query * width + image) for query, image, _ in (first, second))
-    both = np.intersect1d(a, b, assume_unique=True)
-    n_a, n_b, shared = (np.bincount(keys // width, minlength=queries) for keys in (a, b, both))
-    either = n_a + n_b - shared
-    return np.where(either > 0, shared / _at_least_one(either), np.nan)
+def _top_images(image: ArrayLike, offsets: ArrayLike, k: int) -> tuple[Indices, Indices]:
+    """The query of each image within the first k ranks, and the image."""
+    images = np.asarray(image, dtype=np.int64)
+    starts = checked_offsets(offsets, len(images))
+    count = np.minimum(np.diff(starts), k)
+    return np.repeat(np.arange(len(count)), count), images[_top_rows(starts, k)]
 
 
 def _top(score: ArrayLike, offsets: ArrayLike, k: int) -> tuple[Array, Indices, Indices]:
-    """Scores within the first k places, the query of each, and how many every query has."""
+    """Scores within the first k ranks, the query of each, and how many every query has."""
     values = np.asarray(score, dtype=np.float64)
-    starts = _starts(offsets, len(values))
+    starts = checked_offsets(offsets, len(values))
     count = np.minimum(np.diff(starts), k)
     top = values[_top_rows(starts, k)]
     if not np.isfinite(top).all():
-        raise ValueError("a ranking without scores says nothing of how hard its query was")
+        raise ValueError("the difficulty of a query cannot be predicted from a ranking without scores")
     return top, np.repeat(np.arange(len(count)), count), count
 
 
 def _top_rows(starts: Indices, k: int) -> Indices:
-    if k < 1:
-        raise ValueError(f"k is {k}; it counts places from 1")
     lengths = np.diff(starts)
     rank = np.arange(int(lengths.sum())) - np.repeat(starts[:-1] - starts[0], lengths)
-    return np.asarray(np.flatnonzero(rank < k) + starts[0], dtype=np.int64)
-
-
-def _starts(offsets: ArrayLike, rows: int) -> Indices:
-    starts = np.asarray(offsets, dtype=np.int64)
-    if (
-        starts.ndim != 1
-        or not len(starts)
-        or starts[0] != 0
-        or starts[-1] != rows
-        or (np.diff(starts) < 0).any()
-    ):
-        raise ValueError(f"offsets must rise from 0 to {rows}, the number of answers")
-    return starts
+    return np.asarray(np.flatnonzero(rank < checked_cutoff(k)) + starts[0], dtype=np.int64)
 
 
 def _each_query(values: ArrayLike, queries: int, what: str) -> Array:

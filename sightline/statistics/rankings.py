@@ -1,9 +1,10 @@
-"""Measures of ranked answers over a whole run at once, from columns.
+"""Measures of rankings over a whole run at once, from columns.
 
 A run is `gain`, the judged gain of every answer in order of query and rank (NaN = unjudged, which counts as
-not relevant), and `offsets`, where query q owns rows offsets[q] to offsets[q+1]. `relevant` is how many
-images are known relevant to each query, retrieved or not. Every measure returns one value a query, NaN where
-none is known. The work is proportional to the number of relevant answers, after one pass over the gains.
+not relevant), and `offsets`: query q owns rows offsets[q] to offsets[q+1]. `relevant` is the number of images
+known to be relevant to each query, retrieved or not. Every measure returns one value per query, NaN where no
+image is known to be relevant. The work is proportional to the number of relevant answers, after one pass over
+the gains.
 """
 
 from __future__ import annotations
@@ -14,69 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sightline.statistics.grouping import sum_by
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
-
-def precision(
-    gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int, min_rel: float = 1
-) -> Array:
-    """Share of the first k places that hold a relevant answer; places past a ranking's end hold none.
-
-    Source: trec_eval, P.
-    """
-    return find_hits(gain, offsets, relevant, min_rel=min_rel).precision(k)
-
-
-def recall(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int, min_rel: float = 1) -> Array:
-    """Share of the relevant images that are within the first k places. Source: trec_eval, recall."""
-    return find_hits(gain, offsets, relevant, min_rel=min_rel).recall(k)
-
-
-def hit_rate(
-    gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int, min_rel: float = 1
-) -> Array:
-    """1 if a relevant answer is within the first k places, else 0: the "Recall@k" of image retrieval.
-
-    Source: trec_eval, success.
-    """
-    return find_hits(gain, offsets, relevant, min_rel=min_rel).hit_rate(k)
-
-
-def reciprocal_rank(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, min_rel: float = 1) -> Array:
-    """1 / rank of the first relevant answer, 0 if none was retrieved. Source: trec_eval, recip_rank."""
-    return find_hits(gain, offsets, relevant, min_rel=min_rel).reciprocal_rank()
-
-
-def r_precision(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, min_rel: float = 1) -> Array:
-    """Precision within the first R places, R the number of relevant images of the query.
-
-    Source: trec_eval, Rprec.
-    """
-    return find_hits(gain, offsets, relevant, min_rel=min_rel).r_precision()
-
-
-def average_precision(
-    gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int | None = None, min_rel: float = 1
-) -> Array:
-    """Sum of the precisions at the relevant answers (of the first k places) / number of relevant images.
-
-    Source: trec_eval, map and map_cut.
-    """
-    return find_hits(gain, offsets, relevant, min_rel=min_rel).average_precision(k)
-
-
-def ndcg(
-    gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, k: int | None = None, min_rel: float = 1
-) -> Array:
-    """Normalised discounted cumulative gain with binary gain, over the whole ranking or its first k places.
-
-    sum of 1 / log2(rank + 1) over relevant answers, divided by the same sum for an ideal ranking.
-    Source: Jarvelin and Kekalainen, ACM TOIS 20 (2002).
-    """
-    return find_hits(gain, offsets, relevant, min_rel=min_rel).ndcg(k)
+from sightline.statistics.grouping import Array, Indices, checked_cutoff, checked_offsets, sum_by
 
 
 def ndcg_graded(
@@ -104,7 +43,7 @@ def ndcg_graded(
 
 
 def count_relevant(truth_gain: ArrayLike, truth_offsets: ArrayLike, *, min_rel: float = 1) -> Indices:
-    """How many judged images of each query reach the min_rel: the `relevant` of the binary measures."""
+    """How many judged images of each query have a gain of at least `min_rel`."""
     truth, starts = _run(truth_gain, truth_offsets)
     return np.diff(np.searchsorted(np.flatnonzero(truth >= min_rel), starts))
 
@@ -113,38 +52,57 @@ def count_relevant(truth_gain: ArrayLike, truth_offsets: ArrayLike, *, min_rel: 
 class Hits:
     """The relevant answers only: their query, rank from 1, and number among the query's relevant ones.
 
-    Finding them is most of the work, so that several measures of one run share it: each measure above is a
-    method here.
+    Finding them is most of the work, so the binary measures of one run, which are its methods, share it.
     """
 
     query: Indices
     rank: Indices
     nth: Indices
-    relevant: Array  # a query's number of relevant images, NaN instead of 0
+    relevant: Array  # number of relevant images per query, NaN instead of 0
     before: Indices  # how many hits lie before each query
 
     def precision(self, k: int) -> Array:
+        """Proportion of relevant answers among the first k ranks, those past a ranking's end included.
+
+        Source: trec_eval, P.
+        """
         return self._within(k) / k + self._unknown
 
     def recall(self, k: int) -> Array:
+        """Proportion of the relevant images within the first k ranks. Source: trec_eval, recall."""
         return self._within(k) / self.relevant
 
     def hit_rate(self, k: int) -> Array:
+        """1 if a relevant answer is within the first k ranks, else 0: the "Recall@k" of image retrieval.
+
+        Source: trec_eval, success.
+        """
         return (self._within(k) > 0) + self._unknown
 
     def reciprocal_rank(self) -> Array:
-        found = np.zeros(self.relevant.size)
+        """1 / rank of the first relevant answer, 0 if none was retrieved. Source: trec_eval, recip_rank."""
+        values = np.zeros(self.relevant.size)
         some = np.flatnonzero(np.diff(self.before))
-        found[some] = 1 / self.rank[self.before[some]]
-        return found + self._unknown
+        values[some] = 1 / self.rank[self.before[some]]
+        return values + self._unknown
 
     def r_precision(self) -> Array:
+        """Precision at R, the query's number of relevant images. Source: trec_eval, Rprec."""
         return self._sum(self.rank <= self.relevant[self.query]) / self.relevant
 
     def average_precision(self, k: int | None = None) -> Array:
+        """Sum of the precisions at the relevant answers (of the first k ranks) / number of relevant images.
+
+        Source: trec_eval, map and map_cut.
+        """
         return self._sum(_within(self.rank, k) * self.nth / self.rank) / self.relevant
 
     def ndcg(self, k: int | None = None) -> Array:
+        """Normalised discounted cumulative gain with binary gain, over the whole ranking or its first k.
+
+        Sum of 1 / log2(rank + 1) over relevant answers, divided by the same sum for an ideal ranking.
+        Source: Jarvelin and Kekalainen, ACM TOIS 20 (2002).
+        """
         most = np.nan_to_num(self.relevant).astype(np.int64)
         depth = most if k is None else np.minimum(most, k)
         discount = _discounts(max(depth.max(initial=0), self.rank.max(initial=0)))
@@ -172,11 +130,11 @@ def find_hits(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, min_r
     row = np.flatnonzero(column >= min_rel)
     before, query, rank = _places(row, starts)
     nth = np.arange(1, row.size + 1) - before[query]
-    found = np.diff(before)
-    if np.any(found > known):
-        worst = int(np.argmax(found - known))
+    ranked = np.diff(before)
+    if np.any(ranked > known):
+        worst = int(np.argmax(ranked - known))
         raise ValueError(
-            f"query {worst} ranks {found[worst]} relevant answers of {known[worst]:g} known: "
+            f"query {worst} ranks {ranked[worst]} relevant answers of {known[worst]:g} known: "
             "is an image listed twice, or was the truth counted at another min_rel?"
         )
     return Hits(query, rank, nth, np.where(known > 0, known, np.nan), before)
@@ -184,12 +142,9 @@ def find_hits(gain: ArrayLike, offsets: ArrayLike, relevant: ArrayLike, *, min_r
 
 def _run(gain: ArrayLike, offsets: ArrayLike) -> tuple[Array, Indices]:
     column = np.asarray(gain, dtype=np.float64)
-    starts = np.asarray(offsets, dtype=np.int64)
-    if column.ndim != 1 or starts.ndim != 1 or starts.size == 0:
-        raise ValueError("gain and offsets must be columns, offsets one entry longer than there are queries")
-    if starts[0] != 0 or starts[-1] != column.size or np.any(np.diff(starts) < 0):
-        raise ValueError(f"offsets must rise from 0 to {column.size}, the number of rows")
-    return column, starts
+    if column.ndim != 1:
+        raise ValueError(f"gain must be a column, not of shape {column.shape}")
+    return column, checked_offsets(offsets, column.size)
 
 
 def _places(row: Indices, starts: Indices) -> tuple[Indices, Indices, Indices]:
@@ -202,9 +157,7 @@ def _places(row: Indices, starts: Indices) -> tuple[Indices, Indices, Indices]:
 def _within(rank: Indices, k: int | None) -> NDArray[np.bool_]:
     if k is None:
         return np.ones(rank.shape, dtype=bool)
-    if k < 1:
-        raise ValueError(f"k is {k}; it counts places from 1")
-    return np.asarray(rank <= k)
+    return np.asarray(rank <= checked_cutoff(k))
 
 
 def _best_first(truth: Array, starts: Indices) -> Array:

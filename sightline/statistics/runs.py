@@ -1,7 +1,7 @@
-"""Runs as columns: the order that scores leave open, the gains of what was ranked, how far engines agree.
+"""Runs as columns: the order of tied answers, the gains of ranked images, the overlap of engines.
 
-A run has a row an answer: `query` (index from 0), `image` (index from 0), `position`, `score` (NaN = none)
-and `name`, which is any number that orders images as their names do. Nothing here loops over queries.
+A run has one row per answer: `query` (index from 0), `image` (index from 0), `position`, `score` (NaN = none)
+and `name`, any number that orders images as their names do. Nothing here loops over queries.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sightline.statistics.grouping import sum_by
+from sightline.statistics.grouping import Array, Indices, checked_cutoff, sum_by
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Ties = Literal["name", "trec", "given"]
 TIES: tuple[str, ...] = get_args(Ties)
 SIEVE = 1 << 22
-# Rows looked up at a time: what is worked on stays in the processor's cache, which doubles the speed.
+# Rows looked up at a time: they stay in the processor's cache, which doubles the speed.
 BLOCK = 1 << 15
 
 
@@ -28,9 +26,9 @@ def order(
 ) -> Indices:
     """The rows in order of query and rank.
 
-    "name": positions decide, and neighbours of equal score stand in falling order of name, as TREC has it.
-    "trec": scores in single precision decide, ties as before, positions are not looked at: what trec_eval
-    does. A ranking with a missing score keeps its positions. "given": positions decide, whatever the scores.
+    "name": positions decide, and neighbours of equal score are in descending order of name, as in TREC.
+    "trec": scores in single precision decide, ties as before, positions are ignored: what trec_eval does.
+    A ranking with a missing score keeps its positions. "given": positions decide, whatever the scores.
     Source: trec_eval 9, form_res_rels; Cabanac et al., CLEF 2010, on what ties do to measures.
     """
     queries, places, scores, names = _columns(query, position, score, name)
@@ -47,13 +45,13 @@ def order(
 
 
 def first_places(query: ArrayLike, image: ArrayLike) -> NDArray[np.bool_]:
-    """Where an image stands for the first time in its ranking; the rows must be in order."""
+    """Which rows hold the first occurrence of an image in its ranking; the rows must be in order."""
     queries, images = np.asarray(query, dtype=np.int64), np.asarray(image, dtype=np.int64)
     pair = queries * (int(images.max(initial=0)) + 1) + images
     _, first = np.unique(pair, return_index=True)
-    found = np.zeros(pair.shape, dtype=bool)
-    found[first] = True
-    return found
+    occurs = np.zeros(pair.shape, dtype=bool)
+    occurs[first] = True
+    return occurs
 
 
 def gains(
@@ -75,10 +73,10 @@ def gains(
         keys, known = keys[rows], known[rows]
         if np.any(np.diff(keys) == 0):
             raise ValueError("an image is judged twice for one query")
-    found = np.full(queries.shape, np.nan)
+    gain = np.full(queries.shape, np.nan)
     if keys.size == 0:
-        return found
-    # Most ranked images were never judged: a table of the keys' last bits tells so at a glance for most.
+        return gain
+    # Most ranked images were never judged: a table of the keys' last bits rules out most of them cheaply.
     seen = np.zeros(SIEVE, dtype=bool)
     seen[keys & (SIEVE - 1)] = True
     for start in range(0, queries.size, BLOCK):
@@ -86,25 +84,23 @@ def gains(
         row = np.flatnonzero(seen[wanted & (SIEVE - 1)])
         place = np.minimum(np.searchsorted(keys, wanted[row]), keys.size - 1)
         hit = keys[place] == wanted[row]
-        found[start + row[hit]] = known[place[hit]]
-    return found
+        gain[start + row[hit]] = known[place[hit]]
+    return gain
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Of the images within the first places of each query: how many there are, and how many were judged."""
+    """Of the images within the first ranks of each query: how many there are, and how many were judged."""
 
     judged: Indices
     of: Indices
 
 
 def count_judged(gain: ArrayLike, offsets: ArrayLike, *, k: int | None = None) -> Judged:
-    """How many images of the first k places (or of all) anybody judged."""
+    """How many of the first k images (or of all) were judged."""
     column, starts = np.asarray(gain, dtype=np.float64), np.asarray(offsets, dtype=np.int64)
-    if k is not None and k < 1:
-        raise ValueError(f"k is {k}; it counts places from 1")
     lengths = np.diff(starts)
-    of = lengths if k is None else np.minimum(lengths, k)
+    of = lengths if k is None else np.minimum(lengths, checked_cutoff(k))
     counted = np.concatenate([[0], np.cumsum(~np.isnan(column))])
     return Judged(counted[starts[:-1] + of] - counted[starts[:-1]], of)
 
@@ -112,21 +108,27 @@ def count_judged(gain: ArrayLike, offsets: ArrayLike, *, k: int | None = None) -
 def overlap(
     first_query: ArrayLike, first_image: ArrayLike, second_query: ArrayLike, second_image: ArrayLike
 ) -> tuple[Indices, Array]:
-    """The queries that two engines answered, and |A and B| / |A or B| of their images for each.
+    """The queries that two engines answered, and the Jaccard overlap of their images for each."""
+    a, b, c, d = (
+        np.asarray(each, dtype=np.int64) for each in (first_query, first_image, second_query, second_image)
+    )
+    queries = np.intersect1d(a, c)
+    return queries, jaccard(a, b, c, d, int(max(a.max(initial=-1), c.max(initial=-1))) + 1)[queries]
+
+
+def jaccard(
+    first_query: Indices, first_image: Indices, second_query: Indices, second_image: Indices, queries: int
+) -> Array:
+    """|A and B| / |A or B| of two sets of images for each query 0 to queries-1; NaN where both are empty.
 
     Source: P. Jaccard, Bulletin de la Societe vaudoise des sciences naturelles 37 (1901).
     """
-    (query_a, image_a), (query_b, image_b) = (
-        (np.asarray(q, dtype=np.int64), np.asarray(i, dtype=np.int64))
-        for q, i in ((first_query, first_image), (second_query, second_image))
-    )
-    width = max(int(image_a.max(initial=0)), int(image_b.max(initial=0))) + 1
-    a, b = np.unique(query_a * width + image_a), np.unique(query_b * width + image_b)
-    both = np.intersect1d(a, b, assume_unique=True) // width
-    queries = np.intersect1d(query_a, query_b)
-    size = int(max(query_a.max(initial=-1), query_b.max(initial=-1))) + 1
-    n_a, n_b, shared = (np.bincount(each, minlength=size) for each in (a // width, b // width, both))
-    return queries, shared[queries] / (n_a + n_b - shared)[queries]
+    width = max(int(first_image.max(initial=0)), int(second_image.max(initial=0))) + 1
+    a, b = np.unique(first_query * width + first_image), np.unique(second_query * width + second_image)
+    both = np.intersect1d(a, b, assume_unique=True)
+    n_a, n_b, shared = (np.bincount(keys // width, minlength=queries) for keys in (a, b, both))
+    either = n_a + n_b - shared
+    return np.where(either > 0, shared / np.maximum(either, 1), np.nan)
 
 
 def _columns(
@@ -144,7 +146,7 @@ def _columns(
 def _single(
     query: Indices, place: Indices, score: Array
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_] | None]:
-    """Scores in single precision and where they count; falling places instead, where a ranking lacks any."""
+    """Scores in single precision and which of them count; negative positions where a ranking lacks any."""
     missing = np.isnan(score)
     known = None
     if missing.any():
@@ -166,8 +168,8 @@ def _by_query_and_rising(query: Indices, place: Indices) -> Indices | None:
 def _by_query_and_falling(query: Indices, key: NDArray[np.float32]) -> Indices | None:
     if np.all((query[1:] > query[:-1]) | ((query[1:] == query[:-1]) & (key[1:] <= key[:-1]))):
         return None
-    # Single precision fits beside the query into one whole number, which sorts several times as fast as two
-    # columns: turn the bits so that they order as the numbers do, then upside down.
+    # Query and single-precision score fit into one integer, which sorts several times as fast as two columns:
+    # the bits are changed to order as the numbers do, then inverted.
     bits = key.view(np.uint32)
     rising = np.where(bits >> 31 == 1, ~bits, bits | np.uint32(1 << 31))
     packed = (query.astype(np.uint64) << np.uint64(32)) | (~rising).astype(np.uint64)
@@ -181,19 +183,19 @@ def _ties_by_name(
     name: Indices,
     known: NDArray[np.bool_] | None,
 ) -> Indices | None:
-    """The rows with every stretch of equal scores of one query in falling order of name."""
+    """The rows with every run of equal scores of one query in descending order of name."""
     sorted_query, sorted_score = (query, score) if rows is None else (query[rows], score[rows])
-    # A score that is missing equals none, so that places without one are never tied.
+    # A missing score equals no other, so rows without one are never tied.
     alike = (sorted_score[1:] == sorted_score[:-1]) & (sorted_query[1:] == sorted_query[:-1])
     if known is not None:
         alike &= known[1:] if rows is None else known[rows][1:]
     second = np.flatnonzero(alike) + 1
     if not second.size:
         return rows
-    found = np.arange(query.size) if rows is None else rows.copy()
+    ordered = np.arange(query.size) if rows is None else rows.copy()
     tied = np.union1d(second - 1, second)
-    # Rows of one stretch have the same number of rows before them that begin a stretch.
-    stretch = tied - np.searchsorted(second, tied, side="right")
-    # The stretches are numbered in order, so that each one's rows come back to its own places.
-    found[tied] = found[tied][np.lexsort((-name[found[tied]], stretch))]
-    return found
+    # Rows of one tie have the same number of rows before them that begin a tie.
+    tie = tied - np.searchsorted(second, tied, side="right")
+    # Ties are numbered in order, so the rows of each return to its own places.
+    ordered[tied] = ordered[tied][np.lexsort((-name[ordered[tied]], tie))]
+    return ordered

@@ -1,4 +1,4 @@
-"""Multidimensional scaling: things on a map, as far apart as their distances say."""
+"""Multidimensional scaling: coordinates whose distances approximate the given ones."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 STARTS = 8
-"""Random starts beside the classical solution: a start may lead to a map that is only the best nearby."""
+"""Random starts in addition to the classical solution, against local minima."""
 ITERATIONS = 500
 MANY = 60
-"""Of more things a start takes seconds, and seldom betters the classical solution: two are enough."""
+"""With more points than this a start takes seconds and seldom improves on the classical one: two suffice."""
 TOLERANCE = 1e-9
 CLEARLY = 1e-6
-"""Relative difference below which two numbers count as equal: rounding must not turn or mirror a map."""
+"""Relative difference below which two numbers count as equal: rounding must not rotate or reflect a map."""
 
 
 @dataclass(frozen=True)
 class Scaled:
-    """A row of coordinates for each thing, and how far the distances between them miss the given ones."""
+    """One row of coordinates per point, and the stress of the map."""
 
     places: Array
     stress: float
 
 
 def scaled(matrix: ArrayLike, *, dimensions: int = 2, starts: int = STARTS, seed: int = 0) -> Scaled:
-    """The map with the least stress found from the classical solution and from random starts.
+    """The map of least stress from the classical solution and from random starts.
 
     SMACOF: with delta the given distances and d those on the map X, repeat X <- B(X) X / n, where
     B(X)_ij = -delta_ij / d_ij off the diagonal (0 where d_ij = 0) and rows of B sum to 0; each step lowers
-    the sum of (delta - d)^2. The map is turned to its principal axes and mirrored so that the place farthest
-    out on each axis is positive: the same distances always give the same map.
+    the sum of (delta - d)^2. The map is rotated to its principal axes and reflected so that the farthest
+    coordinate on each axis is positive: the same distances always give the same map.
     Source: de Leeuw, Applications of convex analysis to multidimensional scaling (1977); Borg and Groenen,
     Modern Multidimensional Scaling, chapter 8.
     """
@@ -52,11 +52,11 @@ def scaled(matrix: ArrayLike, *, dimensions: int = 2, starts: int = STARTS, seed
 
 
 def classical(matrix: ArrayLike, *, dimensions: int = 2) -> Array:
-    """Classical scaling: coordinates whose inner products come nearest to those the distances imply.
+    """Classical scaling: coordinates whose inner products are nearest to those the distances imply.
 
     The leading eigenvectors of -J D^2 J / 2 (J centres), each times the root of its eigenvalue; negative
-    eigenvalues, of distances that fit into no space, count as 0. Exact where the distances are those of
-    points in so many dimensions.
+    eigenvalues, of distances that are not Euclidean, count as 0. Exact where the distances are those of
+    points in that many dimensions.
     Source: Torgerson, Multidimensional scaling I, Psychometrika 17 (1952).
     """
     given = _checked(matrix)
@@ -74,11 +74,11 @@ def classical(matrix: ArrayLike, *, dimensions: int = 2) -> Array:
 
 
 def stress(matrix: ArrayLike, places: ArrayLike) -> float:
-    """How far the map misses: sqrt(sum (delta - d)^2 / sum delta^2) over pairs; 0 is a perfect map.
+    """Normalised stress of a map: sqrt(sum (delta - d)^2 / sum delta^2) over pairs; 0 is a perfect map.
 
-    The root mean square error of the map's distances in shares of the root mean square distance. Kruskal's
-    stress-1 divides by the map's own distances instead; of the best map it is s / sqrt(1 - s^2). Things that
-    are all at distance 0 are mapped perfectly.
+    The root mean square error of the map's distances, divided by the root mean square distance. Kruskal's
+    stress-1 divides by the map's own distances instead; of the best map it is s / sqrt(1 - s^2). Points that
+    are all at distance 0 have no stress.
     Source: Borg and Groenen, Modern Multidimensional Scaling, chapter 11 (normalised stress).
     """
     return _stress(_checked(matrix), _distances(np.asarray(places, dtype=np.float64)))
@@ -93,7 +93,7 @@ def _stress(given: Array, apart: Array) -> float:
 
 
 def _refined(given: Array, places: Array) -> tuple[Array, float]:
-    """SMACOF's steps until the stress hardly falls any more, and that stress."""
+    """SMACOF's steps until convergence, and the stress reached."""
     apart = _distances(places)
     now = _stress(given, apart)
     for _ in range(ITERATIONS if now > CLEARLY else 0):
@@ -111,7 +111,7 @@ def _distances(places: Array) -> Array:
 
 
 def _upright(places: Array) -> Array:
-    """The places around their middle, turned to their principal axes, the farthest on each axis positive."""
+    """The centred coordinates, rotated to their principal axes, the farthest on each axis positive."""
     if places.shape[0] < 2:
         return np.zeros_like(places)
     centred = places - places.mean(axis=0)
@@ -133,5 +133,5 @@ def _checked(matrix: ArrayLike) -> Array:
     if not np.isfinite(given).all() or not np.allclose(given, given.T):
         raise ValueError("distances must be finite and symmetric")
     if given.size and (given.min() < 0 or np.abs(np.diag(given)).max() > 0):
-        raise ValueError("distances must not be negative, and 0 from a thing to itself")
+        raise ValueError("distances must not be negative, and 0 from a point to itself")
     return given

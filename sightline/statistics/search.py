@@ -1,9 +1,9 @@
 """Exact search: for each query the rows of a matrix with the highest dot products, in bounded memory.
 
-Products are taken in float32 by BLAS, block against block. A block's products are compared with the query's
-k-th best so far, so that almost all of them are looked at once and never sorted. What remains is worked out
-again in float64, term by term, so that the order depends neither on the size of the blocks, nor on the number
-of threads, nor on the BLAS: equal rows have equal products, and equal products keep the order of the rows.
+Products are computed in float32 by BLAS, block by block, and compared with the query's k-th best so far, so
+that almost all of them are read once and never sorted. The remaining ones are computed again in float64, term
+by term, so that the order depends neither on the size of the blocks, nor on the number of threads, nor on the
+BLAS: equal rows have equal products, and equal products keep the order of the rows.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Indices = NDArray[np.int64]
 Heard = Callable[[int], None]
 
 QUERIES = 1024
-"""Queries of a block at most: with ROWS a block of products of 4 MB, which stays near the processor."""
+"""At most this many queries per block: with ROWS a block of products of 4 MB, which fits the cache."""
 ROWS = 1024
 AGAIN = 2048
-"""Rows that are worked out again at once: 2,048 x 512 numbers of 8 bytes are 8 MB."""
+"""Rows that are computed again at once: 2,048 x 512 numbers of 8 bytes are 8 MB."""
 UNIT = 2.0**-24
 """Half the distance from 1 to the next float32."""
 
@@ -46,9 +46,9 @@ def top_k(
 ) -> tuple[Indices, Array]:
     """The k rows with the highest dot product with each query, best first, ties by the order of the rows.
 
-    Gives indices (-1 past the last row) and products (NaN there), queries x k. `rows` may be memory-mapped.
-    `heard` is told how many queries are done. Vectors count as float32. `block` is how many queries and rows
-    are multiplied at once; results do not depend on it.
+    Returns indices (-1 past the last row) and products (NaN there), queries x k. `rows` may be memory-mapped.
+    `heard` is called with the number of queries that were finished. Vectors are used as float32. `block` is
+    how many queries and rows are multiplied at once; results do not depend on it.
     """
     # A memory map's own class is slow to index; the view below it reads the same file.
     asked, known = np.asarray(_matrix(queries, "queries")), np.asarray(_matrix(rows, "rows"))
@@ -92,8 +92,8 @@ def top_k_owners(
 ) -> tuple[Indices, Array]:
     """The k best owners of rows for each query, an owner as good as its best row; ties by owner.
 
-    `owner` numbers the owner of each row and does not fall. The best w rows name their owners in the right
-    order; where they name fewer than k, twice as many rows are asked for.
+    `owner` numbers the owner of each row and does not fall. The best rows give owners in the right order;
+    where they give fewer than k, twice as many rows are searched.
     """
     asked, numbers = np.asarray(queries), np.asarray(owner, dtype=np.int64)
     if np.any(np.diff(numbers) < 0):
@@ -109,8 +109,8 @@ def top_k_owners(
         # A part at a time: where one owner has very many rows, the lists get long.
         for start in range(0, left.size, size := max(1, 4_000_000 // wide)):
             part = left[start : start + size]
-            found, values = top_k(asked[part], rows, wide, threads=threads)
-            for query, row, value in zip(part, numbers[found], values, strict=True):
+            best, values = top_k(asked[part], rows, wide, threads=threads)
+            for query, row, value in zip(part, numbers[best], values, strict=True):
                 first = np.sort(np.unique(row, return_index=True)[1])[:k]
                 if len(first) < owners:
                     unfinished.append(query)
@@ -141,10 +141,10 @@ def owners_above(
         whole = [np.concatenate([part[n] for part in parts]) if parts else np.zeros(0) for n in range(3)]
         for number in range(min(block, len(asked) - start)):
             mine = whole[0] == number
-            found, score = whole[1][mine].astype(np.int64), whole[2][mine].astype(np.float64)
-            order = np.lexsort((found, -score))
-            best = np.sort(np.unique(found[order], return_index=True)[1])
-            yield found[order][best], score[order][best]
+            owners, score = whole[1][mine].astype(np.int64), whole[2][mine].astype(np.float64)
+            order = np.lexsort((owners, -score))
+            best = np.sort(np.unique(owners[order], return_index=True)[1])
+            yield owners[order][best], score[order][best]
 
 
 def unit(vectors: ArrayLike) -> Single:
@@ -167,19 +167,19 @@ class _Block:
     rows: NDArray[Any]
     k: int
     slack: Array
-    """How far the float32 product of each query with any row may be from the true one."""
+    """Bound on the rounding error of the float32 product of each query with any row."""
 
     def fill(self, indices: Indices, scores: Array, size: int) -> None:
-        found = _Found(self)
+        candidates = _Candidates(self)
         products = np.empty((len(self.queries), min(size, len(self.rows))), dtype=np.float32)
         for start in range(0, len(self.rows), size):
             part = np.ascontiguousarray(self.rows[start : start + size], dtype=np.float32)
             # Only the last part is narrower.
             out = products if len(part) == products.shape[1] else np.empty((len(products), len(part)), "f4")
             np.matmul(self.queries, part.T, out=out)
-            found.add(out, start)
-        found.settle()
-        indices[:, : self.k], scores[:, : self.k] = found.best, found.exact
+            candidates.add(out, start)
+        candidates.rank()
+        indices[:, : self.k], scores[:, : self.k] = candidates.best, candidates.exact
 
     def exactly(self, query: int, rows: Indices) -> Array:
         """True products: every term is exact in float64, and a row's sum depends on that row alone."""
@@ -191,8 +191,8 @@ class _Block:
         return np.concatenate(parts) if parts else np.zeros(0)
 
 
-class _Found:
-    """What may still be among the best: pending products, and what is settled for good."""
+class _Candidates:
+    """What may still be among the best: pending products, and the exact best so far."""
 
     def __init__(self, block: _Block) -> None:
         self._block = block
@@ -202,12 +202,12 @@ class _Found:
         self._most = self._n * max(block.k, 64)
         self._seen = 0
         self._limit = np.full(self._n, -np.inf, dtype=np.float32)
-        # Settled: the true best so far, ordered; -inf where there is none yet.
+        # The true best so far, ordered; -inf where there is none yet.
         self.best = np.full((self._n, block.k), -1, dtype=np.int64)
         self.exact = np.full((self._n, block.k), -np.inf)
 
     def add(self, products: Single, start: int) -> None:
-        """Keep of a block of products what is not certainly behind the k-th best."""
+        """Keep of a block of products what may be better than the k-th best."""
         k = self._block.k
         self._seen += products.shape[1]
         if self._limit[0] == -np.inf and k <= products.shape[1]:
@@ -226,11 +226,11 @@ class _Found:
         self._limit = np.maximum(self._limit, lower)
 
     def _thin(self) -> None:
-        """Drop what the k-th best of all pending products now leaves behind."""
+        """Drop what is certainly worse than the k-th best of all pending products."""
         query, row, product = self._together()
         counts = np.bincount(query, minlength=self._n)
         width = max(int(counts.max()), self._block.k)
-        # A row a query, filled up with what is worse than anything: then one partition serves all queries.
+        # One row per query, padded with -inf: then one partition serves all queries.
         order = np.argsort(query.astype(np.uint16), kind="stable")
         place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
         table = np.full((self._n, width), -np.inf, dtype=np.float32)
@@ -242,8 +242,8 @@ class _Found:
         self._held = int(kept.sum())
         self._most = max(self._most, 2 * self._n * self._block.k)
         if self._held > 2 * self._most:
-            # Very many rows are as good as equal: only true products tell them apart.
-            self.settle()
+            # Very many rows are nearly equal: only exact products order them.
+            self.rank()
 
     def _together(self) -> tuple[Indices, Indices, Single]:
         parts = self._pending
@@ -253,8 +253,8 @@ class _Found:
             np.concatenate([part[2] for part in parts]),
         )
 
-    def settle(self) -> None:
-        """Work out the pending ones again and keep the k truly best, ties by the order of the rows."""
+    def rank(self) -> None:
+        """Compute the pending products exactly and keep the k best, ties by the order of the rows."""
         if not self._pending:
             return
         query, row, _ = self._together()
@@ -270,22 +270,22 @@ class _Found:
             true = np.concatenate([self.exact[number][mine], self._block.exactly(number, fresh)])
             first = np.lexsort((rows, -true))[:k]
             self.best[number, : len(first)], self.exact[number, : len(first)] = rows[first], true[first]
-        # A later row must be truly better than the k-th: an equal one comes behind it.
+        # A later row must be better than the k-th: an equal one ranks behind it.
         full = self.best[:, -1] >= 0
         self._raise(np.where(full, self.exact[:, -1], -np.inf) - self._block.slack)
         self._pending, self._held = [], 0
 
 
 def _matrix(vectors: ArrayLike, what: str) -> NDArray[Any]:
-    found = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
-    if found.ndim != 2 or found.dtype.kind not in "fiu":
-        raise DataError(f"the {what} are no matrix of numbers, but {found.dtype} of shape {found.shape}")
-    return found.astype(np.float32) if what == "queries" or found.dtype.kind != "f" else found
+    matrix = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
+        raise DataError(f"the {what} are no matrix of numbers, but {matrix.dtype} of shape {matrix.shape}")
+    return matrix.astype(np.float32) if what == "queries" or matrix.dtype.kind != "f" else matrix
 
 
 def _longest(vectors: NDArray[Any], what: str, *, each: bool = False) -> Array:
-    """The lengths of vectors, or the greatest of every part of them; refuses what is not finite."""
-    found = []
+    """The lengths of vectors, or the greatest of every block of them; refuses what is not finite."""
+    lengths = []
     for start in range(0, len(vectors), ROWS):
         part = np.asarray(vectors[start : start + ROWS], dtype=np.float32)
         squares = np.einsum("ij,ij->i", part, part).astype(np.float64)
@@ -293,10 +293,10 @@ def _longest(vectors: NDArray[Any], what: str, *, each: bool = False) -> Array:
             bad = start + int(np.argmin(np.isfinite(squares)))
             raise DataError(
                 f"the vector of {what} {bad} is not finite",
-                remedy="An encoder gave NaN or infinity; embed it anew, or leave it out.",
+                remedy="An encoder gave NaN or infinity; embed it again, or leave it out.",
             )
-        found.append(np.sqrt(squares) if each else np.sqrt(squares.max(keepdims=True)))
-    return np.concatenate(found) if found else np.zeros(0)
+        lengths.append(np.sqrt(squares) if each else np.sqrt(squares.max(keepdims=True)))
+    return np.concatenate(lengths) if lengths else np.zeros(0)
 
 
 def _slack(lengths: Array, longest: float, dimensions: int) -> Array:
@@ -311,7 +311,7 @@ Run = Callable[[Callable[[int], int], Sequence[int]], Iterator[int]]
 
 @contextmanager
 def _own_threads(count: int) -> Iterator[Run]:
-    """A way to run blocks side by side, each with one thread of BLAS: selection then runs beside products."""
+    """Run blocks in parallel, each with one thread of BLAS, so that selection overlaps with products."""
     from threadpoolctl import threadpool_limits
 
     if count < 1:

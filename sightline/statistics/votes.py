@@ -1,7 +1,7 @@
-"""Votes as columns, checked once: what every rule that settles votes begins with.
+"""Votes as columns, validated once: the input of every consensus rule.
 
-Votes are columns: `item` (index from 0), `value` (NaN = skipped), `n` how many votes the row stands for (1
-unless given), and where it matters `annotator` (index from 0, -1 = anonymous).
+The columns are `item` (index from 0), `value` (NaN = skipped), `n`, the number of votes that a row stands for
+(1 by default), and where it matters `annotator` (index from 0, -1 = anonymous).
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sightline.statistics.grouping import sum_by
+from sightline.statistics.grouping import Array, Indices, sum_by
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 CATEGORIES = ("fully_relevant", "majority_relevant", "unsure", "majority_irrelevant", "fully_irrelevant")
 """How far the votes on one item agree."""
@@ -22,7 +20,7 @@ CATEGORIES = ("fully_relevant", "majority_relevant", "unsure", "majority_irrelev
 
 @dataclass(frozen=True)
 class Cast:
-    """The votes that were cast, skipped ones left out; `row` is the place in the given columns."""
+    """The votes that were cast, without skipped ones; `row` is the index in the given columns."""
 
     row: Indices
     item: Indices
@@ -44,7 +42,7 @@ class Cast:
 
 
 def cast_votes(item: ArrayLike, value: ArrayLike, n: ArrayLike | None, items: int | None) -> Cast:
-    """The columns, checked, without skipped votes."""
+    """The columns, validated, without skipped votes."""
     values = np.asarray(value, dtype=np.float64)
     index = np.asarray(item, dtype=np.int64)
     weight = np.ones(values.shape) if n is None else np.asarray(n, dtype=np.float64)
@@ -63,7 +61,7 @@ def cast_votes(item: ArrayLike, value: ArrayLike, n: ArrayLike | None, items: in
 def who_cast(
     votes: Cast, annotator: ArrayLike, shape: tuple[int, ...], annotators: int | None
 ) -> tuple[Indices, int]:
-    """Who cast each vote and how many annotators there are; the number behind the last is "anonymous"."""
+    """Who cast each vote, and the number of annotators, which is also the index of anonymous votes."""
     asked = np.asarray(annotator, dtype=np.int64)
     if asked.shape != shape or np.any(asked < -1):
         raise ValueError("annotator must be a column as long as value, of indices from 0 or -1 for anonymous")
@@ -74,23 +72,23 @@ def who_cast(
 
 
 def agreement_categories(relevant: ArrayLike, irrelevant: ArrayLike, unsure: ArrayLike) -> Indices:
-    """The place in CATEGORIES of each item, by its numbers of votes; -1 where there is none.
+    """The index in CATEGORIES of each item, by its numbers of votes; -1 where there is none.
 
-    Fully one or the other where all votes say so, the majority's where it has more than half of all votes,
-    else unsure. Source: our rule; the shares that ConQA prints fit no rule tried.
+    "fully" where all votes agree, "majority" where more than half of all votes do, else "unsure". Source: our
+    rule; the proportions that ConQA prints fit no rule tried.
     """
     yes, no, open_ = (np.asarray(column, dtype=np.float64) for column in (relevant, irrelevant, unsure))
     total = yes + no + open_
-    found = np.full(total.shape, CATEGORIES.index("unsure"), dtype=np.int64)
+    category = np.full(total.shape, CATEGORIES.index("unsure"), dtype=np.int64)
     for name, count in (("relevant", yes), ("irrelevant", no)):
-        found[2 * count > total] = CATEGORIES.index(f"majority_{name}")
-        found[count == total] = CATEGORIES.index(f"fully_{name}")
-    found[total == 0] = -1
-    return found
+        category[2 * count > total] = CATEGORIES.index(f"majority_{name}")
+        category[count == total] = CATEGORIES.index(f"fully_{name}")
+    category[total == 0] = -1
+    return category
 
 
 def over(sums: Array, counts: Array) -> Array:
-    """Sums by counts, NaN where nothing was counted."""
+    """Sums divided by counts, NaN where the count is 0."""
     ratio = np.full(sums.shape, np.nan)
     np.divide(sums, counts, out=ratio, where=counts > 0)
     return ratio

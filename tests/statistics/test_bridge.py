@@ -22,8 +22,8 @@ def world(n: int = 60, captions: int = 3, seed: int = 0, noise: float = 0.3) -> 
     return images, texts / np.linalg.norm(texts, axis=1, keepdims=True), owner
 
 
-def fitted(**told: int) -> tuple[Bridge, tuple[np.ndarray, ...]]:
-    seen = world(**told)
+def fitted(**sizes: int) -> tuple[Bridge, tuple[np.ndarray, ...]]:
+    seen = world(**sizes)
     return bridge.fit(*seen, Settings(0.3, 3.0, 10)), seen
 
 
@@ -56,11 +56,11 @@ def test_canonical_directions_are_those_of_the_library() -> None:
     base.values, base.vectors = base.values[keep], base.vectors[:, keep]
     image_map, offset, text_map = base.canonical(1e-9)
     axes = base.vectors * np.sqrt(base.values)
-    model = CCA(3, scale=False, max_iter=5000, tol=1e-12).fit(axes, base.said)
-    x, y = model.transform(axes, base.said)
+    model = CCA(3, scale=False, max_iter=5000, tol=1e-12).fit(axes, base.mean_captions)
+    x, y = model.transform(axes, base.mean_captions)
     expected = [np.corrcoef(x[:, n], y[:, n])[0, 1] for n in range(3)]
     mine = bridge._kernel(base.landmarks, base.landmarks) @ image_map - offset
-    theirs = base.said @ text_map
+    theirs = base.mean_captions @ text_map
     found = [np.corrcoef(mine[:, n], theirs[:, n])[0, 1] for n in range(3)]
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
@@ -141,7 +141,7 @@ def test_a_kept_bridge_is_the_same_bridge() -> None:
 @pytest.mark.parametrize("name", ["landmarks", "text_map", "references", "offset"])
 def test_arrays_that_do_not_fit_are_refused(name: str) -> None:
     arrays = fitted()[0].arrays()
-    with pytest.raises(ValueError, match="do not fit"):
+    with pytest.raises(ValueError, match="shapes"):
         Bridge.restored({**arrays, name: arrays[name][..., :-1]})
     with pytest.raises(ValueError, match="not finite"):
         Bridge.restored({**arrays, name: np.full_like(arrays[name], np.nan)})

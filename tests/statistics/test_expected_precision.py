@@ -17,14 +17,14 @@ probable = st.lists(st.floats(0, 1), max_size=6)
 
 
 def columns(run: list[list[float]]) -> tuple[np.ndarray, np.ndarray]:
-    return np.array([each for told in run for each in told], dtype=np.float64), np.cumsum([0, *map(len, run)])
+    return np.array([each for row in run for each in row], dtype=np.float64), np.cumsum([0, *map(len, run)])
 
 
 @given(certain, st.integers(1, 14))
 def test_certain_relevance_gives_the_measures_themselves(run: list[list[float]], k: int) -> None:
     p, offsets = columns(run)
     # One relevant image more than was ranked, so that every query has one and the measures a value.
-    ideal = [sorted([*told, 1.0], reverse=True) for told in run]
+    ideal = [sorted([*row, 1.0], reverse=True) for row in run]
     known, ideal_offsets = columns(ideal)
     hits = find_hits(p, offsets, count_relevant(known, ideal_offsets, min_rel=1.0), min_rel=1.0)
     assert expected_precision(p, offsets, k=k) == pytest.approx(hits.precision(k))
@@ -65,12 +65,15 @@ def test_a_simulation_comes_to_the_same() -> None:
     assert np.abs(expected_precision(p.ravel(), offsets) - precision).max() < 0.015
 
 
-def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(ValueError, match="from 0 to 1"):
-        expected_precision([1.5], [0, 1])
-    with pytest.raises(ValueError, match="from 0 to 1"):
-        expected_reciprocal_rank([np.nan], [0, 1])
-    with pytest.raises(ValueError, match="counts places from 1"):
-        expected_reciprocal_rank([0.5], [0, 1], k=0)
-    with pytest.raises(ValueError, match="rise from 0 to 2"):
-        expected_precision([0.5, 0.5], [0, 1])
+@pytest.mark.parametrize(
+    ("measure", "p", "offsets", "k", "message"),
+    [
+        (expected_precision, [1.5], [0, 1], 10, "from 0 to 1"),
+        (expected_reciprocal_rank, [np.nan], [0, 1], 10, "from 0 to 1"),
+        (expected_reciprocal_rank, [0.5], [0, 1], 0, "counts ranks from 1"),
+        (expected_precision, [0.5, 0.5], [0, 1], 10, "rise from 0 to 2"),
+    ],
+)
+def test_impossible_input_is_refused(measure, p, offsets, k, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        measure(p, offsets, k=k)

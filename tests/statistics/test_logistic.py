@@ -24,21 +24,21 @@ def planted(x: Array, a1: float, a2: float, a3: float, a4: float, a5: float) -> 
 
 
 @given(st.floats(-30, 30))
-def test_the_curve_is_the_printed_formula(z: float) -> None:
+def test_the_fittedis_the_printed_formula(z: float) -> None:
     assert float(curve(z)) == pytest.approx(0.5 - 1 / (1 + math.exp(z)), abs=1e-12)
 
 
-def test_the_curve_never_overflows() -> None:
+def test_the_fittednever_overflows() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert curve([-1e308, -1000, 0, 1000, 1e308]).tolist() == [-0.5, -0.5, 0, 0.5, 0.5]
 
 
 def test_the_fitted_function_is_the_printed_formula() -> None:
-    told = Logistic(2.0, 3.0, 0.5, -0.25, 1.0, 0, 0.0)
+    fitted = Logistic(2.0, 3.0, 0.5, -0.25, 1.0, 0, 0.0)
     x = np.array([-1.0, 0.0, 0.5, 2.0])
-    assert told(x) == pytest.approx(planted(x, 2.0, 3.0, 0.5, -0.25, 1.0))
-    assert np.isnan(told([np.nan])).all()
+    assert fitted(x) == pytest.approx(planted(x, 2.0, 3.0, 0.5, -0.25, 1.0))
+    assert np.isnan(fitted([np.nan])).all()
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_the_fitted_function_is_the_printed_formula() -> None:
     ],
 )
 @pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (1e-3, 5.0), (250.0, -1e4)])
-def test_a_planted_curve_comes_back(parameters: tuple[float, ...], scale: float, shift: float) -> None:
+def test_a_planted_fittedcomes_back(parameters: tuple[float, ...], scale: float, shift: float) -> None:
     x = np.random.default_rng(1).uniform(-2, 2, 400)
     y = planted(x, *parameters)
     found = fit_logistic(shift + scale * x, y)
@@ -59,7 +59,7 @@ def test_a_planted_curve_comes_back(parameters: tuple[float, ...], scale: float,
     assert found(shift + scale * x) == pytest.approx(y, abs=1e-4)
 
 
-def test_a_planted_curve_comes_back_through_noise() -> None:
+def test_a_planted_fittedcomes_back_through_noise() -> None:
     rng = np.random.default_rng(2)
     x = rng.uniform(-2, 2, 3000)
     y = planted(x, 3.0, 3.0, 0.5, 0.4, 1.0) + 0.1 * rng.normal(size=3000)
@@ -127,7 +127,7 @@ def test_where_there_is_no_value_there_is_a_reason() -> None:
         ([1.0] * 9, list(range(9)), "constant"),
         ([1.0, 2.0], [1.0, 2.0], "five parameters"),
         ([1.0, 2.0], [1.0], "equal length"),
-        ([*range(8), np.inf], list(range(9)), "infinite"),
+        ([*range(8), np.inf], list(range(9)), "finite"),
     ):
         with pytest.raises(ValueError, match=said):
             fit_logistic(x, y)

@@ -102,7 +102,7 @@ def test_errors_over_clusters_of_one_row() -> None:
     """Without repeats the jackknife says what the model says, but for chance."""
     y, columns, groups = drawn([400] * 3, 0.25)
     plain, robust = (
-        mixed_model(y, columns, groups, clusters=told) for told in (None, list(range(len(groups))))
+        mixed_model(y, columns, groups, clusters=each) for each in (None, list(range(len(groups))))
     )
     assert (plain.errors, robust.errors) == ("model", "clusters")
     assert [each.error for each in robust.fixed] == pytest.approx(
@@ -185,7 +185,7 @@ def test_a_column_of_one_cluster_has_no_error_over_clusters() -> None:
     y, columns, groups = drawn([6, 6], 0.5)
     clusters = np.tile(np.arange(6), 2)
     flag = (clusters == 0).astype(float)
-    with pytest.raises(ValueError, match="varies in one cluster alone"):
+    with pytest.raises(ValueError, match="varies in one cluster only"):
         mixed_model(y, {"flag": flag}, groups, clusters=clusters.tolist())
     assert mixed_model(y, {"flag": flag}, groups).errors == "model"
     # A level far from 0 is no such column.
@@ -208,9 +208,9 @@ def test_rows_with_a_gap_are_left_out_and_counted() -> None:
     [
         ([1.0, 2, 3, 4], {}, "aaaa", "needs two"),
         ([1.0, 2, 3], {"x": [1.0, 2, 1]}, "aab", "too few"),
-        ([1.0, 2, 3, 4, 5], {"x": [2.0] * 5}, "aabbb", "x says nothing"),
+        ([1.0, 2, 3, 4, 5], {"x": [2.0] * 5}, "aabbb", "x is collinear"),
         ([1.0, 2], {"x": [1.0]}, "ab", "equal length"),
-        ([1.0, np.inf], {}, "ab", "infinite"),
+        ([1.0, np.inf], {}, "ab", "finite"),
     ],
 )
 def test_bad_input(y: list[float], columns: dict[str, list[float]], groups: str, said: str) -> None:

@@ -1,6 +1,8 @@
-"""How hard a query was, from its ranking: hand arithmetic, numpy and scipy as references."""
+"""Post-retrieval predictors of query difficulty: hand arithmetic, numpy and scipy as references."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -45,13 +47,13 @@ def test_clarity_is_a_divergence() -> None:
     counts = np.array([[2, 0, 0], [0, 1, 1], [0, 0, 0]])
     usual = np.array([2, 1, 1]) / 4
     score, offsets = np.array([np.log(3), 0.0, 1.0, 1.0]), np.array([0, 2, 3, 4])
-    told = clarity(score, offsets, [0, 1, 2, 0], counts, own=0.5)
+    values = clarity(score, offsets, [0, 1, 2, 0], counts, own=0.5)
     # Query 0 trusts image 0 three times as much: 3/4 (1, 0, 0) + 1/4 (0, 1/2, 1/2), half of it usual words.
     spoken = 0.5 * np.array([0.75, 0.125, 0.125]) + 0.5 * usual
-    assert told[0] == pytest.approx(entropy(spoken, usual, base=2))
+    assert values[0] == pytest.approx(entropy(spoken, usual, base=2))
     # An image without captions says nothing unusual; one that says a single word is the clearest.
-    assert told[1] == pytest.approx(0)
-    assert told[2] == pytest.approx(entropy(0.5 * np.array([1, 0, 0]) + 0.5 * usual, usual, base=2))
+    assert values[1] == pytest.approx(0)
+    assert values[2] == pytest.approx(entropy(0.5 * np.array([1, 0, 0]) + 0.5 * usual, usual, base=2))
     assert np.isnan(clarity([1.0], [0, 1], [0], np.zeros((1, 2)))).all()
 
 
@@ -67,9 +69,9 @@ def test_overlaps_by_hand() -> None:
 
 def test_overlap_of_engines_by_hand() -> None:
     # Query 1: {1, 2, 3} of engine 7, {3, 2, 9} of 8 and nothing of 9; query 2: {5} of engine 7 alone.
-    told = engine_overlap([1, 2, 3, 3, 2, 9, 5], [0, 3, 6, 6, 7], [1, 1, 1, 2], [7, 8, 9, 7])
+    overlaps = engine_overlap([1, 2, 3, 3, 2, 9, 5], [0, 3, 6, 6, 7], [1, 1, 1, 2], [7, 8, 9, 7])
     # 2 / 4 with each other, 0 with nothing: a mean of 0.25 over both others.
-    assert told == pytest.approx([0.25, 0.25, np.nan, np.nan], nan_ok=True)
+    assert overlaps == pytest.approx([0.25, 0.25, np.nan, np.nan], nan_ok=True)
     # An engine's second ranking of the query is no other engine.
     assert np.isnan(engine_overlap([1, 1], [0, 1, 2], [4, 4], [7, 7])).all()
 
@@ -79,10 +81,10 @@ def test_overlap_of_engines_by_hand() -> None:
     st.integers(1, 8),
 )
 def test_overlap_of_engines_is_the_mean_of_pairs(run: list[list[int]], k: int) -> None:
-    told = engine_overlap(
+    overlaps = engine_overlap(
         [each for images in run for each in images], np.cumsum([0, *map(len, run)]), [0, 0, 0], [0, 1, 2], k=k
     )
-    for mine, value in enumerate(told):
+    for mine, value in enumerate(overlaps):
         if not run[mine]:
             assert np.isnan(value)
             continue
@@ -118,7 +120,7 @@ def test_noise_moves_a_query_by_its_share_and_keeps_its_length() -> None:
 
 
 def test_queries_with_a_clear_answer_are_told_from_those_without() -> None:
-    """600 images in 20 crowds; a query beside one crowd is robust, one in the middle of nowhere is not."""
+    """600 images in 20 crowds; a query next to one crowd is robust, one in the middle of nowhere is not."""
     rng = np.random.default_rng(1)
     crowds = rng.normal(size=(20, 32))
     images = np.repeat(crowds, 30, axis=0) + 0.3 * rng.normal(size=(600, 32))
@@ -137,17 +139,19 @@ def test_queries_with_a_clear_answer_are_told_from_those_without() -> None:
     assert spread[:20].mean() > 3 * spread[20:].mean()
 
 
-def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(ValueError, match="rise from 0 to 2"):
-        variance([1.0, 2.0], [0, 1])
-    with pytest.raises(ValueError, match="without scores"):
-        variance([1.0, np.nan], [0, 2])
-    with pytest.raises(ValueError, match="counts places from 1"):
-        variance([1.0], [0, 1], k=0)
-    with pytest.raises(ValueError, match="a query and an engine of every ranking"):
-        engine_overlap([1], [0, 1], [1], [1, 2])
-    with pytest.raises(ValueError, match="1 queries in one ranking and 2"):
-        robustness([1], [0, 1], [1], [0, 0, 1])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: variance([1.0, 2.0], [0, 1]), "rise from 0 to 2"),
+        (lambda: variance([1.0, np.nan], [0, 2]), "without scores"),
+        (lambda: variance([1.0], [0, 1], k=0), "counts ranks from 1"),
+        (lambda: engine_overlap([1], [0, 1], [1], [1, 2]), "one entry per ranking"),
+        (lambda: robustness([1], [0, 1], [1], [0, 0, 1]), "1 queries in one ranking, 2"),
+    ],
+)
+def test_impossible_input_is_refused(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 def test_clarity_takes_a_sparse_table_too() -> None:

@@ -1,4 +1,4 @@
-"""Runs as columns, held against trec_eval on random and adversarial runs."""
+"""Runs as columns: orders, gains and measures compared with trec_eval on random and adversarial runs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.statistics import rankings as measures
 from sightline.statistics import runs
+from sightline.statistics.rankings import count_relevant, find_hits, ndcg_graded
 
 BINARY = {
-    "P_5": lambda g, o, r, level: measures.precision(g, o, r, k=5, level=level),
-    "recall_5": lambda g, o, r, level: measures.recall(g, o, r, k=5, level=level),
-    "success_5": lambda g, o, r, level: measures.hit_rate(g, o, r, k=5, level=level),
-    "recip_rank": lambda g, o, r, level: measures.reciprocal_rank(g, o, r, level=level),
-    "Rprec": lambda g, o, r, level: measures.r_precision(g, o, r, level=level),
-    "map": lambda g, o, r, level: measures.average_precision(g, o, r, level=level),
-    "map_cut_5": lambda g, o, r, level: measures.average_precision(g, o, r, k=5, level=level),
+    "P_5": lambda hits: hits.precision(5),
+    "recall_5": lambda hits: hits.recall(5),
+    "success_5": lambda hits: hits.hit_rate(5),
+    "recip_rank": lambda hits: hits.reciprocal_rank(),
+    "Rprec": lambda hits: hits.r_precision(),
+    "map": lambda hits: hits.average_precision(),
+    "map_cut_5": lambda hits: hits.average_precision(5),
 }
 NAMES = {"P_5": "P.5", "recall_5": "recall.5", "success_5": "success.5", "map_cut_5": "map_cut.5"}
 
@@ -30,7 +30,7 @@ class Columns:
 
     def __init__(self, qrels, run, seed=0):
         self.queries = sorted(run)
-        docs = sorted({d for told in (*qrels.values(), *run.values()) for d in told}, key=str.encode)
+        docs = sorted({d for row in (*qrels.values(), *run.values()) for d in row}, key=str.encode)
         number = {doc: n for n, doc in enumerate(docs)}
         rows = [
             (q, n, number[doc], score)
@@ -50,30 +50,30 @@ class Columns:
             for q, name in enumerate(self.queries)
             for doc, grade in qrels.get(name, {}).items()
         ]
-        told = np.array(judged, dtype=np.int64).reshape(-1, 3)
-        self.gain = runs.gains(query, self.image, told[:, 0], told[:, 1], told[:, 2])
-        self.truth = told[:, 2].astype(float)
-        self.truth_offsets = np.searchsorted(told[:, 0], np.arange(len(self.queries) + 1))
+        table = np.array(judged, dtype=np.int64).reshape(-1, 3)
+        self.gain = runs.gains(query, self.image, table[:, 0], table[:, 1], table[:, 2])
+        self.truth = table[:, 2].astype(float)
+        self.truth_offsets = np.searchsorted(table[:, 0], np.arange(len(self.queries) + 1))
 
-    def binary(self, name, level):
-        relevant = measures.count_relevant(self.truth, self.truth_offsets, level=level)
-        return BINARY[name](self.gain, self.offsets, relevant, level)
+    def binary(self, name, min_rel):
+        relevant = count_relevant(self.truth, self.truth_offsets, min_rel=min_rel)
+        return BINARY[name](find_hits(self.gain, self.offsets, relevant, min_rel=min_rel))
 
     def graded(self, k):
-        return measures.ndcg_graded(self.gain, self.offsets, self.truth, self.truth_offsets, k=k)
+        return ndcg_graded(self.gain, self.offsets, self.truth, self.truth_offsets, k=k)
 
 
-def hold_against_trec_eval(qrels, run, level=1):
+def compare_with_trec_eval(qrels, run, min_rel=1):
     ours = Columns(qrels, run)
     wanted = {NAMES.get(name, name) for name in BINARY} | {"ndcg", "ndcg_cut.5"}
     # trec_eval's ndcg reads past its memory where all grades of a query are negative: it never sees those.
-    sane = {query: told for query, told in qrels.items() if told and max(told.values()) >= 0}
-    theirs = pytrec_eval.RelevanceEvaluator(sane, wanted, relevance_level=level).evaluate(run)
+    sane = {query: grades for query, grades in qrels.items() if grades and max(grades.values()) >= 0}
+    theirs = pytrec_eval.RelevanceEvaluator(sane, wanted, relevance_level=min_rel).evaluate(run)
     for name in (*BINARY, "ndcg", "ndcg_cut_5"):
         graded = name.startswith("ndcg")
-        found = ours.graded(5 if "cut" in name else None) if graded else ours.binary(name, level)
+        found = ours.graded(5 if "cut" in name else None) if graded else ours.binary(name, min_rel)
         for query, value in zip(ours.queries, found, strict=True):
-            least = 1 if graded else level
+            least = 1 if graded else min_rel
             if any(grade >= least for grade in qrels.get(query, {}).values()):
                 assert value == pytest.approx(theirs[query][name], abs=1e-9), (name, query)
             else:
@@ -95,8 +95,8 @@ QUERIES = st.sampled_from(["q1", "q2", "q3", "q10"])
     st.dictionaries(QUERIES, st.dictionaries(DOCS, SCORES, min_size=1), min_size=1),
     st.sampled_from([1, 2]),
 )
-def test_as_trec_eval_on_adversarial_runs(qrels, run, level):
-    hold_against_trec_eval(qrels, run, level)
+def test_as_trec_eval_on_adversarial_runs(qrels, run, min_rel):
+    compare_with_trec_eval(qrels, run, min_rel)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -115,7 +115,7 @@ def test_as_trec_eval_on_random_runs(seed, distinct):
         pool = [n for n in judged if q % 10 or n not in run[f"q{q}"]]
         if q % 11:
             qrels[f"q{q}"] = {str(n): int(rng.integers(-1, 4)) for n in pool}
-    hold_against_trec_eval(qrels, run)
+    compare_with_trec_eval(qrels, run)
 
 
 def test_ties_by_hand():
@@ -127,7 +127,7 @@ def test_ties_by_hand():
     close = [0.5 + 1e-12, 0.5, 0.4]
     assert runs.order(query, position, close, [0, 1, 2]).tolist() == [0, 1, 2]
     assert runs.order(query, position, close, [0, 1, 2], ties="trec").tolist() == [1, 0, 2]
-    # Distances rise: positions stand, and "trec" turns them around.
+    # Distances increase: positions stay as given, and "trec" reverses them.
     assert runs.order(query, position, [1.0, 2.0, 2.0], [0, 1, 2]).tolist() == [0, 2, 1]
     assert runs.order(query, position, [1.0, 2.0, 2.0], [0, 1, 2], ties="trec").tolist() == [2, 1, 0]
 
@@ -157,13 +157,13 @@ def test_the_order_does_not_depend_on_that_of_the_rows(rows, random):
     rows = sorted(
         {(q, name): (q, s, name) for q, s, name in rows}.values(), key=lambda r: (r[0], -r[1], r[2])
     )
-    told = [(*row, n) for n, row in enumerate(rows)]
-    expected = sorted(told, key=lambda r: (r[0], -r[1], -r[2]))
-    random.shuffle(told)
-    query, score, name, position = ([row[c] for row in told] for c in range(4))
+    ranked = [(*row, n) for n, row in enumerate(rows)]
+    expected = sorted(ranked, key=lambda r: (r[0], -r[1], -r[2]))
+    random.shuffle(ranked)
+    query, score, name, position = ([row[c] for row in ranked] for c in range(4))
     for ties in ("name", "trec"):
         found = runs.order(query, position, score, name, ties=ties)
-        assert [told[n][:3] for n in found] == [row[:3] for row in expected]
+        assert [ranked[n][:3] for n in found] == [row[:3] for row in expected]
 
 
 @given(
@@ -209,8 +209,8 @@ TOPS = st.dictionaries(st.integers(0, 4), st.sets(st.integers(0, 8), min_size=1,
 def test_overlap_is_jaccards(first, second):
     columns = [
         list(itertools.chain.from_iterable(made))
-        for told in (first, second)
-        for made in (([q] * len(images) for q, images in told.items()), told.values())
+        for tops in (first, second)
+        for made in (([q] * len(images) for q, images in tops.items()), tops.values())
     ]
     queries, found = runs.overlap(*columns)
     both = sorted(first.keys() & second.keys())

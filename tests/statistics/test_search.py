@@ -75,14 +75,14 @@ def test_neither_threads_nor_blocks_change_a_digit() -> None:
 
 
 def test_rows_that_crowd_within_rounding_stay_in_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    # All of 20,000 rows are as good as equal to every query: pending ones must be settled on the way.
-    settled = []
-    settle = search._Found.settle
-    monkeypatch.setattr(search._Found, "settle", lambda self: (settled.append(self._held), settle(self))[1])
+    # All of 20,000 rows are nearly equal for every query: pending ones must be ranked on the way.
+    ranked = []
+    rank = search._Candidates.rank
+    monkeypatch.setattr(search._Candidates, "rank", lambda self: (ranked.append(self._held), rank(self))[1])
     rows, queries = drawn("near", 20_000, 8, 4), np.ones((4, 8), dtype=np.float32)
     wanted, _ = full_sort(queries, rows, 10)
     assert (top_k(queries, rows, 10, block=(4, 500))[0] == wanted).all()
-    assert len(settled) > 2 and max(settled) < 4 * 20_000
+    assert len(ranked) > 2 and max(ranked) < 4 * 20_000
 
 
 def test_a_query_of_zeros_and_no_rows_or_queries() -> None:
@@ -101,7 +101,7 @@ def test_a_memory_mapped_file_of_any_number_type(tmp_path: Path) -> None:
         assert (top_k(queries, mapped, 9, block=(6, 100))[0] == wanted).all()
 
 
-def test_how_far_it_is_is_told() -> None:
+def test_progress_is_reported() -> None:
     heard: list[int] = []
     rows = drawn("normal", 50, 4, 0)
     top_k(rows[:10], rows, 2, block=(4, 50), heard=heard.append)
@@ -205,8 +205,8 @@ def test_unit_rows_in_blocks_are_those_of_double_precision(
     double = rows.astype(np.float64)
     lengths = np.linalg.norm(double, axis=1, keepdims=True)
     wanted = double / np.where(lengths > 0, lengths, 1)
-    for told in (rows, np.asfortranarray(rows), rows.tolist()):
-        found = unit(told)
+    for vectors in (rows, np.asfortranarray(rows), rows.tolist()):
+        found = unit(vectors)
         assert found.dtype == np.float32
         # Lengths added up in another order differ in the last bit of float64, so of float32 in one at most.
         np.testing.assert_allclose(found, wanted, rtol=2.0**-23, atol=1e-45)

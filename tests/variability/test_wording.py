@@ -123,7 +123,7 @@ def test_what_is_missing_is_noted(study: Study) -> None:
         note.startswith("words, ") and "40 of 40 prompts, since no parser" in note for note in found.notes
     )
     assert "The prompts have 2 trailing keywords, fewer than 20." in found.notes
-    assert any("says the same as" in note for note in found.notes)
+    assert any("collinear with" in note for note in found.notes)
     bare = language_analysis(study, distance="pixel_l2", sources=NOTHING)
     assert bare.factors is None and any(note.startswith("No factor analysis") for note in bare.notes)
 
