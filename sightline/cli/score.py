@@ -79,7 +79,7 @@ def _is_study(word: str) -> bool:
 
 
 def _is_measure(word: str) -> bool:
-    """Whether a word names a measure, or is an alias of one; a file of that very name is meant as the file."""
+    """Whether a word is a measure or an alias of one; a file of that very name is meant as the file."""
     from sightline import registry
     from sightline.extension import MEASURE_KINDS
 
