@@ -30,7 +30,7 @@ import numpy as np  # noqa: E402
 from sightline import registry  # noqa: E402
 from sightline.errors import MissingPackage  # noqa: E402
 from sightline.extension import Picture  # noqa: E402
-from sightline.measures.distances._structure import structure  # noqa: E402
+from sightline.measures.distances.structural_similarity import structure  # noqa: E402
 
 LEAST_RATIO = 3.0
 SIDES = (128, 256)

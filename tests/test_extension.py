@@ -120,7 +120,7 @@ def test_short_form_leaves_out_defaults() -> None:
 
 
 def test_direct_calls_must_fill_what_it_needs() -> None:
-    from sightline.measures.of_set.pairwise_mean import pairwise_mean
+    from sightline.measures.of_set.similarity import pairwise_mean
     from sightline.prediction.predictors.ridge import ridge
 
     for incomplete in (lambda: pairwise_mean([]), ridge):

@@ -87,8 +87,8 @@ def test_two_sets_of_queries(run: Run, search: Path) -> None:
 def test_recall_of_papers_is_found_and_explained(run: Run, search: Path) -> None:
     assert run("score", search, "recall_at@1").code == 0
     listed = run("list", "of_ranking", "--json").json["rows"]
-    (meaning,) = [row["meaning"] for row in listed if row["name"] == "recall_at"]
-    assert "hit_rate" in meaning
+    (meaning,) = [row["meaning"] for row in listed if row["name"] == "hit_rate"]
+    assert "Recall@k" in meaning
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,8 @@ def test_what_has_no_vector_has_no_value() -> None:
         prompts(" ", "c", "a", "b"), pictures("a", "a", "gone", "black"), encoder=Flat()
     )
     assert found == [
-        NoValue("the prompt says nothing"),
-        NoValue("the prompt says nothing"),
+        NoValue("the prompt is empty"),
+        NoValue("the prompt is empty"),
         NoValue("the encoder has no vector of the image"),
         NoValue("the encoder has no vector of the image"),
     ]

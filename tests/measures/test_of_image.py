@@ -14,11 +14,9 @@ from PIL import Image, ImageFilter
 
 from sightline.extension import NoValue, Picture, Value
 from sightline.measures.of_image.blank import blank
-from sightline.measures.of_image.brightness import brightness
-from sightline.measures.of_image.colourfulness import colourfulness
-from sightline.measures.of_image.contrast import contrast
-from sightline.measures.of_image.noise import noise as grain
-from sightline.measures.of_image.sharpness import sharpness
+from sightline.measures.of_image.detail import noise as grain
+from sightline.measures.of_image.detail import sharpness
+from sightline.measures.of_image.tone import brightness, colourfulness, contrast
 
 
 def picture(pixels: Any, format: str = "PNG") -> Picture:

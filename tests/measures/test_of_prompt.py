@@ -9,9 +9,7 @@ import pytest
 
 from sightline.errors import MissingPackage
 from sightline.extension import NoValue
-from sightline.measures.of_prompt.characters import characters
-from sightline.measures.of_prompt.mean_word_length import mean_word_length
-from sightline.measures.of_prompt.words import words
+from sightline.measures.of_prompt.length import characters, mean_word_length, words
 from sightline.records import Prompt, PromptKey
 from sightline.registry import configure
 from sightline.statistics.correlation import kendall, pearson

@@ -16,8 +16,7 @@ from PIL import Image
 from sightline import registry
 from sightline.errors import UsageError
 from sightline.extension import NoValue, Picture, Value
-from sightline.measures.of_set.k_expected import k_expected
-from sightline.measures.of_set.pairwise_mean import pairwise_mean
+from sightline.measures.of_set.similarity import k_expected, pairwise_mean
 
 # Points on a line and what the definition gives of them, by hand: the four-point check of W1KP's definitions.
 LINE = (0.0, 1.0, 2.0, 10.0)

@@ -260,7 +260,7 @@ def test_another_engine_makes_overlaps_old_and_no_other_score(painted: Study) ->
     assert after.hashes("run")[: len(before)] == before.hashes("run")
     assert not set(after.hashes("runs")) & set(before.hashes("runs"))
     assert set(stale_rankings(painted)) == {"engine_overlap(k=2)", "score_variance(k=2)"}
-    undo(painted, more.source_id)
+    undo(painted, more.number)
     assert stale_rankings(painted) == []
 
 

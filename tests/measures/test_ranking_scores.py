@@ -113,4 +113,4 @@ def test_bad_parameters_are_refused() -> None:
 
 def test_nothing_is_predicted_of_what_nothing_is_known_of() -> None:
     told = measured("expected_precision", run([[2, 1], []]))
-    assert told == [NoValue("nothing predicts which of its images are relevant"), 0.0]
+    assert told == [NoValue("the relevance of its images cannot be predicted"), 0.0]

@@ -32,11 +32,11 @@ def embedding(
     if len(images) < 2:
         return np.zeros((len(images), len(images)))
     vectors = np.asarray(encoder.image(images), dtype=np.float64)
-    found = squareform(pdist(vectors, metric))
+    distances = squareform(pdist(vectors, metric))
     if metric == "cosine":
-        # Rounding can put the cosine of equal directions a hair beside 1.
-        found[found < 1e-12] = 0.0
+        # Rounding can put the cosine of equal directions a hair off 1.
+        distances[distances < 1e-12] = 0.0
         nowhere = ~vectors.any(axis=1)
-        found[nowhere] = found[:, nowhere] = 1.0
-        found[np.ix_(nowhere, nowhere)] = 0.0
-    return found
+        distances[nowhere] = distances[:, nowhere] = 1.0
+        distances[np.ix_(nowhere, nowhere)] = 0.0
+    return distances

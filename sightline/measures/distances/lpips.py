@@ -1,4 +1,4 @@
-"""Difference of images in the activations of a network, weighted to agree with people's eyes."""
+"""Difference of images in the activations of a network, weighted to agree with people."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _distances(images: Sequence[Picture], net: str, side: int) -> np.ndarray:
     """Squared Euclidean distances of all activations, each times the root of its weight over its places."""
     layers, heads = _network(net)
     seen = (np.concatenate(list(_rows(_pixels(image, side), net, layers, heads))) for image in images)
-    whole = _kept(seen, len(images))
+    whole = _stacked(seen, len(images))
     products = np.zeros((len(images), len(images)))
     step = max(1, (STRIP >> 3) // len(images))
     for start in range(0, whole.shape[1], step):
@@ -84,8 +84,8 @@ def _distances(images: Sequence[Picture], net: str, side: int) -> np.ndarray:
     return np.asarray(found + found.T)
 
 
-def _kept(seen: Iterator[np.ndarray], count: int) -> np.ndarray:
-    """One row an image; in a file that nobody else sees where memory would be too much."""
+def _stacked(seen: Iterator[np.ndarray], count: int) -> np.ndarray:
+    """One row per image; in a temporary file where memory would be too small."""
     import tempfile
 
     whole = np.empty((0, 0), dtype=np.float32)
@@ -152,13 +152,13 @@ def _pixels(image: Picture, side: int) -> np.ndarray:
 
 @cache
 def _network(net: str) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[np.ndarray]]:
-    """Kernels with their shifts, and the weights of what is compared, from a file that nothing runs of."""
+    """Kernels with their shifts, and the weights of what is compared; nothing of the file is executed."""
     from sightline.pickles import read_pickle
 
     path = find(f"lpips_{net}", NETS[net])
     with path.open("rb") as file:
-        told: dict[str, Any] = read_pickle(file, str(path))
-    (body,) = (part for name, part in told.items() if not name.startswith("NetLinLayer"))
+        arrays: dict[str, Any] = read_pickle(file, str(path))
+    (body,) = (part for name, part in arrays.items() if not name.startswith("NetLinLayer"))
     layers = [(body[f"Conv_{n}"]["kernel"], body[f"Conv_{n}"]["bias"]) for n in range(len(PLANS[net]))]
-    heads = [told[f"NetLinLayer_{n}"]["Conv_0"]["kernel"].ravel() for n in range(5)]
+    heads = [arrays[f"NetLinLayer_{n}"]["Conv_0"]["kernel"].ravel() for n in range(5)]
     return layers, heads

@@ -10,16 +10,16 @@ from sightline.errors import UsageError
 from sightline.extension import Picture, distance
 
 FINER = 4
-"""The image is looked at with so many pixels for each frequency that is kept."""
+"""Pixels per frequency that is kept."""
 
 
 @distance(range=(0, 1), source="Zauner 2010 (pHash)", licence="Apache-2.0")
 def perceptual_hash(images: Sequence[Picture], *, bits: int = 8) -> np.ndarray:
-    """Share of the bits in which the perceptual hashes of two images differ: 0 for twins, about .5 by chance.
+    """Proportion of bits in which the perceptual hashes of two images differ: 0 for copies, .5 by chance.
 
     Hash: luma (ITU-R BT.601) scaled to 4 bits x 4 bits pixels, its two-dimensional cosine transform, of which
     the lowest `bits` x `bits` frequencies are compared with their median. Made for finding copies: it sees no
-    colour, and of two images without any shape, such as a black and a grey one, it only sees that alike.
+    colour, and images without any shape, such as a black and a grey one, look the same to it.
     """
     from scipy.spatial.distance import pdist, squareform
 

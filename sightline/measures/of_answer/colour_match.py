@@ -1,4 +1,4 @@
-"""Are the colours that a prompt names to be seen in the image?"""
+"""Can the colours that a prompt names be seen in the image?"""
 
 from __future__ import annotations
 
@@ -33,16 +33,17 @@ STEPS = 256
 
 @measure.of_answer(direction="higher", range=(0, 1), source="Berlin and Kay 1969", licence="Apache-2.0")
 def colour_match(prompts: Sequence[Prompt], images: Sequence[Picture], *, enough: float = 0.01) -> Values:
-    """Share of the colours named in the prompt that can be seen in the image.
+    """Proportion of the colours named in the prompt that can be seen in the image.
 
-    Every pixel, at 32 steps a channel, belongs to the basic colour whose examples it is nearest to in CIELAB.
-    A named colour is seen in full once it covers the share `enough` of the image, and in proportion below
-    that; the value is the mean over the named colours. Which object wears the colour is not checked: a high
-    value does not prove that a prompt was obeyed, a low one shows that it was not. Named are the colours of
-    the objects the prompt expects, or else the colour words of its text ("orange" as a fruit counts, too).
+    Every pixel, at 32 steps per channel, belongs to the basic colour whose examples it is nearest to in
+    CIELAB. A named colour is seen in full once it covers the proportion `enough` of the image, and in
+    proportion below that; the value is the mean over the named colours. Which object wears the colour is not
+    checked: a high value does not prove that a prompt was followed, a low one shows that it was not. Named
+    are the colours of the objects the prompt expects, or else the colour words of its text ("orange" as a
+    fruit counts, too).
     """
     if not 0 < enough <= 1:
-        raise UsageError(f"colour_match: enough={enough} is no share", remedy="For example enough=0.01.")
+        raise UsageError(f"colour_match: enough={enough} is no proportion", remedy="For example enough=0.01.")
     return [_match(prompt, image, enough) for prompt, image in zip(prompts, images, strict=True)]
 
 
@@ -57,13 +58,13 @@ def _match(prompt: Prompt, image: Picture, enough: float) -> Value | NoValue:
 
 def _named_colours(prompt: Prompt) -> list[str]:
     objects = (prompt.expects or {}).get("objects", ())
-    told = [str(each["colour"]) for each in objects if isinstance(each, Mapping) and each.get("colour")]
-    text = " ".join(told) if told else prompt.text
+    colours = [str(each["colour"]) for each in objects if isinstance(each, Mapping) and each.get("colour")]
+    text = " ".join(colours) if colours else prompt.text
     return sorted({SPELLINGS[word.lower()] for word in WORD.findall(text)})
 
 
 def _covered(rgb: np.ndarray) -> dict[str, float]:
-    """The share of the image that each basic colour covers, on a grid of at most 256 x 256 pixels."""
+    """The proportion of the image that each basic colour covers, on a grid of at most 256 x 256 pixels."""
     # Skipping pixels instead of averaging them: a mean of two colours is a third that nobody painted.
     step = max(1, -(-max(rgb.shape[:2]) // STEPS))
     red, green, blue = np.moveaxis(rgb[::step, ::step].astype(np.uint16) >> 3, 2, 0)

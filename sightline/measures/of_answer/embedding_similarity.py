@@ -1,4 +1,4 @@
-"""How near an image is to its prompt in the eyes of an encoder."""
+"""The cosine between an image and its prompt in a joint space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from sightline.records import Prompt
 
 
 @measure.of_answer(
-    direction="higher", range=(-1, 1), source="Hessel et al. 2021 (CLIPScore)", licence="Apache-2.0"
+    direction="higher",
+    range=(-1, 1),
+    source="Hessel et al. 2021 (CLIPScore)",
+    licence="Apache-2.0",
+    aliases={"clipscore": "CLIPScore is 2.5 times this cosine with clip, and never below 0."},
 )
 def embedding_similarity(
     prompts: Sequence[Prompt],
@@ -32,7 +36,7 @@ def embedding_similarity(
     seen = _unit(encoder.image(images))
     cosines = (texts * seen).sum(axis=1)
     return [
-        NoValue("the prompt says nothing")
+        NoValue("the prompt is empty")
         if not prompt.text.strip() or not text.any()
         else NoValue("the encoder has no vector of the image")
         if not (np.isfinite(image).all() and image.any())

@@ -1,1 +1,1 @@
-"""Measures of an image alone: one value an image, whoever made it and for whatever prompt."""
+"""Measures of an image alone: one value per image, whoever made it and for whatever prompt."""

@@ -11,7 +11,7 @@ from sightline.extension import Picture, Value, Values, measure
 
 @measure.of_image(direction="none", range=(0, 1), source="Sightline", licence="Apache-2.0")
 def blank(images: Sequence[Picture], *, tolerance: int = 8) -> Values:
-    """Share of pixels that look like the image's most common colour; 1 is a blank image.
+    """Proportion of pixels that look like the image's most common colour; 1 is a blank image.
 
     The most common colour is the median of the fullest cell of a 16 x 16 x 16 grid over RGB; a pixel looks
     like it if no channel differs by more than `tolerance` of 255, so that the noise a JPEG adds to a black

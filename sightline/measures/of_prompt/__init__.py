@@ -1,1 +1,1 @@
-"""Measures of a prompt alone: one value a prompt, before any image exists."""
+"""Measures of a prompt alone: one value per prompt, before any image exists."""

@@ -1,1 +1,1 @@
-"""Measures of ranked answers against known relevance: one value a query."""
+"""Measures of ranked answers: one value per ranking."""

@@ -1,1 +1,1 @@
-"""Measures of all images one system gave one prompt: how much they vary, how they spread."""
+"""Measures of all images that one system returned for one prompt."""

@@ -1,0 +1,65 @@
+"""How crisp and how grainy an image is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sightline.extension import NoValue, Picture, Values, measure
+from sightline.measures.of_image._luma import luma
+
+TOO_SMALL = "the image has no inner pixel: it is less than three pixels wide or high"
+
+
+@measure.of_image(
+    direction="higher", range=(0, None), source="Pech-Pacheco et al. 2000", licence="Apache-2.0"
+)
+def sharpness(images: Sequence[Picture], *, side: int = 512) -> Values:
+    """Variance of the Laplacian of the luma: how crisp the finest detail is.
+
+    L(x, y) = Y(x-1, y) + Y(x+1, y) + Y(x, y-1) + Y(x, y+1) - 4 Y(x, y) over inner pixels, Y the Rec. 709 luma
+    in 0..255. The Laplacian per pixel is smaller the more pixels a scene is spread over, so larger images are
+    first averaged down until no side exceeds `side`; smaller ones are never enlarged, since that would count
+    interpolation as blur. `side=0` measures every image as it is. Grain counts as detail: read it together
+    with the measure noise.
+    """
+    return [_sharpness(image.rgb, side) for image in images]
+
+
+def _sharpness(rgb: np.ndarray, side: int) -> float | NoValue:
+    y = luma(_averaged_down(rgb, side))
+    if min(y.shape) < 3:
+        return NoValue(TOO_SMALL)
+    laplacian = y[:-2, 1:-1] + y[2:, 1:-1] + y[1:-1, :-2] + y[1:-1, 2:] - 4 * y[1:-1, 1:-1]
+    return float(laplacian.var())
+
+
+def _averaged_down(rgb: np.ndarray, side: int) -> np.ndarray:
+    height, width = rgb.shape[:2]
+    factor = side / max(height, width)
+    if side <= 0 or factor >= 1:
+        return rgb
+    from PIL import Image
+
+    size = (max(1, round(width * factor)), max(1, round(height * factor)))
+    return np.asarray(Image.fromarray(rgb).resize(size, Image.Resampling.BOX))
+
+
+@measure.of_image(direction="lower", range=(0, None), source="Immerkaer 1996", licence="Apache-2.0")
+def noise(images: Sequence[Picture]) -> Values:
+    """Standard deviation of the grain in the luma, as if it were Gaussian, on 0..255.
+
+    The difference of two Laplacians, N = [[1, -2, 1], [-2, 4, -2], [1, -2, 1]], is blind to flat areas,
+    slopes and straight edges along the axes; what it still sees is mostly noise:
+    sigma = sqrt(pi / 2) / 6 mean |Y * N|. Fine texture counts as grain.
+    """
+    return [_grain(luma(image.rgb)) for image in images]
+
+
+def _grain(y: np.ndarray) -> float | NoValue:
+    if min(y.shape) < 3:
+        return NoValue(TOO_SMALL)
+    # N is the product of [1, -2, 1] down and across: two second differences, one after the other.
+    second = np.diff(np.diff(y, n=2, axis=0), n=2, axis=1)
+    return float(np.sqrt(np.pi / 2) / 6 * np.abs(second).mean())
