@@ -366,7 +366,9 @@ def test_thirds_by_difficulty(study: Study, monkeypatch: pytest.MonkeyPatch) -> 
     assert [row.prompts for row in found.rows] == [13, 13, 13]
     # 12 of the 13 hardest are counting prompts, on which it loses a point.
     assert found.rows[0].ruling.difference.value == pytest.approx(-12 / 13, abs=0.02)
-    assert "hbpp expected by the shipped predictor, tier offline: thirds of 39 prompts" in found.notes[0]
+    assert (
+        "hbpp predicted by the medium tier of the shipped predictor: thirds of 39 prompts" in found.notes[0]
+    )
     assert found.notes[1] == "1 prompts are of no difficulty: 1 refused (too long)."
     light = gate(study, "worse", "base", "alignment", classes=["difficulty:hard"], tier="small")
     assert "tier light" in light.notes[0] and [row.named for row in light.rows] == [True]
