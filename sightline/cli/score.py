@@ -110,7 +110,7 @@ def _of_study(output: Output, study: str, measures: Sequence[str], workers: int)
     elif about_systems:
         output.next(f"sightline report {quoted(study)}")
     else:
-        output.next(f"sightline predict {quoted(study)}")
+        output.next(f"sightline fit {quoted(study)}")
 
 
 def _of_files(output: Output, measures: Sequence[str], files: Sequence[str]) -> int:

@@ -117,7 +117,7 @@ class _Making:
         shown = best(kept)
         if shown is None:
             self.notes.append(
-                f"No predictions of {name} are kept: sightline predict STUDY --question {name}."
+                f"No predictions of {name} are kept: sightline fit STUDY --question {name}."
             )
             return
         several = f" The best of {len(kept)} predictors by Pearson's r is shown." if len(kept) > 1 else ""

@@ -421,5 +421,5 @@ def next_steps(study: Study) -> list[doc.NextStep]:
             doc.NextStep("see how much the images of a prompt vary", f"sightline variability {home}")
         )
     if not counts["prediction"] and counts["truth"] and counts["prompt"] >= LEAST:
-        steps.append(doc.NextStep("predict how hard prompts are", f"sightline predict {home}"))
+        steps.append(doc.NextStep("predict how hard prompts are", f"sightline fit {home}"))
     return steps

@@ -80,7 +80,7 @@ def _next(counts: dict[str, int], asked: Sequence[str], settled: set[str], stale
     if counts["judgement"] and (stale or set(asked) - settled):
         return "sightline truth {study}", "there are votes that are not settled"
     if counts["truth"] and not counts["prediction"] and counts["prompt"] >= LEAST:
-        return "sightline predict {study}", "find out how hard the next prompts will be"
+        return "sightline fit {study}", "find out how hard the next prompts will be"
     if not counts["judgement"] and not counts["truth"]:
         return "sightline annotate {study} --mode two_sliders", "people have not judged yet"
     return "sightline report {study}", "everything is there to read"

@@ -169,7 +169,7 @@ def test_two_questions_about_the_same_systems_go_by_their_names(tmp_path: Path) 
         load(study, records_of(tmp_path, retrieval=False), importer="test", path="test", digest="1")
         found = prediction_pictures(study)
         titled(found.blocks, "Easy and hard, by drawn and by sought")
-        assert found.notes[0] == "No predictions of drawn are kept: sightline predict STUDY --question drawn."
+        assert found.notes[0] == "No predictions of drawn are kept: sightline fit STUDY --question drawn."
         other = prediction_pictures(study, across=("sought", "drawn"))
         titled(other.blocks, "Easy and hard, by sought and by drawn")
 

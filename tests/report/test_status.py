@@ -54,5 +54,5 @@ def test_published_truth_needs_no_settling(tmp_path: Path) -> None:
         told: list[Record] = [Prompt(key, f"{key.ref} balls") for key in keys]
         told += [Truth("fit", Item(prompt=key), 1.0) for key in keys]
         load(study, told, importer="t", path="p", digest="1")
-        assert status(study).next_command.startswith("sightline predict")
+        assert status(study).next_command.startswith("sightline fit")
         assert str(study.home) in status(study).next_command
