@@ -28,7 +28,8 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline, make_union
 
 from sightline.prediction import fitted
-from sightline.prediction.predict import TARGETS, predict
+from sightline.prediction.model import TARGETS
+from sightline.prediction.predict import predict_prompts as predict
 from sightline.statistics.correlation import kendall, pearson
 
 COLUMNS = ("avg_generative_score", "retrieval_avg_pk", "retrieval_avg_rr", "glide_score", "sdxl_score")

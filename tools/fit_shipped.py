@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from sightline.prediction import fitted
-from sightline.prediction import predict as predict
+from sightline.prediction.model import TARGETS, TIERS
 from sightline.statistics.correlation import kendall, pearson
 
 COLUMNS = {
@@ -38,13 +38,13 @@ SHIPPED = Path(__file__).parent.parent / "sightline" / "prediction" / "shipped"
 def rows(folder: Path, name: str) -> tuple[list[str], np.ndarray]:
     with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         read = list(csv.DictReader(file))
-    truth = [[float(row[COLUMNS[target]]) for target in predict.TARGETS] for row in read]
+    truth = [[float(row[COLUMNS[target]]) for target in TARGETS] for row in read]
     return [row["best_caption"] for row in read], np.array(truth)
 
 
 def quality(values: np.ndarray, truth: np.ndarray) -> dict[str, list[float]]:
     found = {}
-    for name, said, true in zip(predict.TARGETS, values.T, truth.T, strict=True):
+    for name, said, true in zip(TARGETS, values.T, truth.T, strict=True):
         found[name] = [round(float(pearson(said, true).value), 4), round(float(kendall(said, true).value), 4)]
     return found
 
@@ -55,14 +55,14 @@ def main(folder: Path, tiers: list[str], check: bool) -> None:
     for tier in tiers:
         start = time.perf_counter()
         if check:
-            made = fitted.fit(tier, texts, truth, targets=predict.TARGETS)
+            made = fitted.fit(tier, texts, truth, targets=TARGETS)
             values = made.values(more)
             print(tier, f"{time.perf_counter() - start:.0f} s", quality(values, more_truth))
             covered = (np.abs(values - more_truth) <= np.array(made.widths)).mean(axis=0)
-            print("  covered", dict(zip(predict.TARGETS, covered.round(3).tolist(), strict=True)))
+            print("  covered", dict(zip(TARGETS, covered.round(3).tolist(), strict=True)))
             continue
         both = np.vstack([truth, more_truth])
-        made = fitted.fit(tier, [*texts, *more], both, targets=predict.TARGETS)
+        made = fitted.fit(tier, [*texts, *more], both, targets=TARGETS)
         told = {**ABOUT, "prompts": len(both), "held_out": quality(made.model.held_out, both)}
         file = SHIPPED / f"pqpp_{tier}.npz"
         fitted.save(file, fitted.Fitted(**{**vars(made), "about": told}))
@@ -73,5 +73,5 @@ def main(folder: Path, tiers: list[str], check: bool) -> None:
 
 if __name__ == "__main__":
     asked = sys.argv[2:]
-    chosen = [name for name in asked if name != "--check"] or list(predict.TIERS)
+    chosen = [name for name in asked if name != "--check"] or list(TIERS)
     main(Path(sys.argv[1]), chosen, "--check" in asked)

@@ -45,7 +45,7 @@ RECIPES: Mapping[str, str] = {
     ),
 }
 """What each tier is made of, chosen by cross-validation on the training and validation rows of PQPP."""
-WRITTEN = "One that sightline predict STUDY --save wrote."
+WRITTEN = "One that sightline fit --save wrote."
 MANY = 4_096
 """An array with more numbers than this is kept in half precision, as a share of its largest."""
 

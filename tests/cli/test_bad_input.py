@@ -217,7 +217,7 @@ READING = [
     "truth",
     "score",
     "variability",
-    "predict",
+    "fit",
     "trust",
     "compare",
     "report",
@@ -241,7 +241,7 @@ def test_a_study_that_is_not_there(run: Run, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["check", "truth", "score", "predict", "trust", "compare", "report", "variability"]
+    "name", ["check", "truth", "score", "fit", "trust", "compare", "report", "variability"]
 )
 def test_an_empty_study(run: Run, tmp_path: Path, name: str) -> None:
     assert run("init", tmp_path / "s").code == 0

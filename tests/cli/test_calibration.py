@@ -1,4 +1,4 @@
-"""What --calibrate shows is what was found: each figure under its own heading, cut-offs to the last digit."""
+"""sightline calibrate: each figure under its own heading, cut-offs to the last digit."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def graded(tmp_path: Path) -> Path:
 
 
 def test_each_figure_is_under_its_heading(run: Run, graded: Path) -> None:
-    words = ("variability", graded, "--distance", "pixel_l2", "--calibrate", "alike")
+    words = ("calibrate", graded, "alike", "--distance", "pixel_l2")
     told = run(*words, "--json").json
     rows = {row["who"]: row for row in told["accuracy"]["rows"]}
     # 36 pairs: 14 of grade 3, of which 12 can be told, and 22 of grade 1, all of which can.
@@ -78,21 +78,20 @@ def test_each_figure_is_under_its_heading(run: Run, graded: Path) -> None:
 
 
 def test_who_was_left_out_is_told(run: Run, graded: Path) -> None:
-    words = ("variability", graded, "--distance", "pixel_l2", "--calibrate", "alike")
+    words = ("calibrate", graded, "alike", "--distance", "pixel_l2")
     told = run(*words, "--json").json
-    assert told["left_out"] == {"failed": 1, "before": 0}
-    assert told["without"] == {"attention check: an image beside itself": 6}
+    assert told["excluded"] == {"failed": 1, "before": 0}
+    assert told["without"] == {"attention check: an image with itself": 6}
     said = run(*words).out
-    assert "Left out with all their votes: 1 who failed an attention check." in said
-    assert "6 (attention check: an image beside itself)" in said and "Left out before" not in said
+    assert "Excluded with all their votes: 1 who failed an attention check." in said
+    assert "6 (attention check: an image with itself)" in said and "Excluded before" not in said
 
 
 def test_a_level_nobody_gave_stays_out_of_reach(run: Run, graded: Path) -> None:
     """Nobody called any pair high: its cut-off is just above the most similar, not rounded down to it."""
-    words = ("variability", graded, "--distance", "pixel_l2", "--calibrate", "alike")
+    words = ("calibrate", graded, "alike", "--distance", "pixel_l2")
     cuts = [row["from"] for row in run(*words, "--json").json["cut_offs"]["rows"]]
     most = 1 - 25 / 255
     last = run(*words).out.rstrip().splitlines()[-1]
-    suggested = [float(each) for each in last.rsplit("--cut-offs ", 1)[1].split(",")]
-    assert suggested == cuts
-    assert most < suggested[-1] < most + 1e-6
+    suggested = float(last.rsplit("--cut-off ", 1)[1])
+    assert suggested == cuts[-1] and most < suggested < most + 1e-6

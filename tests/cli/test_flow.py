@@ -35,7 +35,7 @@ READING = [
     (["truth", "STUDY"], "agreement"),
     (["score", "STUDY", "sharpness"], "measure"),
     (["variability", "STUDY", "--distance", "pixel_l2", "--workers", "1"], "similarity"),
-    (["predict", "STUDY", "--folds", "3"], "pearson"),
+    (["fit", "STUDY", "--folds", "3"], "pearson"),
     (["trust", "STUDY"], "spearman"),
     (["compare", "STUDY"], "mean"),
     (["cache", "STUDY"], "measure"),
@@ -318,16 +318,14 @@ def test_scores_of_files_need_no_study(run: Run, files: Path, tmp_path: Path) ->
     assert run("score", "brightness", tmp_path / "none.png").code == 3
 
 
-def test_predict_new_prompts(run: Run, study: Path) -> None:
-    told = run(
-        "predict", study, "--folds", 3, "--prompt", "five red balls", "--prompt", "a cat", "--json"
-    ).json
+def test_fit_predicts_new_prompts(run: Run, study: Path) -> None:
+    words = ["fit", study, "--folds", 3, "--prompt", "five red balls", "--prompt", "a cat"]
+    told = run(*words, "--json").json
     assert told["quality"]["rows"][0]["prompts"] == 12
     assert [row["prompt"] for row in told["predicted"]["rows"]] == ["five red balls", "a cat"]
     for row in told["predicted"]["rows"]:
         assert row["value"]["low"] < row["value"]["value"] < row["value"]["high"]
-    as_csv = run("predict", study, "--folds", 3, "--prompt", "a cat", "--csv")
-    assert rows(as_csv.out)[0]["prompt"] == "a cat"
+    assert rows(run(*words, "--csv").out)[1]["prompt"] == "a cat"
 
 
 def test_compare_finds_the_better_system(run: Run, study: Path) -> None:

@@ -1,4 +1,4 @@
-"""sightline predict: prompts without a study, files of them, rewordings; and a study's own predictors."""
+"""sightline predict and fit: prompts, files of them, rewordings; and a study's own predictors."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from sightline.estimate import Estimate
+from sightline.prediction.model import Prediction, TargetScale
+from sightline.prediction.predict import Predictions
 from sightline.records import Item, Prompt, PromptKey, Question, Record, Truth
 from sightline.study.study import create_study
 from sightline.study.writing.loading import load
@@ -34,18 +37,15 @@ def test_a_prompt_is_answered_with_figures_intervals_and_words(run: Run) -> None
     as_csv = run("predict", EASY, "--csv", "--tier", "small")
     (row,) = csv.DictReader(as_csv.out.splitlines())
     assert row["prompt"] == EASY and float(row["hbpp_low"]) < float(row["hbpp_high"])
-    assert "light tier" in as_csv.err
 
 
 def test_what_cannot_be_predicted_is_said(run: Run) -> None:
     done = run("predict", "   ")
-    assert done.code == 3 and "no prediction" in done.out
+    assert done.code == 3 and "The prompt is empty." in done.out
     mixed = run("predict", "", EASY, "--json")
     assert mixed.code == 3
     assert mixed.json["rows"][0]["hbpp"]["value"] is None and mixed.json["rows"][0]["hbpp"]["reason"]
     assert mixed.json["rows"][1]["hbpp"]["value"] is not None
-    many = run("predict", *[EASY] * 6)
-    assert many.code == 0 and "What is expected" in many.out
 
 
 def test_rewordings_are_ranked_by_what_is_expected(run: Run, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_rewordings_are_ranked_by_what_is_expected(run: Run, tmp_path: Path) -> 
     assert own["prompt"] == EASY and own["gain"] == 0
     assert told["unread"] == [f"{file}:2: there is no prompt in this row"]
     done = run("predict", EASY, "--suggest", HARD)
-    assert done.code == 0 and ("Best:" in done.out or "Nothing better" in done.out)
+    assert done.code == 0 and ("Best:" in done.out or "No other wording" in done.out)
     assert run("predict", EASY, "--suggest", EASY).code == 2
     assert run("predict", EASY, HARD, "--suggest", "x").code == 2
     assert "hbpp" in run("predict", EASY, "--suggest", HARD, "--by", "hbp").err
@@ -97,43 +97,34 @@ def test_a_file_is_predicted_row_by_row_and_nothing_is_lost(run: Run, tmp_path: 
     assert "--column" in run("predict", "--file", file, "--column", "promt").err
 
 
-def test_a_mistyped_study_is_not_taken_for_a_prompt(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_study_or_a_path_is_never_read_as_a_prompt(
+    run: Run, study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prompts.txt").write_text(EASY)
     (tmp_path / "folder").mkdir()
-    for word in ("my/study", "./study", "study.db", "~/study", "folder"):
+    for word in (str(study), "postgresql://host/study"):
         refused = run("predict", word)
-        assert refused.code == 3, word
-        assert "sightline init" in refused.err and f"--prompt {shlex.quote(word)}" in refused.err
+        assert refused.code == 2 and f"sightline fit {shlex.quote(word)}" in refused.err
+    for word in ("my/study", "./my-study", "study.db", "~/study", "folder"):
+        refused = run("predict", "a cat", word)
+        assert refused.code == 2 and f"--prompt {shlex.quote(word)}" in refused.err, word
     assert "--file prompts.txt" in run("predict", "prompts.txt").err
     refused = run("predict", "study", "--question", "alignment")
-    assert refused.code == 3 and "sightline init study" in refused.err
+    assert refused.code == 2 and "--question" in refused.err
     assert run("predict", "--prompt", "and/or").code == 0, "a prompt whatever it looks like"
-    one_word = run("predict", "sunset")
-    assert one_word.code == 0 and "Read as a prompt" in one_word.out
+    assert run("predict", "sunset").code == 0
     assert run("predict").code == 2
     assert "small" in run("predict", "a cat", "--tier", "lite").err
-    assert run("predict", "a cat", "--to", "x.csv").code == 2
+    assert run("predict", "a cat", "--to", "x.parquet").code == 2
+    assert run("predict", "a cat", "--to", "x.html").code == 0 and Path("x.html").stat().st_size
     assert run("predict", "a cat", "--by", "hbpp").code == 2
+    assert run("predict", "a cat", "--column", "prompt").code == 2
 
 
 def test_a_study_is_learned_from_and_predictors_are_compared(run: Run, study: Path) -> None:
-    told = run(
-        "predict",
-        study,
-        "--with",
-        "ridge",
-        "--with",
-        "mean",
-        "--folds",
-        3,
-        "a red ball",
-        "--prompt",
-        "a cat",
-        "--json",
-    ).json
+    predictors = ["--with", "ridge", "--with", "mean", "--folds", 3]
+    told = run("fit", study, *predictors, "--prompt", "a red ball", "--prompt", "a cat", "--json").json
     assert [row["predictor"] for row in told["quality"]["rows"]] == ["ridge", "mean"]
     assert {"pearson", "kendall", "spearman", "smare", "rmse", "pearson_p"} <= told["quality"]["rows"][
         0
@@ -142,21 +133,20 @@ def test_a_study_is_learned_from_and_predictors_are_compared(run: Run, study: Pa
     assert {row["quarter"] for row in told["quarters"]["rows"]} >= {"hardest", "easiest"}
     assert {"words", "mean_idf"} <= {row["feature"] for row in told["features"]["rows"]}
     assert [row["prompt"] for row in told["predicted"]["rows"]] == ["a red ball", "a cat"]
-    done = run("predict", study, "--folds", 3)
+    done = run("fit", study, "--folds", 3)
     assert done.code == 0
     for word in ("Pearson", "Kendall", "Spearman", "sMARE", "RMSE", "quarter", "alignment:", "Next:"):
         assert word in done.out
-    refused = run("predict", study, "--tier", "small")
-    assert refused.code == 2 and "--tier" in refused.err
-    refused = run("predict", study, "--split", "published")
+    assert run("fit", study, "--tier", "small").code == 2
+    refused = run("fit", study, "--split", "published")
     assert refused.code == 3 and "split=train" in refused.err
 
 
 def test_a_predictor_is_kept_and_asked_without_the_study(run: Run, study: Path, tmp_path: Path) -> None:
     model = tmp_path / "own.npz"
-    words = ["predict", study, "--folds", 3, "--with", "ridge", "--with", "mean"]
+    words = ["fit", study, "--folds", 3, "--with", "ridge", "--with", "mean"]
     done = run(*words, "--save", model)
-    assert done.code == 0 and "own.npz (ridge, of 12 prompts)" in done.out
+    assert done.code == 0 and "own.npz (ridge, fitted on 12 prompts)" in done.out
     told = run("predict", "two red balls", "four pink balls", "--model", model, "--json").json
     assert told["model"] == str(model)
     for row in told["rows"]:
@@ -171,11 +161,11 @@ def test_a_predictor_is_kept_and_asked_without_the_study(run: Run, study: Path, 
     assert (
         (tmp_path / "o.csv").read_text().startswith("row,id,prompt,alignment,alignment_low,alignment_high,")
     )
-    assert "alignment  " in run("predict", "two red balls", "--model", model).out
+    assert "alignment" in run("predict", "two red balls", "--model", model).out
     assert run("predict", "two red balls", "--model", model, "--tier", "small").code == 2
     assert run("predict", "two red balls", "--model", file).code == 3
     assert run(*words, "--save", tmp_path / "own.zip").code == 2
-    refused = run("predict", study, "--with", "correlation_cnn(epochs=1)", "--folds", 3, "--save", model)
+    refused = run("fit", study, "--with", "correlation_cnn(epochs=1)", "--folds", 3, "--save", model)
     assert refused.code == 2 and "sees prompts alone" in refused.err
 
 
@@ -200,78 +190,51 @@ def faulty(tmp_path: Path) -> Path:
 
 def test_of_a_question_where_less_is_better_the_least_is_best(run: Run, faulty: Path, tmp_path: Path) -> None:
     model = tmp_path / "own.npz"
-    words = ["predict", faulty, "--question", "faults", "--with", "tfidf_ridge", "--folds", 3]
+    words = ["fit", faulty, "--question", "faults", "--with", "tfidf_ridge", "--folds", 3]
     told = run(*words, "--json").json["quarters"]["rows"]
     assert told[0]["quarter"] == "hardest" and told[0]["to"] == 4
     assert told[-1]["quarter"] == "easiest" and told[-1]["from"] == 1
     saved = run(*words, "--save", model)
-    assert saved.code == 0 and "Fitted anew" in saved.out and "Pearson" in saved.out.split("Fitted anew")[1]
+    assert saved.code == 0 and "Pearson on held-out prompts: faults" in saved.out
     asked = ["predict", "two pink balls", "--model", model]
     rows = run(*asked, "--suggest", "two red balls", "--json").json["rows"]
     assert [row["prompt"] for row in rows] == ["two red balls", "two pink balls"]
     assert rows[0]["faults"]["value"] < rows[1]["faults"]["value"]
     assert rows[0]["gain"] > 0 and rows[1]["gain"] == 0
     shown = run(*asked, "--suggest", "two red balls")
-    assert 'Best: "two red balls", -' in shown.out and "(less is better)" in shown.out
+    assert 'Best: "two red balls", -' in shown.out and "(lower is better)" in shown.out
     assert "faults ↓" in shown.out and "faults ↑" not in shown.out
     (row,) = run(*asked, "--json").json["rows"]
     assert "pink +" in row["harder"] and "pink" not in row["easier"]
-    assert "pink +" in run(*asked).out.split("harder")[1]
 
 
-def test_whether_intervals_meet_is_told_at_the_right_ends() -> None:
-    from sightline.cli._predict_prompts import Shown, _verdict
-    from sightline.prediction.predict import Expected, Prediction
-
-    few, many = Expected(1, 0, 2), Expected(4, 3, 5)
-    told = [Prediction("few", {"faults": few}), Prediction("many", {"faults": many})]
-    said = _verdict("many", told, "faults", Shown("faults", 0, 5, direction="lower"))
-    assert "-3.00 faults expected" in said and "do not meet" in said
-    told = [Prediction("few", {"faults": Expected(1, 0, 3.5)}), told[1]]
-    assert "overlap" in _verdict("many", told, "faults", Shown("faults", 0, 5, direction="lower"))
-
-
-def test_pictures_are_drawn_of_a_question_with_a_dot_in_its_name(
-    run: Run, faulty: Path, tmp_path: Path
-) -> None:
-    words = ["predict", faulty, "--folds", 3, "--question", "rel.v2", "--pictures"]
-    done = run(*words, tmp_path / "drawn")
-    assert done.code == 0 and done.out.index("Pearson") < done.out.index("pictures:")
-    assert list((tmp_path / "drawn").iterdir())
-    # What cannot be drawn does not take the figures along.
-    (tmp_path / "file").write_text("")
-    refused = run(*words, tmp_path / "file" / "drawn")
-    assert refused.code != 0 and "Pearson" in refused.out
-
-
-def test_no_draft_of_a_table_is_left_when_writing_fails(tmp_path: Path) -> None:
-    from sightline.cli._predict_study import _write
-
-    (tmp_path / "t.csv").mkdir()
-    with pytest.raises(OSError):
-        _write("text", tmp_path / "t.csv")
-    assert [each.name for each in tmp_path.iterdir()] == ["t.csv"]
+def test_whether_intervals_overlap_is_decided_at_the_right_ends() -> None:
+    scales = {"faults": TargetScale("faults", 0, 5, "lower")}
+    many = Prediction("many", {"faults": Estimate(4, 3, 5)})
+    for high, said in ((2, "do not overlap"), (3.5, "intervals overlap")):
+        ranked = [Prediction("few", {"faults": Estimate(1, 0, high)}), many]
+        found = Predictions("own", "", 0.9, ranked, ("faults",), False, scales, by="faults", own="many")
+        assert "-3.00 faults expected" in found.sentence and said in found.sentence
 
 
 def test_predictors_that_see_images_are_tried_beside_the_others(
     run: Run, study: Path, tmp_path: Path
 ) -> None:
     words = ["--with", "ridge", "--with", "correlation_cnn(epochs=2)", "--folds", 3]
-    done = run("predict", study, *words, "--to", tmp_path / "t.tex")
-    assert done.code == 0 and "correlation_cnn(epochs=2)" in done.out
+    assert run("fit", study, *words, "--to", tmp_path / "t.tex").code == 0
     latex = (tmp_path / "t.tex").read_text()
     after = latex.index("after generation or retrieval")
     assert latex.index("ridge &") < after < latex.index(r"correlation\_cnn(epochs=2) &")
     # A new prompt has no images: whatever was best, only what sees prompts can predict it.
-    told = run("predict", study, *words, "--prompt", "a cat", "--json").json
+    told = run("fit", study, *words, "--prompt", "a cat", "--json").json
     assert told["predicted"]["caption"] == "New prompts by ridge"
-    refused = run("predict", study, "--with", "correlation_cnn", "--prompt", "a cat")
+    refused = run("fit", study, "--with", "correlation_cnn", "--prompt", "a cat")
     assert refused.code == 2 and "no images" in refused.err
-    assert run("predict", study, "--rankings", "--prompt", "a cat").code == 2
+    assert run("fit", study, "--rankings", "--prompt", "a cat").code == 2
 
 
 def test_the_papers_table_is_written(run: Run, study: Path, tmp_path: Path) -> None:
-    words = ["predict", study, "--folds", 3, "--with", "ridge", "--with", "mean", "--to"]
+    words = ["fit", study, "--folds", 3, "--with", "ridge", "--with", "mean", "--to"]
     done = run(*words, tmp_path / "t.tex")
     assert done.code == 0 and "t.tex" in done.out
     latex = (tmp_path / "t.tex").read_text()
@@ -279,9 +242,7 @@ def test_the_papers_table_is_written(run: Run, study: Path, tmp_path: Path) -> N
     assert latex.index("One feature") < latex.index("Learned") < latex.index("ridge &")
     assert run(*words, tmp_path / "t.csv").code == 0
     with (tmp_path / "t.csv").open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert {row["measure"] for row in rows if row["predictor"] == "ridge"} == {
-        "pearson", "kendall", "spearman", "smare", "rmse",
-    }  # fmt: skip
+        tables = {row["table"] for row in csv.DictReader(stream)}
+    assert tables == {"quality", "differences", "quarters", "features"}
     assert run(*words, tmp_path / "t.pdf").code == 2
     assert run(*words, tmp_path / "none" / "t.tex").code == 3

@@ -139,7 +139,7 @@ def test_the_demo_in_small(tmp_path: Path) -> None:
     )
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines()[:10]] == [
-        "draw", "import", "check", "judge", "truth", "score", "variability", "predict", "compare", "report",
+        "draw", "import", "check", "judge", "truth", "score", "variability", "fit", "compare", "report",
     ]  # fmt: skip
     assert (tmp_path / "sightline-demo" / "report.html").is_file()
     assert "Next: sightline status sightline-demo/study" in out

@@ -69,7 +69,7 @@ def greys(tmp_path: Path) -> Path:
 
 def test_a_scale_is_made_and_used(run: Run, greys: Path, tmp_path: Path) -> None:
     file = tmp_path / "scale.npz"
-    made = run("variability", greys, "--distance", "pixel_l2", "--fit-reference", file)
+    made = run("fit-reference", greys, file, "--distance", "pixel_l2")
     # Ten systems' sets of ten images each: 10 x 45 pairs.
     assert made.code == 0 and "450 pairs" in made.out
     assert made.out.rstrip().splitlines()[-1] == (
@@ -93,13 +93,13 @@ def test_a_scale_is_made_and_used(run: Run, greys: Path, tmp_path: Path) -> None
 
 def test_few_pairs_are_told(run: Run, study: Path, tmp_path: Path) -> None:
     # 12 prompts x 2 systems with one pair each: too few even for a warning.
-    refused = run("variability", study, "--fit-reference", tmp_path / "scale.npz")
+    refused = run("fit-reference", study, tmp_path / "scale.npz")
     assert refused.code == 3 and "24 pairs are too few" in refused.err
     assert not (tmp_path / "scale.npz").exists()
 
 
 def test_cut_offs_from_graded_pairs(run: Run, greys: Path) -> None:
-    words = ("variability", greys, "--distance", "pixel_l2", "--calibrate", "alike")
+    words = ("calibrate", greys, "alike", "--distance", "pixel_l2")
     told = run(*words, "--json").json
     cuts = [row["from"] for row in told["cut_offs"]["rows"]]
     assert cuts == pytest.approx([0.3, 0.6, 0.9], abs=0.06)
@@ -108,7 +108,7 @@ def test_cut_offs_from_graded_pairs(run: Run, greys: Path) -> None:
     assert people.code == 0 and people.err == ""
     assert "annotators, each against the others" in people.out and "5-fold" in people.out
     last = people.out.rstrip().splitlines()[-1]
-    assert last.startswith("Next: sightline variability") and "--cut-offs 0." in last
+    assert last.startswith("Next: sightline reuse") and "--cut-off 0." in last
     # What it says comes next can be run as it stands.
     follow = run(*last.removeprefix("Next: sightline ").split())
     assert follow.code == 0 and "images before a repeat" in follow.out
@@ -117,8 +117,9 @@ def test_cut_offs_from_graded_pairs(run: Run, greys: Path) -> None:
 
 
 def test_distances_by_forced_choices(run: Run, greys: Path) -> None:
-    words = ("variability", greys, "--distance", "colour_histogram(bins=1)", "--distance", "pixel_l2")
-    found = run(*words, "--calibrate", "closer_to_reference", "--json")
+    words = ("calibrate", greys, "closer_to_reference")
+    words += ("--distance", "colour_histogram(bins=1)", "--distance", "pixel_l2")
+    found = run(*words, "--json")
     assert found.code == 0
     rows = {row["distance"]: row for row in found.json["distances"]["rows"]}
     assert list(rows) == ["oracle", "colour_histogram(bins=1)", "pixel_l2"]
@@ -127,7 +128,7 @@ def test_distances_by_forced_choices(run: Run, greys: Path) -> None:
     # Five prompts are five units: all signs alike have p = 2 / 2^5.
     assert pair["p"] == pytest.approx(1 / 16) and pair["difference"] < 0
     assert {column["name"] for column in found.json["fairness"]["columns"]} >= {"system_dark", "system_light"}
-    shown = run(*words, "--calibrate", "closer_to_reference")
+    shown = run(*words)
     assert shown.code == 0 and "count half" in shown.out
     assert (
         shown.out.rstrip()
@@ -137,7 +138,7 @@ def test_distances_by_forced_choices(run: Run, greys: Path) -> None:
 
 
 def test_which_prompts_deserve_more(run: Run, greys: Path) -> None:
-    words = ("variability", greys, "--distance", "pixel_l2", "--reuse", "--cut-offs", "0.2,0.4,0.92")
+    words = ("reuse", greys, "--distance", "pixel_l2", "--cut-off", "0.92")
     people = run(*words, "--tag", "kind")
     assert people.code == 0 and people.err == ""
     assert "deserve more images first" in people.out and "kind=even" in people.out
@@ -149,8 +150,8 @@ def test_which_prompts_deserve_more(run: Run, greys: Path) -> None:
     assert {row["before"] for row in told["groups"]["rows"]} == {"more than 10"}
     assert [row["k"] for row in told["curves"]["rows"][:9]] == list(range(2, 11))
     table = list(csv.DictReader(io.StringIO(run(*words, "--csv").out)))
-    assert len(table) == 10 and table[0]["verdict"] == "deserves more"
-    exhausted = run(*words[:-1], "0.2,0.4,0.9", "--k", "5", "--json").json
+    assert [row["verdict"] for row in table if row["table"] == "prompts"] == ["deserves more"] * 10
+    exhausted = run(*words[:-1], "0.9", "--k", "5", "--json").json
     assert {row["verdict"] for row in exhausted["prompts"]["rows"]} == {"exhausted"}
     assert max(row["k"] for row in exhausted["curves"]["rows"]) == 5
 
@@ -164,37 +165,38 @@ def test_shipped_scales(run: Run, greys: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--reuse"], "needs a scale"),
-        (["--reuse", "--calibrate", "alike"], "three different tasks"),
-        (["--tag", "kind"], "belong to --reuse"),
-        (["--k", "4"], "belong to --reuse"),
-        (["--distance", "ssim", "--distance", "pixel_l2"], "several distances"),
-        (["--cut-offs", "0.5,0.2,0.9", "--reference", "sample"], "cannot read --cut-offs"),
-        (["--cut-offs", "high", "--reference", "sample"], "cannot read --cut-offs"),
-        (["--cut-offs", "nan,nan,nan", "--reference", "sample"], "cannot read --cut-offs"),
-        (["--cut-offs", "0.2,0.4,0.8"], "levels on a scale"),
-        (["--fit-reference", "x.npz", "--reference", "sample"], "a scale of its own"),
-        (["--calibrate", "alike", "--without-blank"], "images people judged"),
-        (["--reference", "nowhere"], "there is no reference 'nowhere'"),
-        (["--distance", "embedding(metric=cosine)", "--reference", "sample"], "not of embedding(metric"),
-        (["--calibrate", "alik"], "alike"),
-        (["--reuse", "--reference", "sample", "--tag", "kin"], "kind"),
-        (["--distance", "sim"], "ssim"),
+        ("reuse STUDY", "needs a scale"),
+        ("reuse STUDY --cut-off nan --distance pixel_l2", "the cut-off is nan"),
+        ("reuse STUDY --reference sample --tag kin", "kind"),
+        ("variability STUDY --reuse", "--reuse"),
+        ("variability STUDY --cut-offs 0.5,0.2,0.9 --reference sample", "cannot read --cut-offs"),
+        ("variability STUDY --cut-offs high --reference sample", "cannot read --cut-offs"),
+        ("variability STUDY --cut-offs nan,nan,nan --reference sample", "cannot read --cut-offs"),
+        ("variability STUDY --cut-offs 0.2,0.4,0.8", "levels on a scale"),
+        ("variability STUDY --reference nowhere", "there is no reference 'nowhere'"),
+        ("variability STUDY --distance embedding(metric=cosine) --reference sample", "not of embedding("),
+        ("variability STUDY --distance sim", "ssim"),
+        ("calibrate STUDY alik", "alike"),
+        ("calibrate STUDY closer_to_reference --reference sample", "no scale"),
     ],
 )
-def test_wrong_usage(run: Run, greys: Path, words: list[str], said: str) -> None:
-    refused = run("variability", greys, *words)
+def test_wrong_usage(run: Run, greys: Path, words: str, said: str) -> None:
+    refused = run(*(str(greys) if word == "STUDY" else word for word in words.split()))
     assert refused.code == 2 and said in refused.err and refused.out == ""
 
 
 def test_blank_images_are_left_out_where_it_is_asked(run: Run, greys: Path, tmp_path: Path) -> None:
     """Every image of this study is of one colour."""
     words = ("--distance", "pixel_l2")
-    assert "10 of these hold an image of one colour" in run("variability", greys, *words).out
+    assert "10 of these have an image of one colour" in run("variability", greys, *words).out
     scale = tmp_path / "scale.npz"
-    assert run("variability", greys, *words, "--fit-reference", scale).code == 0
-    for more in (["--fit-reference", tmp_path / "none.npz"], ["--reference", scale, "--reuse"], []):
-        assert run("variability", greys, *words, *more, "--without-blank").code == 3
+    assert run("fit-reference", greys, scale, *words).code == 0
+    for command in (
+        ["fit-reference", greys, tmp_path / "none.npz"],
+        ["reuse", greys, "--reference", scale],
+        ["variability", greys],
+    ):
+        assert run(*command, *words, "--without-blank").code == 3
 
 
 @pytest.mark.slow
@@ -205,10 +207,10 @@ def test_wording(run: Run, study: Path) -> None:
     features = [row["feature"] for row in told["associated"]["rows"]]
     assert "words" in features and told["measure"] == "pairwise_mean(distance=colour_histogram)"
     page = study.parent / "wording.html"
-    shown = run("wording", study, "--to", page)
-    assert shown.code == 0 and "strongest first" in shown.out
+    assert "strongest first" in run("wording", study).out
+    assert run("wording", study, "--to", page).code == 0
     written = page.read_text("utf-8")
-    assert "Similarity against each feature" in written and written.count("<svg") >= 2 and "words" in written
+    assert written.count("<svg") >= 2 and "words" in written
     assert run("wording", study, "--to", study.parent / "none" / "x.html").code != 0
-    wrong = run("wording", study, "--setting", "guidance_scale")
+    wrong = run("setting-effect", study, "guidance_scale")
     assert wrong.code == 3 and "guidance_scale" in wrong.err

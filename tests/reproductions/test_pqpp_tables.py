@@ -13,7 +13,7 @@ import pytest
 
 from sightline.data.sources import Source
 from sightline.errors import DataError, UsageError
-from sightline.prediction import predict as predict
+from sightline.prediction import SHIPPED, TIERS, predict_prompts
 from sightline.records import NoValue
 from sightline.reproductions.tables import pqpp as made_up
 from sightline.reproductions.tables.pqpp import (
@@ -322,16 +322,16 @@ def test_names_of_tiers() -> None:
 @pytest.mark.slow
 def test_what_ships_is_asked_of_test_rows_only(tested: Path, said_of_test: Said, folder: Path) -> None:
     texts = made_up.read(Source(tested), ["test"]).texts
-    for tier in predict.TIERS:
+    for tier in TIERS:
         told = said_of_test[f"Sightline {tier}, as shipped"]
         assert isinstance(told, np.ndarray)
         for prediction, row in zip(
-            predict.predict(texts[:3], tier=tier, explain=False).predictions, told, strict=False
+            predict_prompts(texts[:3], tier=tier, explain=False).predictions, told, strict=False
         ):
             for target, value in zip(COLUMNS, row, strict=True):
-                low, high = predict.ENDS[target.partition(".")[0]]
+                scale = SHIPPED[target.partition(".")[0]]
                 assert prediction.expected[target].value == pytest.approx(
-                    min(max(value, low), high), abs=1e-5
+                    min(max(value, scale.low), scale.high), abs=1e-5
                 )
     # Validation rows are not new to it.
     assert not [name for name in said(folder, "validation") if "as shipped" in name]

@@ -181,7 +181,7 @@ def test_predictions_of_too_few_prompts_stand_back(study: Study, shipped: list[s
     keep(study, "ridge2", range(10, 30), first=10)
     most = sightline.select(study, 5, by="difficulty")
     assert "ease predicted by" in most.how and max(numbers(most)) < 30
-    assert most.notes[1] == "10 prompts are never chosen: no prediction of ease is kept of them."
+    assert most.notes[1] == "10 prompts are never chosen: no prediction of ease is stored."
 
 
 def prediction(text: str, tier: str) -> Prediction:

@@ -30,7 +30,7 @@ from sightline.statistics.calibration import level
 from sightline.statistics.reference import fitted
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
-from sightline.variability.calibrate import LeftOut, calibrate, check_encoders, is_about_triplets
+from sightline.variability.calibrate import ChoiceCalibration, Exclusions, calibrate, calibrate_choices
 
 SHADES = tuple(range(0, 250, 6))
 CUTS = (0.3, 0.6, 0.9)
@@ -92,7 +92,6 @@ def test_planted_cut_offs_come_back(greys: Callable[..., Study]) -> None:
         grades = (right, 5 if right == 4 else right, max(1, right - number % 2))
         records += votes(pair, grades)
     study = greys(*records)
-    assert not is_about_triplets(study, "alike")
     found = calibrate(study, "alike", distance="pixel_l2")
     assert found.calibration.cut_offs.values == pytest.approx(CUTS, abs=0.025)
     assert found.calibration.cut_offs.accuracy == 1 and found.calibration.cut_offs.n == 240
@@ -135,14 +134,14 @@ def test_controls_and_people_left_out_do_not_count(greys: Callable[..., Study]) 
         records.append(Judgement("alike", twice, 5.0, AnnotatorKey("p", name), control=True))
     study = greys(*records)
     swayed = calibrate(study, "alike", distance="pixel_l2")
-    assert swayed.calibration.confusion[0].sum() == 60 and swayed.left_out == LeftOut(0, 0)
+    assert swayed.calibration.confusion[0].sum() == 60 and swayed.excluded == Exclusions(0, 0)
     truth(study, "alike", rule="median(top=4)", screening=["one_value"])
     found = calibrate(study, "alike", distance="pixel_l2")
     assert found.calibration.cut_offs.n == 60 and found.calibration.confusion[0].sum() < 30
     assert found.calibration.cut_offs.values == pytest.approx(CUTS, abs=0.06)
     assert found.people is not None and found.people.micro.value == 1
-    assert found.left_out == LeftOut(0, 3)
-    assert found.without == {"attention check: an image beside itself": 1}
+    assert found.excluded == Exclusions(0, 3)
+    assert found.without == {"attention check: an image with itself": 1}
 
 
 def copied(shade: int, folder: Path) -> tuple[ImageKey, Image]:
@@ -169,8 +168,8 @@ def test_who_does_not_see_the_same_is_left_out(
         records.append(Judgement("alike", twice, value, AnnotatorKey("p", name), control=control))
     found = calibrate(greys(*records), "alike", distance="pixel_l2")
     # Very alike (4) is not the same (5): x, y and z are gone with all their votes, and the check is no pair.
-    assert found.left_out == LeftOut(failed=3, before=0)
-    assert found.without == {"attention check: an image beside itself": 1}
+    assert found.excluded == Exclusions(failed=3, before=0)
+    assert found.without == {"attention check: an image with itself": 1}
     assert found.calibration.cut_offs.n == 60
     assert found.calibration.cut_offs.values == pytest.approx(CUTS, abs=0.06)
     assert found.people is not None and found.people.micro.value == found.people.others.value == 1
@@ -272,8 +271,8 @@ def test_forced_choices_published_as_shares(greys: Callable[..., Study]) -> None
         subject = Item(prompt, None, grey(reference), grey(a), grey(b))
         records.append(Truth(asked.name, subject, share))
     study = greys(*records)
-    assert is_about_triplets(study, asked.name)
-    found = check_encoders(study, asked.name, ["pixel_l2", "colour_histogram(bins=1)"])
+    assert isinstance(calibrate(study, asked.name, distance="pixel_l2"), ChoiceCalibration)
+    found = calibrate_choices(study, asked.name, ["pixel_l2", "colour_histogram(bins=1)"])
     oracle, pixels, blind = found.rows
     kept = {subject: share for subject, share in told}
     gap = [abs(r - a) - abs(r - b) for r, a, b in kept]
@@ -288,7 +287,7 @@ def test_forced_choices_published_as_shares(greys: Callable[..., Study]) -> None
     (test,) = found.comparisons
     assert (test.one, test.other) == ("pixel_l2", "colour_histogram(bins=1)") and (test.adjusted or 1) < 0.001
     assert test.difference.n == 40
-    assert "half" in found.ties
+    assert "half" in found.facts()["ties"]
 
 
 def test_forced_choices_of_people_by_system(greys: Callable[..., Study]) -> None:
@@ -307,7 +306,7 @@ def test_forced_choices_of_people_by_system(greys: Callable[..., Study]) -> None
             records.append(Judgement(asked.name, subject, vote, AnnotatorKey("p", str(person))))
     control = Item(None, None, grey(0), grey(0), grey(6))
     records.append(Judgement(asked.name, control, 1.0, AnnotatorKey("p", "0"), control=True))
-    found = check_encoders(greys(*records), asked.name, ["pixel_l2"])
+    found = calibrate_choices(greys(*records), asked.name, ["pixel_l2"])
     spread = {each.name: each for each in found.spreads}["pixel_l2"]
     assert spread.by_system["dark"] > 0.9 > spread.by_system["light"]
     assert spread.p is not None and spread.p < 0.01
@@ -326,7 +325,7 @@ def test_fairness_is_over_prompts(greys: Callable[..., Study]) -> None:
         records += [Prompt(prompt, system), Answer(prompt, system, n, grey(shade))]
     for subject, share in dict(triplets(80, 0.1)).items():
         records.append(Truth(asked.name, Item(None, None, *map(grey, subject)), share))
-    found = check_encoders(greys(*records), asked.name, ["pixel_l2"])
+    found = calibrate_choices(greys(*records), asked.name, ["pixel_l2"])
     assert [each.p for each in found.spreads] == [None, None]
 
 
@@ -349,8 +348,8 @@ def test_who_does_not_see_the_reference_is_left_out(greys: Callable[..., Study],
             records.append(Judgement(asked.name, Item(None, None, grey(0), a, b), vote, who))
     only = Item(None, None, grey(12), grey(240), grey(18))
     records.append(Judgement(asked.name, only, 1.0, AnnotatorKey("p", "z")))
-    found = check_encoders(greys(*records), asked.name, ["pixel_l2"])
-    assert found.left_out == LeftOut(failed=1, before=0)
+    found = calibrate_choices(greys(*records), asked.name, ["pixel_l2"])
+    assert found.excluded == Exclusions(failed=1, before=0)
     # Without z people are of one mind everywhere; the triplet that only z judged is told.
     assert found.rows[0].score.value == 1 and found.triplets == len(told)
     assert found.without == {
@@ -366,5 +365,5 @@ def test_triplets_without_their_images(tmp_path: Path) -> None:
     study = create_study(tmp_path / "s")
     import_(study, tmp_path / "2afc.jsonl")
     with pytest.raises(DataError, match="no judged triplet has its three images") as refused:
-        check_encoders(study, "closer_to_reference", ["pixel_l2"])
+        calibrate_choices(study, "closer_to_reference", ["pixel_l2"])
     assert "a file is not here (1)" in str(refused.value)

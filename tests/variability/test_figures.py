@@ -23,7 +23,7 @@ from sightline.rendering.theme import SERIES
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
 from sightline.variability.figures import Pictured, variability_pictures
-from sightline.variability.reference import fit_reference
+from sightline.variability.reference import reference_of
 from sightline.variability.reuse import reuse
 from sightline.variability.set_images import ImageSets, varying_setting
 from sightline.variability.variability import variability
@@ -182,7 +182,7 @@ def test_the_curve_of_reuse_is_of_each_system_and_of_the_stage_where_given(
 
 
 def test_with_a_reference_every_distance_is_read_on_its_scale(mixed: Study) -> None:
-    reference = fit_reference(mixed, distance="colour_histogram")
+    reference = reference_of(mixed, distance="colour_histogram")
     found = variability(mixed, reference=reference)
     pictured = variability_pictures(mixed, found=found)
     rows = one(pictured, "Least varied").rows

@@ -18,8 +18,8 @@ from sightline.study.writing.loading import load
 from sightline.variability.reference import (
     SHIPPED,
     find_reference,
-    fit_reference,
     read_reference,
+    reference_of,
     write_reference,
 )
 from sightline.variability.variability import variability
@@ -46,7 +46,7 @@ def grey_study(folder: Path, prompts: int = 4, steps: tuple[int, ...] = STEPS) -
 
 def test_fitted_kept_and_read_again(tmp_path: Path) -> None:
     study = grey_study(tmp_path)
-    made = fit_reference(study, distance="pixel_l2")
+    made = reference_of(study, distance="pixel_l2")
     # The ten differences of 0 10 30 60 100, in each of four prompts.
     expected = sorted([10, 30, 60, 100, 20, 50, 90, 30, 70, 40] * 4)
     assert made.distances * 255 == pytest.approx(expected)
@@ -69,7 +69,7 @@ def test_fitted_kept_and_read_again(tmp_path: Path) -> None:
 
 def test_another_distance_is_refused(tmp_path: Path) -> None:
     study = grey_study(tmp_path)
-    file = str(write_reference(fit_reference(study, distance="pixel_l2"), tmp_path / "scale.npz"))
+    file = str(write_reference(reference_of(study, distance="pixel_l2"), tmp_path / "scale.npz"))
     for other in ("ssim", "pixel_l2(side=32)", "embedding"):
         with pytest.raises(UsageError, match="the reference is of pixel_l2, not of"):
             find_reference(file, other)
@@ -139,23 +139,23 @@ def test_what_is_not_a_reference(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"not an \.npz file"):
         read_reference(tmp_path / "text.npz")
     np.savez(tmp_path / "other.npz", distances=np.arange(40.0))
-    with pytest.raises(DataError, match="holds no distance, identity"):
+    with pytest.raises(DataError, match="has no distance, identity"):
         read_reference(tmp_path / "other.npz")
     np.savez(tmp_path / "objects.npz", distances=np.array([{}], dtype=object))
     with pytest.raises(DataError, match="Python objects"):
         read_reference(tmp_path / "objects.npz")
     with pytest.raises(UsageError, match=r"\.npz"):
-        write_reference(fit_reference(study, distance="pixel_l2"), tmp_path / "scale.csv")
+        write_reference(reference_of(study, distance="pixel_l2"), tmp_path / "scale.csv")
 
 
 def test_too_few_pairs(tmp_path: Path) -> None:
     study = grey_study(tmp_path, prompts=2)
     with pytest.raises(DataError, match="20 pairs are too few"):
-        fit_reference(study, distance="pixel_l2")
+        reference_of(study, distance="pixel_l2")
     (tmp_path / "alone").mkdir()
     single = grey_study(tmp_path / "alone", prompts=2, steps=(0,))
     with pytest.raises(DataError, match="two or more images of one system"):
-        fit_reference(single, distance="pixel_l2")
+        reference_of(single, distance="pixel_l2")
 
 
 def test_shipped_ones_are_of_the_distances_as_they_are_now() -> None:

@@ -115,9 +115,9 @@ def test_sets_of_unequal_size(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no prompt of a has 6 images; the most is 5"):
         reuse(study, distance="pixel_l2", cut_off=0.9, images=6)
     with pytest.raises(UsageError, match="a curve over 1 images"):
-        reuse(study, distance="pixel_l2", images=1)
+        reuse(study, distance="pixel_l2", cut_off=0.9, images=1)
     with pytest.raises(UsageError, match="no prompt has a tag 'style'"):
-        reuse(study, distance="pixel_l2", tag="style")
+        reuse(study, distance="pixel_l2", cut_off=0.9, tag="style")
 
 
 def test_large_sets_are_drawn_with_orders_of_their_own(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from sightline.study import reading
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
 from sightline.variability.reference import find_reference
+from sightline.variability.set_distances import best_distance
 from sightline.variability.variability import (
     CHANGED,
-    best_distance,
     measured_by,
     read_variability,
     variability,
@@ -155,7 +155,7 @@ def test_blank_images_are_told_and_left_out(tmp_path: Path) -> None:
     found = variability(study, distance="colour_histogram")
     assert (found.blank, found.prompts.height) == (1, 2)
     plain = variability(study, distance="colour_histogram", without_blank=True)
-    assert (plain.blank, plain.prompts.height, plain.without) == (0, 1, {"holds a blank image": 1})
+    assert (plain.blank, plain.prompts.height, plain.without) == (0, 1, {"a blank image": 1})
     # A quarter of the pixels has a colour in common.
     assert plain.prompts["value"].to_list() == pytest.approx([0.25])
     assert plain.systems[0].similarity.value == pytest.approx(0.25)

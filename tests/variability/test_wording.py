@@ -18,9 +18,8 @@ from sightline.samples.systems import png
 from sightline.statistics.associations import significant
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
-from sightline.variability import wording as stage
 from sightline.variability.variability import read_variability, variability
-from sightline.variability.wording import language_analysis, setting_analysis
+from sightline.variability.wording import setting_effect, text_norms, wording
 
 NOTHING = Sources(*[f"no {field.name}" for field in dataclasses.fields(Sources)])
 
@@ -80,7 +79,7 @@ def sources() -> Sources:
 
 
 def test_a_planted_feature_is_found(study: Study) -> None:
-    found = language_analysis(study, distance="pixel_l2", sources=sources())
+    found = wording(study, distance="pixel_l2", sources=sources())
     kept = significant(found.associated)
     assert kept[0].name == "clip_norm" and (kept[0].correlation.value or 0) > 0.95
     assert "concreteness" not in {each.name for each in kept}
@@ -89,7 +88,7 @@ def test_a_planted_feature_is_found(study: Study) -> None:
 
 
 def test_joined_with_the_right_prompts(study: Study) -> None:
-    found = language_analysis(study, distance="pixel_l2", sources=sources())
+    found = wording(study, distance="pixel_l2", sources=sources())
     told = read_variability(study, distance="pixel_l2").prompts
     for prompt, text, length, value in found.prompts.select(
         "prompt_id", "text", "clip_norm", "similarity"
@@ -100,7 +99,7 @@ def test_joined_with_the_right_prompts(study: Study) -> None:
 
 
 def test_the_mixed_model_takes_systems_apart(study: Study) -> None:
-    found = language_analysis(study, distance="pixel_l2", sources=sources())
+    found = wording(study, distance="pixel_l2", sources=sources())
     assert found.mixed is not None and found.mixed.errors == "clusters"
     slope = found.mixed.coefficient("clip_norm")
     assert slope.low > 0 and slope.p < 1e-6
@@ -110,7 +109,7 @@ def test_the_mixed_model_takes_systems_apart(study: Study) -> None:
 
 
 def test_curves_by_system(study: Study) -> None:
-    curves = language_analysis(study, distance="pixel_l2", sources=sources(), bins=4).curves
+    curves = wording(study, distance="pixel_l2", sources=sources(), bins=4).curves
     for steps in curves["clip_norm"].values():
         values = [step.y.value or 0 for step in steps]
         assert len(steps) == 4 and values == sorted(values) and sum(step.y.n for step in steps) == 40
@@ -118,13 +117,13 @@ def test_curves_by_system(study: Study) -> None:
 
 
 def test_what_is_missing_is_noted(study: Study) -> None:
-    found = language_analysis(study, distance="pixel_l2", sources=sources())
+    found = wording(study, distance="pixel_l2", sources=sources())
     assert any(
         note.startswith("words, ") and "40 of 40 prompts, since no parser" in note for note in found.notes
     )
     assert "The prompts have 2 trailing keywords, fewer than 20." in found.notes
     assert any("collinear with" in note for note in found.notes)
-    bare = language_analysis(study, distance="pixel_l2", sources=NOTHING)
+    bare = wording(study, distance="pixel_l2", sources=NOTHING)
     assert bare.factors is None and any(note.startswith("No factor analysis") for note in bare.notes)
 
 
@@ -132,18 +131,17 @@ def test_a_result_at_hand_is_taken(study: Study) -> None:
     told = read_variability(study, distance="pixel_l2")
     halved = dataclasses.replace(told, prompts=told.prompts.with_columns(pl.col("value") / 2))
     whole, half = (
-        language_analysis(study, distance="pixel_l2", similarity=each, sources=sources())
-        for each in (told, halved)
+        wording(study, distance="pixel_l2", similarity=each, sources=sources()) for each in (told, halved)
     )
     assert half.prompts["similarity"].to_list() == pytest.approx((whole.prompts["similarity"] / 2).to_list())
 
 
 def test_unknown_names_and_backbones_without_lengths(study: Study) -> None:
     with pytest.raises(UsageError, match="concretness") as error:
-        language_analysis(study, distance="pixel_l2", sources=sources(), effects=["concretness"])
+        wording(study, distance="pixel_l2", sources=sources(), effects=["concretness"])
     assert "concreteness" in error.value.remedy
     with pytest.raises(UsageError, match="length 1"):
-        stage.text_norms("hashed_words")
+        text_norms("hashed_words")
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +160,7 @@ def guided(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def test_likeness_along_a_setting(guided: Study) -> None:
-    found = setting_analysis(guided, "guidance", distance="pixel_l2")
+    found = setting_effect(guided, "guidance", distance="pixel_l2")
     assert found.values.height == 9
     assert [step.x for step in found.trend.steps] == [5, 10, 20]
     values = [step.y.value or 0 for step in found.trend.steps]
@@ -171,7 +169,7 @@ def test_likeness_along_a_setting(guided: Study) -> None:
     # Two levels of 255 a unit of guidance, as far as the distance is that of plain images.
     assert found.trend.slope.coefficient("setting").value == pytest.approx(2 / 255, rel=1e-3)
     assert found.without == {
-        "no answer tells 'guidance'": 1,
+        "no answer has 'guidance'": 1,
         "its images were made with several values": 1,
         "the value is not a number": 1,
     }
@@ -179,4 +177,4 @@ def test_likeness_along_a_setting(guided: Study) -> None:
 
 def test_a_setting_that_nobody_told(guided: Study) -> None:
     with pytest.raises(DataError, match="0 value"):
-        setting_analysis(guided, "steps", distance="pixel_l2")
+        setting_effect(guided, "steps", distance="pixel_l2")
