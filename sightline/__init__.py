@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from sightline.report.prediction_figures import figures as figures
     from sightline.report.report import report as report
     from sightline.report.status import status as status
+    from sightline.reproductions import reproduce as reproduce
+    from sightline.samples.study import demo as demo
     from sightline.selection.select import select as select
     from sightline.study.study import create_study as create
     from sightline.study.study import open_study as open
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from sightline.systems.rephrase import rephrase as rephrase
     from sightline.systems.rerank import rerank as rerank
     from sightline.systems.retrieve import retrieve as retrieve
+    from sightline.testing.extensions import list_extensions as list_extensions
     from sightline.variability.calibrate import calibrate as calibrate
     from sightline.variability.calibrate import check_encoders as check_encoders
     from sightline.variability.reference import fit_reference as fit_reference

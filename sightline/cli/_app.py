@@ -17,9 +17,7 @@ from sightline.version import __version__
 
 # Commands that are not yet made from a verb: name -> group and summary.
 LEGACY: Mapping[str, tuple[str, str]] = {
-    "demo": ("set up", "See the whole flow work on a sample study."),
     "init": ("set up", "Make an empty study with a commented settings file."),
-    "list": ("set up", "List every measure, layout, rule and other extension."),
     "cache": ("set up", "Show what is kept of computed things, or let go of it."),
     "import": ("collect", "Bring prompts, images, judgements or truth into a study."),
     "export": ("collect", "Write tables of a study to files, or copy it whole."),
@@ -37,9 +35,8 @@ LEGACY: Mapping[str, tuple[str, str]] = {
     "variability": ("measure", "Tell how alike a system's images of one prompt are."),
     "predict": ("measure", "Predict how hard prompts are, and tell how well that works."),
     "wording": ("analyse", "Tell what in the wording goes with variability."),
-    "reproduce": ("share", "Obtain a paper's figures anew, and hold them against print."),
 }
-TAKEN_BY_PYTHON = ("import", "list")
+TAKEN_BY_PYTHON = ("import",)
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 SHELLS = ("bash", "zsh", "fish")
 
