@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from sightline.report.prediction_figures import figures as figures
     from sightline.report.report import report as report
     from sightline.report.status import status as status
+    from sightline.reproductions import reproduce as reproduce
+    from sightline.samples.study import demo as demo
     from sightline.selection.select import select as select
     from sightline.study.cache import cache as cache
     from sightline.study.study import create_study as create
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from sightline.systems.rerank import rerank as rerank
     from sightline.systems.retrieve import retrieve as retrieve
     from sightline.systems.suite import suite as suite
+    from sightline.testing.extensions import list_extensions as list_extensions
     from sightline.variability.calibrate import calibrate as calibrate
     from sightline.variability.fit_reference import fit_reference as fit_reference
     from sightline.variability.reuse import reuse as reuse

@@ -237,10 +237,10 @@ def test_a_wrong_command_line_is_noticed(line: str, wrong: bool) -> None:
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from sightline.samples.study import run_demo
+    from sightline.samples import demo
 
     folder = tmp_path_factory.mktemp("sample") / "demo"
-    run_demo(folder, prompts=10, samples=2)
+    demo(folder, prompts=10, samples=2)
     return folder
 
 

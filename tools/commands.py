@@ -15,7 +15,7 @@ from sightline.verbs import GROUPS, described
 
 PACKAGES = (
     "study", "data", "encoders", "systems", "judging", "measures", "skills", "variability", "prediction",
-    "selection", "comparison", "report", "reproductions", "samples",
+    "selection", "comparison", "report", "reproductions", "samples", "testing",
 )  # fmt: skip
 
 

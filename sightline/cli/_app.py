@@ -19,13 +19,10 @@ from sightline.version import __version__
 
 # Commands that are not yet made from a verb: name -> group and summary.
 LEGACY: Mapping[str, tuple[str, str]] = {
-    "demo": ("set up", "See the whole flow work on a sample study."),
-    "list": ("set up", "List every measure, layout, rule and other extension."),
     "annotate": ("judge", "Let people judge images, in a browser or on sheets."),
     "truth": ("judge", "Settle votes into truth, and tell how far people agree."),
-    "reproduce": ("share", "Obtain a paper's figures anew, and hold them against print."),
 }
-TAKEN_BY_PYTHON = ("import", "list")
+TAKEN_BY_PYTHON = ("import",)
 SHELLS = ("bash", "zsh", "fish")
 
 Function = Callable[..., Any]

@@ -1,8 +1,18 @@
-"""Reproduction cards, one file a paper: what it printed, how to obtain it, and how near that comes.
+"""Reproduction cards, one file per paper: what it printed, how to obtain it, and how near that comes.
 
-A file here whose name has no leading underscore and that holds a `PAPER` is a card; there is no list to keep.
+A module here without a leading underscore that holds a `PAPER` is a card; there is no list to keep.
 """
 
-from sightline.reproductions._card import Card, Figure, papers, reproduce
+from __future__ import annotations
 
-__all__ = ["Card", "Figure", "papers", "reproduce"]
+from typing import TYPE_CHECKING
+
+from sightline.lazy import lazy
+
+if TYPE_CHECKING:
+    from sightline.reproductions._card import Figure as Figure
+    from sightline.reproductions._card import Reproduction as Reproduction
+    from sightline.reproductions._card import papers as papers
+    from sightline.reproductions._card import reproduce as reproduce
+
+__all__ = lazy(__name__, __file__)

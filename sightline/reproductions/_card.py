@@ -1,20 +1,31 @@
-"""What a card is made of: printed figures, the parts of the data they come from, and the verdict on each."""
+"""Cards: printed figures, the parts of the data they come from, and how near what we obtain comes."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from importlib import import_module
+from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import Annotated, Any
 
 from sightline.data.sources import Source
 from sightline.errors import DataError, UsageError, near
 from sightline.records import NoValue
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
+from sightline.study.running.progress import Listener, Progress
+from sightline.verbs import SEED, argument, option, verb
 
 NOT_PRINTED = "The paper prints no number to compare with."
+
+MORE_DIGITS = 2
+UNPRINTED_DIGITS = 4
+VERDICTS = {True: "yes", False: "NO", None: "-"}
 
 Number = int | float
 
@@ -78,7 +89,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of a card; `ok` is None where nothing could be held against anything."""
+    """One figure of a paper; `ok` is None where there is nothing to compare with."""
 
     id: str
     printed: Number | None
@@ -88,29 +99,88 @@ class Figure:
     note: str
     places: int = 0
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table: more digits than were printed, so that rounding and truncation differ."""
+        places = UNPRINTED_DIGITS if self.printed is None else self.places and self.places + MORE_DIGITS
+        tolerance = "" if self.tolerance is None else f"{self.tolerance:g}"
+        printed, obtained = _digits(self.printed, self.places), _digits(self.obtained, places)
+        return self.id, printed, obtained, tolerance, VERDICTS[self.ok], self.note
+
 
 @dataclass(frozen=True)
-class Card:
-    """What came of a paper; `folder` is None where none of its data was found."""
+class Reproduction(Result):
+    """The figures of a paper, printed and obtained; `folder` is None where none of its data is there.
+
+    `made` are the paper's own tables with our rows next to the printed ones, where it has any.
+    """
 
     paper: str
     title: str
+    data: str
     folder: Path | None
-    figures: tuple[Figure, ...]
+    rows: Sequence[Figure]
+    made: Sequence[Any] = ()
+    notes: Sequence[str] = ()
 
     @property
     def failed(self) -> bool:
-        return any(figure.ok is False for figure in self.figures)
+        return any(figure.ok is False for figure in self.rows)
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failed else 3 if self.folder is None else 0
+
+    @property
+    def sentence(self) -> str:
+        if self.folder is None:
+            return (
+                f"None of the files of {self.paper} is in {self.data}. Name the folder published with the "
+                "paper; docs/reproductions.md lists its files."
+            )
+        counts = {ok: sum(each.ok is ok for each in self.rows) for ok in VERDICTS}
+        return f"{counts[True]} match, {counts[False]} do not, {counts[None]} could not be compared."
+
+    def tables(self) -> dict[str, Table]:
+        columns = [
+            Column("id", "figure"),
+            Column("printed"),
+            Column("obtained"),
+            Column("tolerance"),
+            Column("ok", "match"),
+            Column("note"),
+        ]
+        figures = Table(columns, [each.cells for each in self.rows], self.title)
+        return {"figures": figures, **{f"table_{each.number}": each.table() for each in self.made}}
+
+    def to_json(self) -> str:
+        """The figures with their numbers, and the tables with everything known of each cell."""
+        names = ("id", "printed", "obtained", "tolerance", "ok", "note")
+        document: dict[str, Any] = {
+            "paper": self.paper,
+            "figures": [{name: getattr(each, name) for name in names} for each in self.rows],
+            "sentence": self.sentence,
+        }
+        if self.made:
+            document["tables"] = [each.as_data() for each in self.made]
+        return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def _digits(value: Number | None, places: int) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.{places}f}" if places and isinstance(value, float) else f"{value:.10g}"
 
 
 def papers() -> list[str]:
     """The names of all cards."""
     package = import_module("sightline.reproductions")
-    return sorted(found.name for found in iter_modules(package.__path__) if not found.name.startswith("_"))
+    modules = iter_modules(package.__path__)
+    return sorted(each.name for each in modules if not each.ispkg and not each.name.startswith("_"))
 
 
 def paper_of(name: str) -> Paper:
-    """The paper of this name, or an error that suggests near ones."""
+    """The paper of this name, or an error that suggests similar names."""
     if name not in papers():
         raise UsageError(f"there is no reproduction card {name!r}", remedy=near(name, papers()))
     found = import_module(f"sightline.reproductions.{name}").PAPER
@@ -118,13 +188,86 @@ def paper_of(name: str) -> Paper:
     return found
 
 
-def reproduce(name: str, data: str | Path) -> Card:
-    """Obtain a paper's figures from the folder of its data, or from a folder that holds that folder."""
+@verb("share")
+def reproduce(
+    paper: Annotated[str, argument("The paper: agiqa3k, conqa, gimbrr, pqpp or w1kp.", "PAPER")],
+    data: Annotated[
+        str | Path,
+        option("Read the paper's data from this folder, or from one below it.", metavar="DIR"),
+    ],
+    *,
+    tier: Annotated[
+        str | None,
+        option(
+            "Fit these tiers of our predictor for a paper with tables: some of small, medium and large, "
+            "separated by commas; or all, or none.",
+            metavar="NAMES",
+            shown="small",
+        ),
+    ] = None,
+    to: Annotated[
+        str | Path | None, option("Write the tables of a paper to a .tex or .csv file.", metavar="FILE")
+    ] = None,
+    seed: Annotated[int, SEED] = 0,
+    listener: Listener | None = None,
+) -> Reproduction:
+    """Reproduce a paper's figures from its data, and compare them with the printed ones.
+
+    Ends with exit code 1 if a figure does not match. A figure whose data is missing, or that the paper does
+    not print, is marked - and has not passed. For pqpp, Tables 2 to 7 follow with our rows next to the
+    printed ones: on test.csv if it is there, else on validation.csv.
+    """
+    paper_of(paper)
+    module = _tables_of(paper)
+    tiers = _tiers(paper, module, tier, to)
+    result = obtain(paper, data)
+    if module is None or result.folder is None:
+        return result
+
+    def step(what: str) -> None:
+        if listener is not None:
+            listener(Progress(what, 0, 0, 0.0, None))
+
+    made = module.tables(result.folder, tiers, seed=seed, step=step)
+    notes = module.notes(made, tiers)
+    if made and to is not None:
+        Path(to).write_text(module.WRITERS[Path(to).suffix.lower()](made), encoding="utf-8")
+        notes = [*notes, f"{len(made)} tables written to {to}."]
+    return replace(result, made=made, notes=notes)
+
+
+def obtain(name: str, data: str | Path) -> Reproduction:
+    """A paper's figures without its tables."""
     paper = paper_of(name)
     folder = locate(name, paper, Path(data))
     source = Source(folder or data)
     figures = [figure for part in paper.parts for figure in _judged(part, source, folder)]
-    return Card(name, paper.title, folder, tuple(figures))
+    return Reproduction(name, paper.title, str(data), folder, figures)
+
+
+def _tables_of(paper: str) -> Any:
+    """The module that makes a paper's tables, or None: the card x has them in tables/x."""
+    name = f"sightline.reproductions.tables.{paper}"
+    return import_module(name) if find_spec(name) else None
+
+
+def _tiers(paper: str, module: Any, tier: str | None, to: str | Path | None) -> list[str]:
+    """The tiers asked for; raises before anything is computed where options and paper do not fit."""
+    if module is None:
+        if tier is not None or to is not None:
+            option_name = "--tier" if tier is not None else "--to"
+            raise UsageError(f"{paper} has no tables for {option_name}", remedy="Omit it.")
+        return []
+    if to is not None:
+        file = Path(to)
+        if file.suffix.lower() not in module.WRITERS:
+            forms = " or ".join(module.WRITERS)
+            raise UsageError(f"tables cannot be written to {file.name}", remedy=f"Name a file in {forms}.")
+        if file.is_dir() or not file.parent.is_dir():
+            what = "this is a folder" if file.is_dir() else "there is no such folder"
+            where = str(file if file.is_dir() else file.parent)
+            raise DataError(what, where=where, remedy="Name another file.")
+    return list(module.chosen_tiers(module.DEFAULT if tier is None else tier))
 
 
 def locate(name: str, paper: Paper, data: Path) -> Path | None:
@@ -139,7 +282,7 @@ def locate(name: str, paper: Paper, data: Path) -> Path | None:
             if _holds(folder, paper):
                 return folder
         level = [below for folder in level for below in _below(folder, name)]
-    # A file of the right name that is not what it should be is read, so that its fault is told.
+    # A file of the right name with the wrong contents is read, so that its fault is reported.
     return data if any((data / mark).is_file() for mark in paper.marks) else None
 
 

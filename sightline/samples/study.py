@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import Annotated, Any
 
-from sightline.estimate import Estimate
+from sightline.errors import StudyError
+from sightline.estimate import format_cell
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.samples import annotators
 from sightline.samples.scenes import Scene, scenes
 from sightline.samples.systems import SYSTEMS, answer, png
-from sightline.statistics.correlation import Correlation
+from sightline.study.running.progress import Listener, Progress
+from sightline.verbs import SEED, WORKERS, argument, option, verb
 
 QUESTIONS = {
     "alignment": "How well does the image match the prompt?",
@@ -37,9 +44,9 @@ class Sample:
 def write_sample(
     folder: Path, *, prompts: int = 40, samples: int = 4, votes: int = 3, seed: int = 0
 ) -> Sample:
-    """Draw every system's pictures for every scene and let the panel judge them, as plain import files.
+    """Generate every system's images of every scene and let the panel judge them, as plain import files.
 
-    Of each prompt's pictures all are judged, each by `votes` of the panel in turn. `truth` maps (prompt
+    All images of a prompt are judged, each by `votes` of the panel in turn. `truth` maps (prompt
     ref, system, sample) to the known alignment and quality, both in 0 to 1.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -62,13 +69,13 @@ def write_sample(
                     person = panel[(turn + step) % len(panel)]
                     ballots += _ballots(person, scene, name, drawn.alignment, drawn.quality, seed)
                 turn += 1
-    told = [[scene.ref, scene.text, scene.family, json.dumps(scene.expects)] for scene in asked]
+    listed = [[scene.ref, scene.text, scene.family, json.dumps(scene.expects)] for scene in asked]
     head = ["prompt_id", "prompt", "image", "system", "position", "seed"]
     vote_head = ["annotator", "prompt_id", "image", "question", "value", "took_ms"]
     vote_head += ["scale_low", "scale_high", "scale_step"]
     return Sample(
         folder,
-        _write(folder / "prompts.csv", ["prompt_id", "prompt", "tags.skill", "expects"], told),
+        _write(folder / "prompts.csv", ["prompt_id", "prompt", "tags.skill", "expects"], listed),
         _write(folder / "answers.csv", head, rows),
         _write(folder / "judgements.csv", vote_head, ballots),
         asked,
@@ -124,16 +131,53 @@ measures = ["sharpness", "brightness", "contrast", "colourfulness", "colour_matc
 """
 
 
-def run_demo(
-    folder: Path,
+FOLDER = "sightline-demo"
+STEPS = 10
+
+
+@dataclass(frozen=True)
+class Demo(Result):
+    """Where the sample study and its report are, and what each verb gave: its name, outcome and seconds."""
+
+    folder: Path
+    report: Path
+    steps: Sequence[tuple[str, str, float]]
+
+    @property
+    def sentence(self) -> str:
+        seconds = sum(each[2] for each in self.steps)
+        return f"Done in {seconds:.0f} s. The report: {self.report}"
+
+    @property
+    def next(self) -> Sequence[str]:
+        return (f"sightline status {shlex.quote(str(self.folder / 'study'))}",)
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"folder": str(self.folder), "report": str(self.report)}
+
+    def tables(self) -> dict[str, Table]:
+        columns = [Column("verb"), Column("outcome"), Column("seconds", format=".1f")]
+        return {"": Table(columns, self.steps, "The flow, step by step")}
+
+
+@verb("set up")
+def demo(
+    folder: Annotated[
+        str | Path | None, argument("The folder to write to.", "[FOLDER]", shown=f"a new {FOLDER}")
+    ] = None,
     *,
-    prompts: int = 40,
-    samples: int = 4,
-    seed: int = 0,
-    workers: int = 1,
-    say: Callable[[str, str], None] | None = None,
-) -> Path:
-    """The whole flow on the sample study; gives the report's path. `say` hears each verb and its outcome."""
+    prompts: Annotated[int, option("Generate this many scenes.", least=10)] = 40,
+    samples: Annotated[int, option("Generate this many images per system and prompt.", least=2)] = 4,
+    seed: Annotated[int, SEED] = 0,
+    workers: Annotated[int, WORKERS] = 1,
+    open_: Annotated[bool, option("Open the report in a browser.")] = False,
+    listener: Listener | None = None,
+) -> Demo:
+    """See the whole flow work on a sample study.
+
+    Three systems of known skill generate scenes, simulated people of known reliability judge them, and every
+    step from import to report runs on that. Since the truth is known, you can see what Sightline finds out.
+    """
     from sightline.comparison.compare import compare
     from sightline.data.check import check
     from sightline.data.import_ import import_
@@ -144,48 +188,61 @@ def run_demo(
     from sightline.study.study import create_study
     from sightline.variability.variability import variability
 
-    tell = say or (lambda verb, outcome: None)
-    sample = write_sample(folder / "files", prompts=prompts, samples=samples, seed=seed)
-    tell(
-        "draw", f"{len(sample.truth)} pictures of {prompts} prompts by {len(SYSTEMS)} systems of known skill"
+    place = _empty(folder)
+    steps: list[tuple[str, str, float]] = []
+    last = monotonic()
+
+    def done(name: str, outcome: str) -> None:
+        nonlocal last
+        steps.append((name, outcome, monotonic() - last))
+        last = monotonic()
+        if listener is not None:
+            listener(Progress("demo", len(steps), STEPS, 0.0, None))
+
+    sample = write_sample(place / "files", prompts=prompts, samples=samples, seed=seed)
+    done(
+        "generate",
+        f"{len(sample.truth)} images of {prompts} prompts by {len(SYSTEMS)} systems of known skill",
     )
-    with create_study(
-        folder / "study", settings=SETTINGS.format(name=json.dumps(folder.name, ensure_ascii=True))
-    ) as study:
+    settings = SETTINGS.format(name=json.dumps(place.name, ensure_ascii=True))
+    with create_study(place / "study", settings=settings) as study:
         import_(study, sample.prompts)
-        told = import_(study, sample.answers)
-        tell("import", f"{told.counts.get('answers', 0)} answers, recognised as {told.layout}")
-        checked = check(study, workers=workers)
-        tell("check", f"{len(checked.findings)} findings")
-        judged = import_(study, sample.judgements)
-        tell("judge", f"{judged.counts.get('judgements', 0)} votes of 8 simulated people (import)")
-        settled = truth(study)
-        out = sum(len(each.left_out) for each in settled)
-        tell(
-            "truth",
-            "; ".join(f"{s.question}: {s.settled} settled by {s.rule}" for s in settled)
-            + f"; {out} exclusions",
-        )
-        ran = score(study, workers=workers).runs
-        tell("score", f"{sum(each.computed for each in ran)} values of {len(ran)} measures")
+        answers = import_(study, sample.answers)
+        done("import", f"{answers.counts.get('answers', 0)} answers, recognised as {answers.layout}")
+        done("check", f"{len(check(study, workers=workers).findings)} findings")
+        votes = import_(study, sample.judgements)
+        done("annotate", f"{votes.counts.get('judgements', 0)} votes of 8 simulated people (import)")
+        done("truth", _outcome(truth(study), "one value per item and question"))
+        done("score", _outcome(score(study, workers=workers), "measures of the images"))
         alike = variability(study, distance="colour_histogram", workers=workers)
-        tell(
-            "variability",
-            "similarity " + ", ".join(f"{a.system} {_said(a.similarity)}" for a in alike.systems),
-        )
+        means = ", ".join(f"{each.system} {format_cell(each.similarity)}" for each in alike.systems)
+        done("variability", f"similarity {means}")
         predicted = fit(study, "alignment", seed=seed)
-        pearson = predicted.results[0].figures["pearson"]
-        tell("fit", f"Pearson {_said(pearson)} over {predicted.prompts} prompts, each held out once")
-        compared = compare(study, "alignment", seed=seed)
-        tell("compare", ", ".join(f"{p.best_rank}. {p.system} {_said(p.mean)}" for p in compared.systems))
-        path = report(study, folder / "report.html", seed=seed).path
-        tell("report", str(path))
-    return path
+        done("fit", _outcome(predicted, f"predictions of {prompts} prompts, each held out once"))
+        done("compare", compare(study, "alignment", seed=seed).sentence)
+        path = report(study, place / "report.html", seed=seed).path
+        done("report", str(path))
+    if open_:
+        import webbrowser
+
+        webbrowser.open(path.resolve().as_uri())
+    return Demo(place, path, steps)
 
 
-def _said(found: Estimate | Correlation) -> str:
-    if found.value is None:
-        return "-"
-    if found.low is None or found.high is None:
-        return f"{found.value:.2f}"
-    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+def _outcome(result: object, otherwise: str) -> str:
+    return str(getattr(result, "sentence", "") or otherwise)
+
+
+def _empty(folder: str | Path | None) -> Path:
+    """The folder to write to: by default one that does not exist yet, so that an earlier demo is kept."""
+    if folder is None:
+        names = (FOLDER if number == 1 else f"{FOLDER}-{number}" for number in count(1))
+        return next(place for place in map(Path, names) if not place.exists())
+    place = Path(folder)
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise StudyError(
+            "something of that name exists already",
+            where=str(place),
+            remedy="Name a new folder: sightline demo FOLDER",
+        )
+    return place

@@ -17,5 +17,7 @@ from sightline.lazy import lazy
 if TYPE_CHECKING:
     from sightline.testing.conformance import Conformance as Conformance
     from sightline.testing.conformance import check_extension as check_extension
+    from sightline.testing.extensions import Extensions as Extensions
+    from sightline.testing.extensions import list_extensions as list_extensions
 
 __all__ = lazy(__name__, __file__)

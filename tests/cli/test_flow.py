@@ -384,7 +384,7 @@ def test_list_names_what_is_missing_and_what_is_broken(
     assert found["sharpness"]["to_use_it"] == "ready"
     assert found["sharpness"]["source"] and found["sharpness"]["meaning"]
     shown = run("list", "measure")
-    assert "pip install" in shown.out and "broken" in shown.out and "measure of ranking" in shown.out
+    assert "pip install" in shown.out and "broken" in shown.out and "of_ranking" in shown.out
     assert "side=512" in run("list", "of_image", "--all", "--csv").out
     missing = run("score", "mine", __file__)
     assert missing.code == 2

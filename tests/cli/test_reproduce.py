@@ -19,7 +19,7 @@ def test_json_and_nothing_else(run: Run, data: Path) -> None:
     ran = run("reproduce", "w1kp", "--data", data, "--json")
     assert ran.code == 0
     assert ran.err == ""
-    assert set(ran.json) == {"paper", "figures"}
+    assert set(ran.json) == {"paper", "figures", "sentence"}
     assert ran.json["paper"] == "w1kp"
     for figure in ran.json["figures"]:
         assert list(figure) == ["id", "printed", "obtained", "tolerance", "ok", "note"]
@@ -55,8 +55,8 @@ def test_what_is_absent_is_null_and_does_not_fail(run: Run, data: Path, tmp_path
     shutil.copyfile(data / "conqa" / "mturk.json", tmp_path / "mturk.json")
     ran = run("reproduce", "conqa", "--data", tmp_path, "--json")
     assert ran.code == 0
-    told = {figure["id"]: figure for figure in ran.json["figures"]}
-    assert told["queries"] == {
+    figures = {figure["id"]: figure for figure in ran.json["figures"]}
+    assert figures["queries"] == {
         "id": "queries",
         "printed": 80,
         "obtained": None,
@@ -64,13 +64,13 @@ def test_what_is_absent_is_null_and_does_not_fail(run: Run, data: Path, tmp_path
         "ok": None,
         "note": "Not here: seed.json.",
     }
-    assert told["votes.unsure"]["ok"] is True
+    assert figures["votes.unsure"]["ok"] is True
 
 
 def test_an_empty_folder_ends_with_3(run: Run, tmp_path: Path) -> None:
     ran = run("reproduce", "pqpp", "--data", tmp_path, "--json")
     assert ran.code == 3
-    assert "none of the files of pqpp" in ran.err
+    assert "None of the files of pqpp" in ran.json["sentence"]
     assert all(figure["ok"] is None for figure in ran.json["figures"])
 
 

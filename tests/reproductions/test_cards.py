@@ -18,15 +18,15 @@ from sightline.errors import DataError, UsageError
 from sightline.language import wordnet
 from sightline.records import NoValue
 from sightline.reproductions._card import (
-    Card,
     Paper,
     Part,
     Printed,
+    Reproduction,
     locate,
     matches,
+    obtain,
     paper_of,
     papers,
-    reproduce,
 )
 from sightline.reproductions.conqa import three_and_none_against, unanimous
 from sightline.reproductions.pqpp import feasible_scores
@@ -39,15 +39,15 @@ FOLDERS = {name: name for name in ALL} | {"pqpp": "pqpp/dataset"}
 NOT_IN_THE_DATA = {"relevant.repeated.whole", "relevant.own_missing.whole", "raw.p90"}
 
 
-def states(card: Card) -> dict[str, bool | None]:
-    return {figure.id: figure.ok for figure in card.figures}
+def states(card: Reproduction) -> dict[str, bool | None]:
+    return {figure.id: figure.ok for figure in card.rows}
 
 
 @pytest.fixture(scope="module")
-def cards(data: Path) -> dict[str, Card]:
+def cards(data: Path) -> dict[str, Reproduction]:
     if wordnet.find() is None:
         pytest.skip("no WordNet 3.0 (Debian: apt-get install wordnet-base); SIGHTLINE_WORDNET names one")
-    return {name: reproduce(name, data) for name in ALL}
+    return {name: obtain(name, data) for name in ALL}
 
 
 @pytest.fixture
@@ -70,13 +70,13 @@ def test_every_file_is_a_card() -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_printed_figure_comes_out(name: str, cards: dict[str, Card]) -> None:
+def test_every_printed_figure_comes_out(name: str, cards: dict[str, Reproduction]) -> None:
     card = cards[name]
-    assert len({figure.id for figure in card.figures}) == len(card.figures)
-    printed = {figure.id: figure.ok for figure in card.figures if figure.printed is not None}
+    assert len({figure.id for figure in card.rows}) == len(card.rows)
+    printed = {figure.id: figure.ok for figure in card.rows if figure.printed is not None}
     assert {figure for figure, ok in printed.items() if ok is not True} <= NOT_IN_THE_DATA
     assert sum(ok is True for ok in printed.values()) >= 10
-    for figure in card.figures:
+    for figure in card.rows:
         if figure.printed is None:
             assert figure.ok is None and figure.obtained is not None and "prints no number" in figure.note
 
@@ -111,13 +111,13 @@ def test_every_printed_figure_comes_out(name: str, cards: dict[str, Card]) -> No
         ("w1kp", "spread.mean", 3.26, 1e-9),
     ],
 )
-def test_values(name: str, figure: str, value: float, within: float, cards: dict[str, Card]) -> None:
-    obtained = {each.id: each.obtained for each in cards[name].figures}[figure]
+def test_values(name: str, figure: str, value: float, within: float, cards: dict[str, Reproduction]) -> None:
+    obtained = {each.id: each.obtained for each in cards[name].rows}[figure]
     assert obtained == pytest.approx(value, abs=within)
 
 
-def test_means_by_style_have_a_value_and_no_verdict(cards: dict[str, Card]) -> None:
-    found = {each.id: each for each in cards["agiqa3k"].figures}
+def test_means_by_style_have_a_value_and_no_verdict(cards: dict[str, Reproduction]) -> None:
+    found = {each.id: each for each in cards["agiqa3k"].rows}
     styles = [each for name, each in found.items() if name.startswith("quality.style.")]
     assert len(styles) == 6
     # The mean over all images, from the means of the groups: 1587, 278, 280, 280, 277 and 280 of them.
@@ -269,7 +269,7 @@ def test_a_permuted_column_turns_its_figures_false(
 ) -> None:
     folder = copied(name)
     permute(folder)
-    found = states(reproduce(name, folder))
+    found = states(obtain(name, folder))
     assert {figure for figure in fail if found[figure] is not False} == set()
     assert {figure for figure in stay if found[figure] is not True} == set()
 
@@ -299,8 +299,8 @@ def test_what_is_absent_has_no_verdict(
 ) -> None:
     folder = copied(name)
     (folder / file).unlink()
-    card = reproduce(name, folder)
-    figure = next(each for each in card.figures if each.id == absent)
+    card = obtain(name, folder)
+    figure = next(each for each in card.rows if each.id == absent)
     assert (figure.ok, figure.obtained) == (None, None)
     assert file in figure.note
     assert not card.failed
@@ -309,9 +309,9 @@ def test_what_is_absent_has_no_verdict(
 
 
 def test_without_wordnet_only_the_depths_are_open(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wordnet, "find", lambda **told: None)
-    card = reproduce("conqa", data)
-    for figure in card.figures:
+    monkeypatch.setattr(wordnet, "find", lambda **options: None)
+    card = obtain("conqa", data)
+    for figure in card.rows:
         assert (figure.ok is None) == (figure.id.startswith("depth.") or figure.printed is None), figure.id
         if figure.id.startswith("depth."):
             assert "wordnet-base" in figure.note
@@ -321,7 +321,7 @@ def test_half_a_dataset_does_not_pass(copied: Callable[[str], Path]) -> None:
     file = copied("agiqa3k") / "data.csv"
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(lines[: len(lines) // 2]))
-    found = states(reproduce("agiqa3k", file.parent))
+    found = states(obtain("agiqa3k", file.parent))
     assert found["rows"] is False
     assert found["mapping.plcc"] is False
     # Not one row of it is left.
@@ -338,11 +338,11 @@ def test_a_file_of_another_kind_is_refused_with_its_name(tmp_path: Path) -> None
     ):
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text(content)
-        for beside in ("train.csv", "validation.csv") if name == "pqpp" else ():
-            (tmp_path / name / beside).write_text("id\n1\n")
-        with pytest.raises(DataError) as told:
-            reproduce(name, tmp_path / name)
-        assert file in told.value.where
+        for other in ("train.csv", "validation.csv") if name == "pqpp" else ():
+            (tmp_path / name / other).write_text("id\n1\n")
+        with pytest.raises(DataError) as caught:
+            obtain(name, tmp_path / name)
+        assert file in caught.value.where
 
 
 def test_the_folder_is_found_from_above(data: Path) -> None:
@@ -352,14 +352,14 @@ def test_the_folder_is_found_from_above(data: Path) -> None:
 
 
 def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
-    card = reproduce("gimbrr", tmp_path)
+    card = obtain("gimbrr", tmp_path)
     assert card.folder is None
-    assert {figure.ok for figure in card.figures} == {None}
+    assert {figure.ok for figure in card.rows} == {None}
     with pytest.raises(DataError, match="no such folder"):
-        reproduce("gimbrr", tmp_path / "nowhere")
+        obtain("gimbrr", tmp_path / "nowhere")
     (tmp_path / "file").write_text("x")
     with pytest.raises(UsageError, match="is a file"):
-        reproduce("gimbrr", tmp_path / "file")
+        obtain("gimbrr", tmp_path / "file")
 
 
 @pytest.mark.parametrize(
@@ -382,7 +382,7 @@ def test_one_unit_of_the_last_printed_digit(printed: str, value: float, ok: bool
 
 
 def test_verdicts_of_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def obtain(source: Source) -> dict[str, Any]:
+    def values(source: Source) -> dict[str, Any]:
         return {
             "fits": 1.004,
             "fails": 2.5,
@@ -393,14 +393,14 @@ def test_verdicts_of_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         }
 
     figures = [Printed(each, "1.00") for each in ("fits", "fails", "none", "nan", "why", "gone")]
-    made = Paper("made up", {"mark.txt": ()}, [Part([*figures, Printed("drawn", None)], obtain)])
+    made = Paper("made up", {"mark.txt": ()}, [Part([*figures, Printed("drawn", None)], values)])
     (tmp_path / "mark.txt").write_text("here")
     monkeypatch.setattr("sightline.reproductions._card.paper_of", lambda name: made)
-    card = reproduce("made-up", tmp_path)
+    card = obtain("made-up", tmp_path)
     assert states(card) == {
         "fits": True, "fails": False, "none": False, "nan": False, "why": None, "gone": None, "drawn": None,
     }  # fmt: skip
-    notes = {figure.id: figure.note for figure in card.figures}
+    notes = {figure.id: figure.note for figure in card.rows}
     assert notes["why"] == "No X."
     assert "no such rows" in notes["gone"]
     assert card.failed
@@ -418,7 +418,7 @@ def test_the_rules_of_conqa() -> None:
         False,
         False,
     ]
-    told = {
+    expected = {
         (3, 0, 0): "fully_relevant",
         (2, 1, 0): "majority_relevant",
         (0, 4, 0): "fully_irrelevant",
@@ -426,8 +426,8 @@ def test_the_rules_of_conqa() -> None:
         (2, 2, 0): "unsure",
         (0, 0, 3): "unsure",
     }
-    places = agreement_categories(*zip(*told, strict=True))
-    assert {votes: CATEGORIES[n] for votes, n in zip(told, places, strict=True)} == told
+    places = agreement_categories(*zip(*expected, strict=True))
+    assert {votes: CATEGORIES[n] for votes, n in zip(expected, places, strict=True)} == expected
 
 
 def test_scores_that_pqpp_can_have() -> None:

@@ -25,8 +25,8 @@ def called(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     def call(*words: object) -> tuple[int, str, str]:
         capsys.readouterr()
         code = main([str(word) for word in words])
-        told = capsys.readouterr()
-        return code, told.out, told.err
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
 
     return call
 
@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_tables_for_people(called: Run, folder: Path) -> None:
-    code, out, err = called("reproduce", "pqpp", "--data", folder, "--tier", "none")
+    code, out, _ = called("reproduce", "pqpp", "--data", folder, "--tier", "none")
     # Made-up rows are not the paper's, and its card says so.
     assert code == 1
     for number in (2, 4, 5, 6, 7):
@@ -56,19 +56,18 @@ def test_tables_for_people(called: Run, folder: Path) -> None:
     lines = [line.split() for line in out.splitlines()]
     after = next(line for line in lines if line[:1] == ["Post-"])
     assert after[:6] == ["Post-", "Fine-tuned", "CLIP", "paper", "*0.600‡", "*0.448‡"]
-    assert "- : Fine-tuned CLIP, Correlation CNN, Score Variance @100: needs the images" in out
+    assert "- : Fine-tuned CLIP: needs the images" in out
     assert "--tier small: " in out and "--tier medium: " in out
-    assert "computing word_count" in err
 
 
 @pytest.mark.slow
 def test_tables_for_programs(called: Run, folder: Path) -> None:
     code, out, _ = called("reproduce", "pqpp", "--data", folder, "--tier", "none", "--json")
     assert code == 1
-    told: dict[str, Any] = json.loads(out)
-    assert list(told) == ["paper", "figures", "tables"]
-    assert [table["table"] for table in told["tables"]] == [2, 3, 4, 5, 6, 7]
-    main_table = told["tables"][0]
+    document: dict[str, Any] = json.loads(out)
+    assert list(document) == ["paper", "figures", "sentence", "tables"]
+    assert [table["table"] for table in document["tables"]] == [2, 3, 4, 5, 6, 7]
+    main_table = document["tables"][0]
     assert (main_table["split"], main_table["n"]) == ("test", 10)
     rows = {(row["predictor"], row["whose"]): row for row in main_table["rows"]}
     assert rows["Fine-tuned CLIP", "paper"]["values"]["hbpp"]["pearson"] == {
@@ -93,7 +92,7 @@ def test_tables_in_a_file(called: Run, folder: Path, suffix: str, start: str) ->
     assert to.read_text(encoding="utf-8").startswith(start)
 
 
-def test_wrong_usage_is_told_before_anything_is_computed(called: Run, folder: Path) -> None:
+def test_wrong_usage_is_refused_before_anything_is_computed(called: Run, folder: Path) -> None:
     for words, code, said in (
         (("pqpp", "--tier", "lite"), 2, "there is no tier 'lite'"),
         (("pqpp", "--to", folder / "tables.docx"), 2, ".tex or .csv"),

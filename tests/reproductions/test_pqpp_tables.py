@@ -18,12 +18,12 @@ from sightline.records import NoValue
 from sightline.reproductions.tables import pqpp as made_up
 from sightline.reproductions.tables.pqpp import (
     Made,
-    beside,
     chosen_tiers,
     comma_separated,
     latex,
     predictions,
     tables,
+    with_ours,
 )
 from sightline.reproductions.tables.pqpp_printed import BETWEEN, COLUMNS, MEASURES, PREDICTORS, SHEETS
 from sightline.statistics.correlation import kendall, pearson
@@ -74,7 +74,7 @@ def said_of_validation(tmp_path_factory: pytest.TempPathFactory) -> Said:
 @pytest.fixture
 def on_validation(folder: Path, said_of_validation: Said) -> list[Made]:
     source = Source(folder)
-    return beside(source, "validation", made_up.read(source, ["validation"]), said_of_validation)
+    return with_ours(source, "validation", made_up.read(source, ["validation"]), said_of_validation)
 
 
 @pytest.fixture(scope="module")
@@ -312,9 +312,9 @@ def test_names_of_tiers() -> None:
     assert chosen_tiers("none") == []
     assert chosen_tiers("all") == list(made_up.TIERS)
     assert chosen_tiers("small, small") == ["small"]
-    with pytest.raises(UsageError, match="there is no tier 'lihgt'") as told:
-        chosen_tiers("lihgt")
-    assert "small" in told.value.remedy
+    with pytest.raises(UsageError, match="there is no tier 'samll'") as caught:
+        chosen_tiers("samll")
+    assert "small" in caught.value.remedy
     # What a tier takes is said for each.
     assert made_up.TAKES.keys() == set(made_up.TIERS)
 

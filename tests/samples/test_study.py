@@ -17,7 +17,8 @@ import pytest
 from sightline.comparison.breakdown import breakdown
 from sightline.comparison.compare import compare
 from sightline.comparison.trust import trust
-from sightline.samples.study import run_demo, write_sample
+from sightline.samples.study import demo as run_demo
+from sightline.samples.study import write_sample
 from sightline.study import reading, rollup
 from sightline.study.study import open_study
 
@@ -29,14 +30,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     Counted is the time of the processors, which others at work on the same machine do not lengthen as much.
     """
     folder = tmp_path_factory.mktemp("demo") / "sample"
-    said: list[str] = []
     started = os.times()
-    run_demo(folder, say=lambda verb, outcome: said.append(verb))
+    made = run_demo(folder)
     ended = os.times()
     # Of this process and its children: user, system, user, system.
     assert sum(ended[:4]) - sum(started[:4]) < 300
-    flow = ["import", "check", "judge", "truth", "score", "variability", "predict", "compare", "report"]
-    assert [verb for verb in said if verb in flow] == flow
+    flow = ["import", "check", "annotate", "truth", "score", "variability", "fit", "compare", "report"]
+    assert [verb for verb, _, _ in made.steps if verb in flow] == flow
     return folder
 
 

@@ -1,4 +1,4 @@
-"""PQPP's Tables 2 to 7 with our rows beside the printed ones, on the best split that a folder holds."""
+"""PQPP's Tables 2 to 7 with our rows next to the printed ones, on the best split that a folder holds."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from sightline.data.sources import Source
 from sightline.errors import DataError, MissingPackage, UsageError, near
+from sightline.estimate import Cell, absent
 from sightline.prediction import fitted
 from sightline.prediction.model import shipped
 from sightline.records import NoValue, Prompt, PromptKey
 from sightline.registry import configure
+from sightline.rendering.tables import Column, Table
 from sightline.reproductions.tables.pqpp_printed import (
     BETWEEN,
     COLUMNS,
@@ -121,6 +123,72 @@ class Made:
         ]
         return self.typed and mine is not None and abs(mine) == max(values)
 
+    def table(self) -> Table:
+        """The table as a terminal shows it: the best of a column starred, marks of significance."""
+        typed = [Column("type"), Column("predictor"), Column("rows")]
+        first = typed if self.typed else [Column("predictor", "metric"), Column("rows")]
+        keys = [(target, measure) for target in self.headings for measure in MEASURES]
+        columns = [Column(f"{t}_{m}", f"{self.headings[t]} {m.capitalize()}") for t, m in keys]
+        rows: list[list[Cell]] = []
+        for line in self.lines:
+            names = [line.predictor, line.whose]
+            kind = ["Post-" if line.after else "Pre-"] if self.typed else []
+            rows.append([*kind, *names, *(self._shown(line, *key) for key in keys)])
+        return Table([*first, *columns], rows, self.title)
+
+    def _shown(self, line: Line, target: str, measure: str) -> Cell:
+        figure = line.cells[target][measure]
+        if figure.value is None:
+            return absent(f"{line.predictor}: {figure.reason or 'no value'}")
+        return f"{'*' if self.best(line, target, measure) else ''}{figure.value:.3f}{figure.mark}"
+
+    def as_data(self) -> dict[str, object]:
+        """The table for programs: values with marks, the best, intervals, p and n, or the reason for none."""
+        rows = [
+            {
+                "predictor": line.predictor,
+                "whose": line.whose,
+                "split": self.printed_split if line.whose == "paper" else self.split,
+                "sees": "answers" if line.after else "prompt",
+                "values": {
+                    target: {name: self._data(line, target, name) for name in MEASURES}
+                    for target in line.cells
+                },
+            }
+            for line in self.lines
+        ]
+        return {
+            "table": self.number,
+            "caption": self.caption,
+            "split": self.split,
+            "n": self.n,
+            "targets": list(self.headings),
+            "rows": rows,
+        }
+
+    def _data(self, line: Line, target: str, measure: str) -> dict[str, object]:
+        figure = line.cells[target][measure]
+        if figure.value is None:
+            return {"value": None, "reason": figure.reason}
+        best = self.best(line, target, measure)
+        cell: dict[str, object] = {"value": figure.value, "mark": figure.mark, "best": best}
+        if line.whose == "ours":
+            cell |= {"low": figure.low, "high": figure.high, "p": figure.p, "n": figure.n}
+        return cell
+
+
+def notes(made: Sequence[Made], tiers: Sequence[str]) -> list[str]:
+    """What the signs mean, how fair the comparison is, and what would take longer."""
+    if not made:
+        return [f"No tables: none of {', '.join(FILES.values())} is here."]
+    legend = [
+        "* (bold): the highest of its column regardless of sign, of the paper's rows and of ours.",
+        "† p < 0.01, ‡ p < 0.001. Word networks (edge count to Page Rank): absolute values.",
+    ]
+    others = [f"--tier {name}: {TAKES[name]}" for name in TIERS if name not in tiers]
+    more = [f"More of our rows, and how long on two cores: {'; '.join(others)}."] if others else []
+    return [*legend, *([HOW_FAIR[made[0].split]] if tiers else []), *more]
+
 
 def chosen_tiers(asked: str) -> list[str]:
     """Tiers by name, separated by commas; `all` for every one, `none` for none."""
@@ -146,11 +214,11 @@ def tables(
     judged = read(source, [split])
     values = predictions(source, split, judged, tiers, seed=seed, step=step)
     step("correlating with the truth")
-    return beside(source, split, judged, values)
+    return with_ours(source, split, judged, values)
 
 
-def beside(source: Source, split: str, judged: Rows, values: Mapping[str, Array | NoValue]) -> list[Made]:
-    """The tables with what was said of the judged rows held against their truth."""
+def with_ours(source: Source, split: str, judged: Rows, values: Mapping[str, Array | NoValue]) -> list[Made]:
+    """The tables with our predictions of the judged rows correlated with their truth."""
     learned = [name for name in values if name not in PREDICTORS]
     found: dict[tuple[str, str], Mapping[str, EstimateWithTest]] = {}
 
@@ -256,8 +324,8 @@ def _against(
     if isinstance(found, NoValue):
         return dict.fromkeys(MEASURES, EstimateWithTest(None, reason=found.reason))
     number = list(COLUMNS).index(target)
-    told = quality(found[:, number], judged.truth[:, number])
-    return {name: _without_sign(told[name]) if unsigned else told[name] for name in MEASURES}
+    own = quality(found[:, number], judged.truth[:, number])
+    return {name: _without_sign(own[name]) if unsigned else own[name] for name in MEASURES}
 
 
 def _without_sign(figure: EstimateWithTest) -> EstimateWithTest:
@@ -288,13 +356,13 @@ def _between(source: Source) -> Made:
     lines = []
     for pair in BETWEEN.cells:
         lines.append(Line(pair, "paper", False, BETWEEN.printed(pair)))
-        told: Mapping[str, EstimateWithTest] = dict.fromkeys(
+        own: Mapping[str, EstimateWithTest] = dict.fromkeys(
             MEASURES, EstimateWithTest(None, reason=f"{FILES['train']} is not here")
         )
         if rows is not None:
             x, y = (rows.truth[:, columns[name]] for name in pair.split(" vs. "))
-            told = quality(x, y)
-        lines.append(Line(pair, "ours", False, {"truth": {name: told[name] for name in MEASURES}}))
+            own = quality(x, y)
+        lines.append(Line(pair, "ours", False, {"truth": {name: own[name] for name in MEASURES}}))
     n = 0 if rows is None else len(rows.texts)
     return Made(3, BETWEEN.caption, "train", n, BETWEEN.targets, lines, "train", typed=False)
 
@@ -345,44 +413,6 @@ def comma_separated(made: Sequence[Made]) -> str:
                 writer.writerow(head)
             writer.writerows([[str(each.number), whose, split, *row] for row in rows])
     return file.getvalue()
-
-
-def as_data(made: Made) -> dict[str, object]:
-    """A table for programs: a value with its mark, whether it is the best, interval, p, n or the reason."""
-    rows = [
-        {
-            "predictor": line.predictor,
-            "whose": line.whose,
-            "split": made.printed_split if line.whose == "paper" else made.split,
-            "sees": "answers" if line.after else "prompt",
-            "values": {
-                target: {name: _told(made, line, target, name) for name in MEASURES} for target in line.cells
-            },
-        }
-        for line in made.lines
-    ]
-    return {
-        "table": made.number,
-        "caption": made.caption,
-        "split": made.split,
-        "n": made.n,
-        "targets": list(made.headings),
-        "rows": rows,
-    }
-
-
-def _told(made: Made, line: Line, target: str, measure: str) -> dict[str, object]:
-    figure = line.cells[target][measure]
-    if figure.value is None:
-        return {"value": None, "reason": figure.reason}
-    told: dict[str, object] = {
-        "value": figure.value,
-        "mark": figure.mark,
-        "best": made.best(line, target, measure),
-    }
-    if line.whose == "ours":
-        told |= {"low": figure.low, "high": figure.high, "p": figure.p, "n": figure.n}
-    return told
 
 
 WRITERS: Mapping[str, Callable[[Sequence[Made]], str]] = {
