@@ -11,6 +11,7 @@ import typer
 
 from sightline.cli import adapter
 from sightline.cli._errors import guarded
+from sightline.cli.annotate import annotate
 from sightline.errors import UsageError, near
 from sightline.verbs import GROUPS
 from sightline.version import __version__
@@ -32,8 +33,6 @@ LEGACY: Mapping[str, tuple[str, str]] = {
     "bridge": ("collect", "Fit a search engine's eye on your own captioned images."),
     "retrieve": ("collect", "Let a search engine answer the prompts of a study."),
     "pool": ("collect", "Gather the images that people are to judge for each prompt."),
-    "annotate": ("judge", "Let people judge images, in a browser or on sheets."),
-    "truth": ("judge", "Settle votes into truth, and tell how far people agree."),
     "score": ("measure", "Compute automatic measures of a study or of image files."),
     "variability": ("measure", "Tell how alike a system's images of one prompt are."),
     "predict": ("measure", "Predict how hard prompts are, and tell how well that works."),
@@ -81,7 +80,7 @@ def summaries() -> dict[str, tuple[str, str]]:
     """Every command with its group and the one line that help has for it."""
     verbs = {name: (str(each["group"]), str(each["summary"])) for name, each in adapter.index().items()}
     old = {name: each for name, each in LEGACY.items() if name not in verbs}
-    own = {name: ("set up", each.get_short_help_str(100)) for name, each in OWN.items()}
+    own = {name: (OWN_GROUPS.get(name, "set up"), each.get_short_help_str(100)) for name, each in OWN.items()}
     return {**old, **verbs, **own}
 
 
@@ -158,7 +157,8 @@ def completion(shell: str) -> None:
     click.echo(made(build(), {}, "sightline", "_SIGHTLINE_COMPLETE").source())
 
 
-OWN: Mapping[str, click.Command] = {"help": help_, "completion": completion}
+OWN: Mapping[str, click.Command] = {"annotate": annotate, "help": help_, "completion": completion}
+OWN_GROUPS: Mapping[str, str] = {"annotate": "judge"}
 
 
 def build() -> Program:

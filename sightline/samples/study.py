@@ -159,12 +159,11 @@ def run_demo(
         tell("check", f"{len(checked.findings)} findings")
         judged = import_(study, sample.judgements)
         tell("judge", f"{judged.counts.get('judgements', 0)} votes of 8 simulated people (import)")
-        settled = truth(study)
-        out = sum(len(each.left_out) for each in settled)
+        asked = truth(study).questions
         tell(
             "truth",
-            "; ".join(f"{s.question}: {s.settled} settled by {s.rule}" for s in settled)
-            + f"; {out} exclusions",
+            "; ".join(f"{each.question}: {each.items} values by {each.rule}" for each in asked)
+            + f"; {sum(len(each.excluded) for each in asked)} exclusions",
         )
         ran = score(study, workers=workers)
         tell("score", f"{sum(each.computed for each in ran)} values of {len(ran)} measures")

@@ -1,4 +1,4 @@
-"""Leaves out who does not find the relevant images of control queries."""
+"""Excludes whoever does not find the relevant images of control queries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def control_f1(
     for annotator, own in by_annotator(votes, found.vote):
         if is_trusted(annotator, people):
             continue
-        # One row a vote: the highest answer that is vouched for decides.
+        # One row per judgement: the highest answer that is vouched for decides.
         own = own[np.lexsort((-found.expected[own], found.vote[own]))]
         own = own[np.unique(found.vote[own], return_index=True)[1]]
         relevant, said = found.expected[own] >= min_rel, found.given[own] >= min_rel
