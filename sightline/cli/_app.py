@@ -12,16 +12,14 @@ import typer
 from sightline.cli import adapter
 from sightline.cli._errors import guarded
 from sightline.cli.adapter import SETTINGS
+from sightline.cli.annotate import annotate
 from sightline.cli.score import score
 from sightline.errors import UsageError, near
 from sightline.verbs import GROUPS
 from sightline.version import __version__
 
 # Commands that are not yet made from a verb: name -> group and summary.
-LEGACY: Mapping[str, tuple[str, str]] = {
-    "annotate": ("judge", "Let people judge images, in a browser or on sheets."),
-    "truth": ("judge", "Settle votes into truth, and tell how far people agree."),
-}
+LEGACY: Mapping[str, tuple[str, str]] = {}
 TAKEN_BY_PYTHON = ("import",)
 SHELLS = ("bash", "zsh", "fish")
 
@@ -136,8 +134,13 @@ def completion(shell: str) -> None:
     click.echo(made(build(), {}, "sightline", "_SIGHTLINE_COMPLETE").source())
 
 
-OWN: Mapping[str, click.Command] = {"score": score, "help": help_, "completion": completion}
-OWN_GROUPS: Mapping[str, str] = {"score": "measure"}
+OWN: Mapping[str, click.Command] = {
+    "annotate": annotate,
+    "score": score,
+    "help": help_,
+    "completion": completion,
+}
+OWN_GROUPS: Mapping[str, str] = {"annotate": "judge", "score": "measure"}
 
 
 def build() -> Program:

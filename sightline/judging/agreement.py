@@ -1,52 +1,51 @@
-"""What an owner of votes wants to see: how far people agree, who stands apart, and over which items.
+"""How far annotators agree with each other and with themselves, and on which items they do not.
 
-Every function takes votes as they were cast and looks at what counts here: no control items, which are made
-to be agreed on, and of an annotator's votes on one item the first, since a repeat is not a second person.
+Every function takes judgements as they were given and looks at those that count here: no control items, which
+are made to be agreed on, and of an annotator's judgements of one item the first, since a repeat is not a
+second person.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from sightline.estimate import Estimate
 from sightline.records import AnnotatorKey, Votes
-from sightline.statistics.agreement import Agreement, cohen_kappa, fleiss_kappa, krippendorff_alpha
-from sightline.statistics.correlation import Correlation, pearson, spearman
+from sightline.statistics.agreement import cohen_kappa
+from sightline.statistics.correlation import pearson, spearman
 from sightline.statistics.grouping import sum_by
 from sightline.statistics.others import majority_of_others, mean_of_others
-from sightline.statistics.reliability import icc, icc_one_way
 
 
 @dataclass(frozen=True)
-class Coefficient:
-    """A named coefficient with its 95 % limits and n, or the reason why there is none."""
+class Coefficient(Estimate):
+    """An estimate of agreement that says which coefficient it is."""
 
-    name: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    reason: str | None = None
+    name: str = ""
+
+
+def named(name: str, found: Estimate) -> Coefficient:
+    """An estimate under the name of its coefficient."""
+    return Coefficient(found.value, found.low, found.high, found.n, reason=found.reason, name=name)
 
 
 @dataclass(frozen=True)
-class OfAnnotator:
-    """One annotator: votes, agreement with the others, and the median time a vote took (None: unknown)."""
+class AnnotatorAgreement:
+    """One annotator: number of judgements, and agreement with the others."""
 
     annotator: AnnotatorKey
-    votes: int
+    judgements: int
     with_others: Coefficient
-    median_ms: float | None
 
 
 @dataclass(frozen=True)
-class OfItems:
-    """How far votes on each item are apart, as columns, items in dispute first.
+class Disagreement:
+    """How far judgements of each item are apart, as columns, the most disputed items first.
 
-    `entropy` is that of the shares of values in bits, `spread` the standard deviation (n-1) of the votes,
-    both NaN for a single vote. Sorted by what fits the scale: entropy if nominal, else spread.
+    `entropy` is that of the proportions of values in bits, `spread` the standard deviation (n-1) of the
+    judgements, both NaN for a single one. Sorted by what fits the scale: entropy if nominal, else spread.
     """
 
     item: np.ndarray
@@ -56,38 +55,17 @@ class OfItems:
 
 
 @dataclass(frozen=True)
-class OfGroup:
-    """Agreement over the items of one group, for example the answers of one system."""
-
-    group: str
-    items: int
-    votes: int
-    coefficients: Sequence[Coefficient]
-
-
-@dataclass(frozen=True)
 class Repeats:
-    """What annotators said when asked again: agreement of first and later answers, share of equal ones."""
+    """Test-retest agreement: the coefficient of first and later answers, and the proportion of equal ones."""
 
     coefficient: Coefficient
     same: float | None
-    annotators: int
 
 
-def overall(votes: Votes) -> list[Coefficient]:
-    """The coefficients that fit the question's scale, the one to look at first.
-
-    Nominal: Fleiss' kappa and Krippendorff's alpha. Ordinal: Krippendorff's alpha, and Fleiss' kappa as if
-    near misses were as bad as any. Interval: Krippendorff's alpha and intraclass correlations: ICC(2,1) of
-    one vote and ICC(2,k) of the mean of k where everybody judged everything, else the one-way forms.
-    """
-    return _coefficients(counted(votes))
-
-
-def by_annotator(votes: Votes) -> list[OfAnnotator]:
+def by_annotator(votes: Votes) -> list[AnnotatorAgreement]:
     """Each annotator's agreement with the others, weakest first; who has none known comes last.
 
-    Nominal: Cohen's kappa with the majority of the others, items on which they are tied left out. Ordinal:
+    Nominal: Cohen's kappa with the majority of the others, items on which they are tied excepted. Ordinal:
     Spearman's rho, interval: Pearson's r, with the mean of the others.
     """
     kept = counted(votes)
@@ -100,20 +78,13 @@ def by_annotator(votes: Votes) -> list[OfAnnotator]:
     for number, own in _rows_by(kept.annotator):
         if number < 0:
             continue
-        times = kept.took_ms[own][~np.isnan(kept.took_ms[own])]
-        found.append(
-            OfAnnotator(
-                votes.annotators[number],
-                len(own),
-                _beside(kept.question.scale, kept.value[own], others[own]),
-                float(np.median(times)) if times.size else None,
-            )
-        )
+        coefficient = _with_others(kept.question.scale, kept.value[own], others[own])
+        found.append(AnnotatorAgreement(votes.annotators[number], len(own), coefficient))
     return sorted(found, key=lambda one: (one.with_others.value is None, one.with_others.value or 0.0))
 
 
-def by_item(votes: Votes) -> OfItems:
-    """How far people are apart on each item, the most disputed first; items with one vote come last."""
+def by_item(votes: Votes) -> Disagreement:
+    """How far people are apart on each item, the most disputed first; items with one judgement come last."""
     kept = counted(votes)
     weight = kept.n.astype(np.float64)
     item, place = np.unique(kept.item, return_inverse=True)
@@ -129,24 +100,7 @@ def by_item(votes: Votes) -> OfItems:
     entropy = np.where(n > 1, -sum_by(of_cell, share * np.log2(share), item.size), np.nan) + 0.0
     key = entropy if kept.question.scale == "nominal" else spread
     order = np.lexsort((item, -n, -np.where(np.isnan(key), -1.0, key)))
-    return OfItems(item[order], n[order].astype(np.int64), entropy[order], spread[order])
-
-
-def by_group(votes: Votes, group: Sequence[str]) -> list[OfGroup]:
-    """The coefficients of `overall` within each group of items.
-
-    `group` names the group of each item, such as the system that answered; "" is none.
-    """
-    names = np.asarray(group, dtype=str)
-    if names.shape != (votes.items,):
-        raise ValueError(f"{len(names)} groups are named for {votes.items} items")
-    kept = counted(votes)
-    of_vote = names[kept.item]
-    found = []
-    for name in sorted({str(each) for each in of_vote} - {""}):
-        part = kept.where(of_vote == name)
-        found.append(OfGroup(name, np.unique(part.item).size, int(part.n.sum()), _coefficients(part)))
-    return found
+    return Disagreement(item[order], n[order].astype(np.int64), entropy[order], spread[order])
 
 
 def repeats(votes: Votes) -> Repeats:
@@ -164,18 +118,18 @@ def repeats(votes: Votes) -> Repeats:
     before, after = value[first], value[later]
     scale = votes.question.scale
     if scale == "interval":
-        coefficient = _told("Pearson's r of first and later answers", pearson(before, after))
+        coefficient = named("Pearson's r of first and later answers", pearson(before, after))
     elif scale == "ordinal":
         kappa = cohen_kappa(before, after, weights="quadratic")
-        coefficient = _told("Cohen's kappa of first and later answers, quadratic weights", kappa)
+        coefficient = named("Cohen's kappa of first and later answers, quadratic weights", kappa)
     else:
-        coefficient = _told("Cohen's kappa of first and later answers", cohen_kappa(before, after))
+        coefficient = named("Cohen's kappa of first and later answers", cohen_kappa(before, after))
     same = float((before == after).mean()) if later.size else None
-    return Repeats(coefficient, same, np.unique(who[later]).size)
+    return Repeats(coefficient, same)
 
 
 def counted(votes: Votes) -> Votes:
-    """The votes that agreement is measured on: no control items, and everybody's first on each item."""
+    """The judgements that agreement is measured on: no control items, and everybody's first of each item."""
     kept = votes.where(~votes.control & ~np.isnan(votes.value))
     order = np.lexsort((kept.repetition, kept.item, kept.annotator))
     who, item = kept.annotator[order], kept.item[order]
@@ -186,43 +140,12 @@ def counted(votes: Votes) -> Votes:
     return kept.where(keep)
 
 
-def _coefficients(kept: Votes) -> list[Coefficient]:
-    scale = kept.question.scale
+def _with_others(scale: str, own: np.ndarray, others: np.ndarray) -> Coefficient:
     if scale == "nominal":
-        alpha = krippendorff_alpha(kept.item, kept.value, n=kept.n)
-        fleiss = fleiss_kappa(kept.item, kept.value, n=kept.n)
-        return [_told("Fleiss' kappa", fleiss), _told("Krippendorff's alpha (nominal)", alpha)]
+        return named("Cohen's kappa with the majority of the others", cohen_kappa(own, others))
     if scale == "ordinal":
-        alpha = krippendorff_alpha(kept.item, kept.value, n=kept.n, scale="ordinal")
-        fleiss = fleiss_kappa(kept.item, kept.value, n=kept.n)
-        return [_told("Krippendorff's alpha (ordinal)", alpha), _told("Fleiss' kappa", fleiss)]
-    alpha = krippendorff_alpha(kept.item, kept.value, n=kept.n, scale="interval")
-    return [_told("Krippendorff's alpha (interval)", alpha), *_intraclass(kept)]
-
-
-def _intraclass(kept: Votes) -> list[Coefficient]:
-    item, row = np.unique(kept.item, return_inverse=True)
-    who, column = np.unique(kept.annotator, return_inverse=True)
-    complete = item.size * who.size == kept.value.size and (who >= 0).all() and (kept.n == 1).all()
-    if complete and who.size >= 2:
-        table = np.empty((item.size, who.size))
-        table[row, column] = kept.value
-        found = icc(table)
-        return [_told(form, found[form]) for form in ("ICC(2,1)", "ICC(2,k)")]
-    one_way = icc_one_way(kept.item, kept.value, n=kept.n)
-    return [_told(form, one) for form, one in one_way.items()]
-
-
-def _beside(scale: str, own: np.ndarray, others: np.ndarray) -> Coefficient:
-    if scale == "nominal":
-        return _told("Cohen's kappa with the majority of the others", cohen_kappa(own, others))
-    if scale == "ordinal":
-        return _told("Spearman's rho with the mean of the others", spearman(own, others))
-    return _told("Pearson's r with the mean of the others", pearson(own, others))
-
-
-def _told(name: str, found: Agreement | Correlation) -> Coefficient:
-    return Coefficient(name, found.value, found.low, found.high, found.n, found.reason)
+        return named("Spearman's rho with the mean of the others", spearman(own, others))
+    return named("Pearson's r with the mean of the others", pearson(own, others))
 
 
 def _rows_by(number: np.ndarray) -> list[tuple[int, np.ndarray]]:

@@ -1,4 +1,4 @@
-"""Annotate: rounds of judging that study.toml declares are opened, and people are let in to them."""
+"""Opening the rounds of judging that study.toml declares."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sightline.errors import UsageError
 from sightline.judging import assignment
 from sightline.judging.items import build
-from sightline.judging.rounds import RoundSettings, refuse_conflicts, round_names, round_settings
-from sightline.judging.store import rounds
+from sightline.judging.rounds import (
+    RoundSettings,
+    declared_rounds,
+    refuse_conflicts,
+    round_names,
+    round_settings,
+)
+from sightline.judging.store import rounds as stored
 from sightline.judging.store.rounds import Round
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.study import reading
 from sightline.study.schema import database
 from sightline.study.settings import RoundValues
@@ -22,8 +29,8 @@ from sightline.study.writing import settling
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A round that people can be let in to."""
+class OpenRound:
+    """A round that people can be invited to."""
 
     round: Round
     settings: RoundSettings
@@ -32,61 +39,85 @@ class Opened:
     adopted: int
 
 
-def annotate(study: Study, names: Sequence[str] = ()) -> list[Opened]:
-    """Open rounds of study.toml, by default all; one that is under way goes on.
+@dataclass(frozen=True)
+class OpenRounds(Result):
+    """The rounds that were opened or resumed; `adopted` tasks were judged elsewhere."""
+
+    rounds: Sequence[OpenRound]
+
+    @property
+    def next(self) -> Sequence[str]:
+        return ("sightline truth STUDY",)
+
+    def tables(self) -> dict[str, Table]:
+        columns = [
+            Column("round"),
+            Column("mode"),
+            Column("items"),
+            Column("controls"),
+            Column("per_item", "judgements per item"),
+            Column("adopted", "judged elsewhere"),
+        ]
+        rows = [
+            (
+                each.round.name,
+                each.round.mode,
+                each.items,
+                each.controls,
+                each.settings.per_item,
+                each.adopted,
+            )
+            for each in self.rounds
+        ]
+        return {"": Table(columns, rows, "Rounds")}
+
+
+def annotate(study: Study, rounds: Sequence[str] = ()) -> OpenRounds:
+    """Open rounds of study.toml, by default all; one that is under way resumes.
 
     Its items are drawn once, from its seed, and stay. Judgements that came in otherwise (a sheet, a table)
-    count as pages done, so that nobody is asked twice.
+    count as completed tasks, so that nobody is asked twice.
     """
     reading.need_prompts(study)
-    known = declared(study)
+    names = rounds or declared_rounds(study)
     refuse_conflicts(study)
-    return [_open(study, round_settings(study, name)) for name in (names or known)]
+    return OpenRounds([_open(study, round_settings(study, name)) for name in names])
 
 
-def declared(study: Study) -> list[str]:
-    """The rounds of study.toml, or an error that has the lines to put there."""
-    known = round_names(study)
-    if not known:
-        raise UsageError(
-            "no round of judging is declared",
-            where=str(study.home / SETTINGS_FILE),
-            remedy="Name a mode, which adds one: sightline annotate STUDY --mode two_sliders. "
-            "Or write it yourself:\n    [annotate.quality]\n"
-            '    mode = "two_sliders"    # sightline list annotation_mode shows all\n    per_item = 3',
-        )
-    return known
-
-
-def _open(study: Study, settings: RoundSettings) -> Opened:
-    under_way = {each.name for each in rounds.rounds(study)}
+def _open(study: Study, settings: RoundSettings) -> OpenRound:
+    under_way = {each.name for each in stored.rounds_of(study)}
     fresh = settings.name not in under_way
     items = build(study, settings) if fresh else []
-    told = snapshot(study, settings)
-    opened = rounds.open_round(
-        study, settings.name, settings.mode, settings.questions, told, settings.seed, items
+    opened = stored.open_round(
+        study,
+        settings.name,
+        settings.mode,
+        settings.questions,
+        snapshot(study, settings),
+        settings.seed,
+        items,
     )
     if fresh:
         note = {"round": opened.name, "mode": opened.mode, "seed": opened.seed, "items": len(items)}
         settling.note_events(study, "annotate", "open_round", [note])
     with database.writing(study.engine) as connection:
         adopted = assignment.adopt(connection, opened, datetime.now(UTC))
-        counts = rounds.count_items(connection, opened.id)
-    return Opened(opened, settings, counts["work"], counts["control"], adopted)
+        counts = stored.count_items(connection, opened.id)
+    return OpenRound(opened, settings, counts["work"], counts["control"], adopted)
 
 
 def snapshot(study: Study, settings: RoundSettings) -> dict[str, Any]:
-    """A round's settings as the study keeps them: what it was opened with can be told ever after."""
+    """A round's settings as the study keeps them: a record of what it was opened with."""
     kept = {*RoundValues.model_fields, "title", "instructions", "reference"}
-    told: dict[str, Any] = settings.model_dump(mode="json", include=kept)
+    values: dict[str, Any] = settings.model_dump(mode="json", include=kept)
     home = study.home.resolve()
-    told["examples"] = [
+    values["examples"] = [
         [each.shown, each.answer, each.why, _inside(home, each.image)] for each in settings.examples
     ]
     controls = asdict(settings.controls)
-    told["controls"] = {**controls, "file": _inside(home, settings.controls.file)}
-    told["swaps"] = settings.found.swaps
-    return told
+    values["controls"] = {**controls, "file": _inside(home, settings.controls.file)}
+    values["swaps"] = settings.found.swaps
+    return values
 
 
 def _inside(home: Path, file: Path | None) -> str | None:

@@ -1,8 +1,8 @@
 """Who judges what next: drawn from the round's seed, balanced over items, controls among the rest.
 
-Pages are handed out a few at a time, when an annotator asks: whoever leaves holds up nobody, and those who
-stay share the rest. Everything random comes from (round's seed, annotator, number of the page), so that it
-can be told again.
+Tasks are assigned a few at a time, when an annotator asks: whoever leaves holds up nobody, and those who stay
+share the rest. Everything random comes from (round's seed, annotator, number of the task), so that it can be
+repeated.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from typing import Any
 
 from sightline.judging.ordering import control_places, repeats_here, shuffled, starting_place
 from sightline.judging.store import answering
-from sightline.judging.store import tasks as pages
+from sightline.judging.store import tasks as stored
 from sightline.judging.store.rounds import Round
-from sightline.judging.store.tasks import NewPage, Page, Standing
+from sightline.judging.store.tasks import NewTask, Standing, Task
 
 MANY = 2**31 - 1
 APART = 10
-"""An annotator sees an item again, where that is asked for, after at least so many other pages."""
+"""An annotator sees an item again, where that is asked for, after at least so many other tasks."""
 
 
 @dataclass(frozen=True)
-class Handed:
-    """The pages an annotator has to answer now; `state` is open, rest, paused or finished."""
+class Assignment:
+    """The tasks an annotator has to answer now; `state` is open, rest, paused or finished."""
 
-    pages: Sequence[Page]
+    tasks: Sequence[Task]
     standing: Standing
     state: str
     rest_until: str | None
 
 
-def hand_out(connection: Any, round_: Round, annotator_id: int, role: str, at: datetime) -> Handed:
-    """The annotator's open pages, filled up to the number handed out ahead, within a write transaction."""
+def assign(connection: Any, round_: Round, annotator_id: int, role: str, at: datetime) -> Assignment:
+    """The annotator's open tasks, filled up to the number assigned ahead, within a write transaction."""
     settings = round_.settings
-    standing = pages.standing(connection, round_.id, annotator_id)
+    standing = stored.standing(connection, round_.id, annotator_id)
     if round_.state != "open":
-        return Handed([], standing, "paused", None)
-    if pages.is_left_out(connection, annotator_id):
-        return Handed([], standing, "finished", None)
-    pages.lapse(connection, round_.id, stamp(at - timedelta(hours=float(settings["hold_hours"]))))
+        return Assignment([], standing, "paused", None)
+    if stored.is_left_out(connection, annotator_id):
+        return Assignment([], standing, "finished", None)
+    stored.lapse(connection, round_.id, stamp(at - timedelta(hours=float(settings["hold_hours"]))))
     rest_until, state = None, "open"
-    session, in_session = max(standing.session, 1), standing.session_pages if standing.session else 0
-    number, waiting = standing.pages, standing.open
+    session, in_session = max(standing.session, 1), standing.session_tasks if standing.session else 0
+    number, waiting = standing.tasks, standing.open
     while waiting < int(settings["ahead"]):
         if in_session >= int(settings["session_pages"]):
             rest_until = _rest(standing, settings, at) if waiting == 0 else None
@@ -61,16 +61,16 @@ def hand_out(connection: Any, round_: Round, annotator_id: int, role: str, at: d
         _add(connection, round_, annotator_id, item, session, number, at)
         number, waiting, in_session = number + 1, waiting + 1, in_session + 1
     if rest_until:
-        return Handed([], standing, "rest", rest_until)
-    standing = standing._replace(pages=number, open=waiting, session=session, session_pages=in_session)
-    shown = pages.open_pages(connection, round_.id, annotator_id) if state == "open" else []
-    return Handed(shown, standing, state, None)
+        return Assignment([], standing, "rest", rest_until)
+    standing = standing._replace(tasks=number, open=waiting, session=session, session_tasks=in_session)
+    shown = stored.open_tasks(connection, round_.id, annotator_id) if state == "open" else []
+    return Assignment(shown, standing, state, None)
 
 
-def most_pages(round_: Round, counts: Mapping[str, int], role: str) -> int:
-    """The most pages anybody can get in a round, controls and repeats included.
+def most_tasks(round_: Round, counts: Mapping[str, int], role: str) -> int:
+    """The most tasks anybody can get in a round, controls and repeats included.
 
-    It depends on nothing that was handed out: a number that fell by one with a page of work and stayed with a
+    It depends on nothing that was assigned: a number that fell by one with a task of work and stayed with a
     control would tell which is which.
     """
     if role == "control":
@@ -92,12 +92,12 @@ def _rest(standing: Standing, settings: Any, at: datetime) -> str | None:
 
 
 def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, number: int) -> int | None:
-    start = starting_place(round_.seed, annotator_id, number, pages.size(connection, round_.id))
+    start = starting_place(round_.seed, annotator_id, number, stored.size(connection, round_.id))
     if role == "control":
-        return pages.due(connection, round_.id, annotator_id, "control", start, MANY)
+        return stored.due(connection, round_.id, annotator_id, "control", start, MANY)
     work = None
     for kind, most in (("again", 1), ("repeat", 1), ("work", int(round_.settings["per_item"]))):
-        work = pages.due(connection, round_.id, annotator_id, kind, start, most)
+        work = stored.due(connection, round_.id, annotator_id, kind, start, most)
         if work is not None:
             break
     if work is None:
@@ -107,11 +107,11 @@ def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, num
     of, places = int(rate.get("of") or 0), int(rate.get("pages") or 0)
     block, place = divmod(number, of) if of else (0, 0)
     if places and place in control_places(round_.seed, annotator_id, block, places, of):
-        control = pages.due(connection, round_.id, annotator_id, "control", start, MANY)
+        control = stored.due(connection, round_.id, annotator_id, "control", start, MANY)
         if control is not None:
             return control
     if repeats_here(round_.seed, annotator_id, number, float(round_.settings.get("repeat") or 0)):
-        seen = pages.to_repeat(connection, round_.id, annotator_id, number - APART)
+        seen = stored.to_repeat(connection, round_.id, annotator_id, number - APART)
         if seen:
             return seen[0]
     return work
@@ -126,53 +126,53 @@ def _add(
     number: int,
     at: datetime,
 ) -> None:
-    slots = pages.item_slots(connection, round_item_id)
+    slots = stored.item_slots(connection, round_item_id)
     order, swapped = shuffled(
         round_.seed, annotator_id, number, len(slots), bool(round_.settings.get("swaps"))
     )
-    before = pages.repetitions(connection, round_, annotator_id, [subject for subject, _ in slots])
+    before = stored.repetitions(connection, round_, annotator_id, [item for item, _ in slots])
     shown = []
     for place, swap in zip(order, swapped, strict=True):
-        subject, control = slots[place]
-        shown.append((subject, control, swap, before.get(subject, 0)))
-        # What stands twice on one page is two repetitions.
-        before[subject] = before.get(subject, 0) + 1
-    page = NewPage(secrets.token_hex(16), round_item_id, session, number, shown)
-    pages.add_page(connection, round_.id, annotator_id, page, stamp(at))
+        item, control = slots[place]
+        shown.append((item, control, swap, before.get(item, 0)))
+        # What stands twice in one task is two repetitions.
+        before[item] = before.get(item, 0) + 1
+    task = NewTask(secrets.token_hex(16), round_item_id, session, number, shown)
+    stored.add_task(connection, round_.id, annotator_id, task, stamp(at))
 
 
 def adopt(connection: Any, round_: Round, at: datetime) -> int:
-    """Pages for judgements that came in by import, so that nobody is asked again and all can be revised.
+    """Add tasks for judgements that were imported, so that nobody is asked again and all can be revised.
 
-    A page whose questions are all answered is done; one that is partly answered is open, with those answers
-    on it: a table of judgements that was half finished goes on where it ended.
+    A task whose questions are all answered is done; one that is partly answered is open, with those answers:
+    a table of judgements that was half finished can be continued.
     """
-    for key, rows in pages.answered_elsewhere(connection, round_).items():
-        page = pages.page_anyhow(connection, key)
-        pages.link_judgements(connection, page.id, rows)
-        answering.finish(connection, round_, page, stamp(at))
+    for key, rows in stored.answered_elsewhere(connection, round_).items():
+        task = stored.task_of(connection, key)
+        stored.link_judgements(connection, task.id, rows)
+        answering.finish(connection, round_, task, stamp(at))
     asked = len(round_.questions)
-    waiting = pages.unadopted(connection, round_)
+    waiting = stored.unadopted(connection, round_)
     people = {who for who, _ in waiting}
-    standings = {who: pages.standing(connection, round_.id, who) for who in people}
-    numbers = {who: standing.pages for who, standing in standings.items()}
-    for (annotator_id, round_item_id), told in waiting.items():
-        slots = pages.item_slots(connection, round_item_id)
-        whole = len(told) == len(slots) and all(
-            len({question for question, _ in rows}) == asked for rows in told.values()
+    standings = {who: stored.standing(connection, round_.id, who) for who in people}
+    numbers = {who: standing.tasks for who, standing in standings.items()}
+    for (annotator_id, round_item_id), answers in waiting.items():
+        slots = stored.item_slots(connection, round_item_id)
+        whole = len(answers) == len(slots) and all(
+            len({question for question, _ in rows}) == asked for rows in answers.values()
         )
-        made = NewPage(
+        made = NewTask(
             secrets.token_hex(16),
             round_item_id,
             max(standings[annotator_id].session, 1),
             numbers[annotator_id],
-            [(subject, control, False, 0) for subject, control in slots],
+            [(item, control, False, 0) for item, control in slots],
             "done" if whole else "open",
         )
         numbers[annotator_id] += 1
-        task_id = pages.add_page(connection, round_.id, annotator_id, made, stamp(at))
-        linked = [(slot, judgement) for slot, rows in told.items() for _, judgement in rows]
-        pages.link_judgements(connection, task_id, linked)
+        task_id = stored.add_task(connection, round_.id, annotator_id, made, stamp(at))
+        linked = [(slot, judgement) for slot, rows in answers.items() for _, judgement in rows]
+        stored.link_judgements(connection, task_id, linked)
     return len(waiting)
 
 

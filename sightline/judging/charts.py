@@ -1,15 +1,16 @@
-"""Charts and tables of judging under way: labels, annotators, control items, and how far people agree.
+"""Charts and tables of a round: labels, annotators, control items, and how far people agree.
 
-Each comes from the same rows twice: as a drawing, and as a table for whoever wants the numbers.
+Each comes from the same rows twice: as a drawing, and as a table with the numbers.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from sightline.estimate import Cell, Estimate, absent, clean
+from sightline.estimate import Cell, absent, clean
+from sightline.judging.labels import CATEGORIES, LabelCount, QueryCategories
+from sightline.judging.round_people import RoundAnnotator
 from sightline.rendering.charts import (
     ROW,
     WIDE,
@@ -31,42 +32,7 @@ SHADES = (ACCENT, SERIES[2], MUTED, SERIES[1], ALARM)
 """From one end of five categories to the other; told apart on light and dark alike."""
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """How often an answer was given to a system's images; answers come in the order of their values."""
-
-    system: str
-    label: str
-    n: int
-
-
-@dataclass(frozen=True)
-class Judged:
-    """An annotator: how many judgements, and kappa (or another coefficient) with the others."""
-
-    annotator: str
-    n: int
-    agreement: Estimate
-
-
-@dataclass(frozen=True)
-class Validated:
-    """An annotator: control items passed and failed."""
-
-    annotator: str
-    passed: int
-    failed: int
-
-
-@dataclass(frozen=True)
-class Query:
-    """A query: how many of its items fall into each category, in the order of `categories`."""
-
-    text: str
-    counts: Sequence[int]
-
-
-def labels_chart(rows: Sequence[Labelled], *, wide: bool = True) -> Spec:
+def labels_chart(rows: Sequence[LabelCount], *, wide: bool = True) -> Spec:
     """Bars of how often each answer was given, the systems side by side."""
     width = WIDE if wide else 340
     systems, labels = unique(row.system for row in rows), unique(row.label for row in rows)
@@ -114,15 +80,15 @@ def labels_chart(rows: Sequence[Labelled], *, wide: bool = True) -> Spec:
         layers.append({"mark": text, "encoding": {**place, "text": {"field": "text"}}})
     spec = chart(values, layers, width, 240)
     most = max(rows, key=lambda row: row.n, default=None)
-    told = f" Most often: {most.label} for {most.system}, {most.n:,} times." if most else ""
+    often = f" Most often: {most.label} for {most.system}, {most.n:,} times." if most else ""
     spec["description"] = clean(
-        f"Bars of how often each of {len(labels)} answers was given to {len(systems)} systems.{told}"
+        f"Bars of how often each of {len(labels)} answers was given to {len(systems)} systems.{often}"
     )
     return spec
 
 
-def labels_table(rows: Sequence[Labelled]) -> Table:
-    """How often each answer was given, a row a system."""
+def labels_table(rows: Sequence[LabelCount]) -> Table:
+    """How often each answer was given, one row per system."""
     systems, labels = unique(row.system for row in rows), unique(row.label for row in rows)
     counts = {(row.system, row.label): row.n for row in rows}
     columns = [
@@ -137,46 +103,49 @@ def labels_table(rows: Sequence[Labelled]) -> Table:
     return Table(columns, body, "Judgements by answer and system")
 
 
-def annotators_chart(
-    rows: Sequence[Judged], *, coefficient: str = "Cohen's kappa", wide: bool = True
-) -> Spec:
-    """A dot with its interval for each annotator's agreement with the others; who has none is left out."""
-    dots = [
-        Dot(f"{row.annotator} ({row.n:,})", row.agreement) for row in rows if row.agreement.value is not None
-    ]
+def annotators_chart(rows: Sequence[RoundAnnotator], question: str, *, wide: bool = True) -> Spec:
+    """A dot with its interval for each annotator's agreement with the others; who has none is omitted."""
+    known = [(row, agreement) for row in rows if (agreement := row.agreement(question))]
+    dots = [Dot(f"{row.name} ({row.judgements:,})", each) for row, each in known if each.value is not None]
     ends = [end for dot in dots for end in (dot.estimate.value, dot.estimate.low) if end is not None]
     lowest = min(ends, default=0.0)
-    domain = (min(0.0, math.floor(5 * lowest) / 5), 1.0)
-    colours = {dot.label: ACCENT for dot in dots}
     return dot_interval(
         dots,
-        axis=coefficient,
+        axis=_coefficient(rows, question),
         direction="higher",
-        domain=domain,
-        colours=colours,
+        domain=(min(0.0, math.floor(5 * lowest) / 5), 1.0),
+        colours={dot.label: ACCENT for dot in dots},
         width=WIDE if wide else 340,
     )
 
 
-def annotators_table(rows: Sequence[Judged], coefficient: str = "Cohen's kappa") -> Table:
+def annotators_table(rows: Sequence[RoundAnnotator], question: str) -> Table:
     """Judgements and agreement of each annotator (table 1 of PQPP)."""
+    heading = f"{_coefficient(rows, question)} with the others"
     columns = [
         Column("annotator"),
         Column("judgements"),
-        Column("agreement", f"{coefficient} with the others", "higher", estimate=True),
+        Column("agreement", heading, "higher", estimate=True),
     ]
-    return Table(columns, [[row.annotator, row.n, row.agreement] for row in rows], "Annotators")
+    known = [(row, agreement) for row in rows if (agreement := row.agreement(question))]
+    return Table(columns, [[row.name, row.judgements, each] for row, each in known], "Annotators")
 
 
-def validation_chart(rows: Sequence[Validated], *, wide: bool = True) -> Spec:
-    """Bars of control items passed and failed, a row an annotator."""
-    names = short_names([row.annotator for row in rows])
+def _coefficient(rows: Sequence[RoundAnnotator], question: str) -> str:
+    """Which coefficient it is, which depends on the question's scale."""
+    names = (each.name for row in rows if (each := row.agreement(question)))
+    return next(names, "agreement").partition(" with ")[0]
+
+
+def validation_chart(rows: Sequence[RoundAnnotator], *, wide: bool = True) -> Spec:
+    """Bars of control items passed and failed, one row per annotator."""
+    names = short_names([row.name for row in rows])
     parts = (("passed", ACCENT), ("failed", ALARM))
     values = []
     for row in rows:
         start = 0
         for (said, colour), n in zip(parts, (row.passed, row.failed), strict=True):
-            values.append(_piece(names[row.annotator], said, colour, start, n))
+            values.append(_piece(names[row.name], said, colour, start, n))
             start += n
     longest = max((row.passed + row.failed for row in rows), default=1)
     spec = _stacked(
@@ -190,8 +159,8 @@ def validation_chart(rows: Sequence[Validated], *, wide: bool = True) -> Spec:
     return spec
 
 
-def validation_table(rows: Sequence[Validated]) -> Table:
-    """Control items of each annotator, with the share passed."""
+def validation_table(rows: Sequence[RoundAnnotator]) -> Table:
+    """Control items of each annotator, with the proportion passed."""
     columns = [
         Column("annotator"),
         Column("passed"),
@@ -202,47 +171,47 @@ def validation_table(rows: Sequence[Validated]) -> Table:
     for row in rows:
         total = row.passed + row.failed
         share: Cell = row.passed / total if total else absent("no control item yet")
-        body.append([row.annotator, row.passed, row.failed, share])
+        body.append([row.name, row.passed, row.failed, share])
     return Table(columns, body, "Control items by annotator")
 
 
-def categories_chart(rows: Sequence[Query], categories: Sequence[str], *, wide: bool = True) -> Spec:
-    """Bars of a query's items by how far people are of one mind, as shares; the first MOST_QUERIES."""
+def categories_chart(rows: Sequence[QueryCategories], *, wide: bool = True) -> Spec:
+    """Bars of a query's items by how far people agree, as proportions; the first MOST_QUERIES."""
     shown = list(rows[:MOST_QUERIES])
-    keys = [f"{number}\0{row.text}" for number, row in enumerate(shown)]
+    keys = [f"{number}\0{row.prompt}" for number, row in enumerate(shown)]
     names = dict(
-        zip(keys, short_names([row.text for row in shown], 34 if wide else 20).values(), strict=False)
+        zip(keys, short_names([row.prompt for row in shown], 34 if wide else 20).values(), strict=False)
     )
-    if len(names) < len(shown) or len({row.text for row in shown}) < len(shown):
+    if len(names) < len(shown) or len({row.prompt for row in shown}) < len(shown):
         # Two queries of one wording are two rows.
-        names = {key: f"{number}. {shown[number].text}"[:34] for number, key in enumerate(keys)}
-    parts = list(zip(categories, SHADES, strict=True))
+        names = {key: f"{number}. {shown[number].prompt}"[:34] for number, key in enumerate(keys)}
+    parts = list(zip(CATEGORIES, SHADES, strict=True))
     values = []
     for key, row in zip(keys, shown, strict=True):
         total, start = max(1, sum(row.counts)), 0
         for (said, colour), n in zip(parts, row.counts, strict=True):
             values.append(_piece(names[key], said, colour, start / total, n / total))
             start += n
-    spec = _stacked(values, list(categories), "share of the query's images", (0, 1), len(shown), wide)
+    spec = _stacked(values, list(CATEGORIES), "proportion of the query's images", (0, 1), len(shown), wide)
     more = f" The {len(shown)} most doubtful of {len(rows)}." if len(rows) > len(shown) else ""
-    totals = [sum(row.counts[place] for row in rows) for place in range(len(categories))]
-    told = ", ".join(f"{n:,} {said}" for said, n in zip(categories, totals, strict=True))
-    spec["description"] = clean(f"Bars of how far people agree on the images of each query: {told}.{more}")
+    totals = [sum(row.counts[place] for row in rows) for place in range(len(CATEGORIES))]
+    counts = ", ".join(f"{n:,} {said}" for said, n in zip(CATEGORIES, totals, strict=True))
+    spec["description"] = clean(f"Bars of how far people agree on the images of each query: {counts}.{more}")
     return spec
 
 
-def categories_table(rows: Sequence[Query], categories: Sequence[str]) -> Table:
-    """Every query's items by how far people are of one mind, and all together."""
+def categories_table(rows: Sequence[QueryCategories]) -> Table:
+    """Every query's items by how far people agree, and all together."""
     columns = [
         Column("query"),
-        *(Column(f"category_{n}", said) for n, said in enumerate(categories)),
+        *(Column(f"category_{n}", said) for n, said in enumerate(CATEGORIES)),
         Column("all"),
     ]
-    body: list[list[Cell]] = [[row.text, *row.counts, sum(row.counts)] for row in rows]
+    body: list[list[Cell]] = [[row.prompt, *row.counts, sum(row.counts)] for row in rows]
     if len(rows) > 1:
-        totals = [sum(row.counts[place] for row in rows) for place in range(len(categories))]
+        totals = [sum(row.counts[place] for row in rows) for place in range(len(CATEGORIES))]
         body.append(["all queries", *totals, sum(totals)])
-    return Table(columns, body, "Answers of one mind, by query")
+    return Table(columns, body, "Agreement on items, by query")
 
 
 def _piece(row: str, part: str, colour: Colour, start: float, n: float) -> Spec:

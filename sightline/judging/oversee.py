@@ -1,4 +1,4 @@
-"""Oversee: what the owner of a study does while people judge. Every action is kept in the study's log."""
+"""What the owner of a study does while people judge. Every action is recorded in the study's log."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from sightline.errors import DataError, UsageError, near
 from sightline.judging.store import overseeing, rounds, showing, tokens
 from sightline.judging.store.overseeing import OWNER, Decision
 from sightline.records import Judgement
+from sightline.rendering.result import Result
 from sightline.study import listing, reading
 from sightline.study.schema import database
 from sightline.study.schema.naming import CONTENT
@@ -30,36 +31,50 @@ FORMAT = "judgements"
 
 
 @dataclass(frozen=True)
-class Invitation:
-    """What lets an annotator in; the token is shown once and kept nowhere."""
+class Invitation(Result):
+    """What lets an annotator in to a round; the token is shown once and stored nowhere."""
 
+    round: str
+    name: str
     token: str
     expires: str
 
+    @property
+    def sentence(self) -> str:
+        return f"{self.name} may judge {self.round} until {self.expires}."
+
 
 @dataclass(frozen=True)
-class Again:
-    """Work drawn to be judged again: of `done` finished items, `before` were drawn earlier."""
+class Rejudging(Result):
+    """A sample drawn to be judged again: of `done` finished items, `before` were drawn earlier."""
 
     by: str
     done: int
     before: int
     drawn: int
 
+    @property
+    def sentence(self) -> str:
+        whom = "somebody else" if self.by == "other" else "the same person"
+        before = f" {self.before} were drawn before." if self.before else ""
+        return f"{self.drawn} of {self.done} finished items are judged again by {whom}.{before}"
+
 
 @dataclass(frozen=True)
-class TakenIn:
-    """What became of a table of judgements: rows that are new, known before, and without an answer."""
+class AddedJudgements(Result):
+    """What became of a table: judgements that are new, already in the study, and rows without an answer.
+
+    `tasks` counts those that the judgements were adopted as.
+    """
 
     added: int
     known: int
     open: int
-    pages: int
+    tasks: int
 
     @property
-    def message(self) -> str:
-        """It in one sentence."""
-        parts = [f"{self.added:,} judgements added", f"{self.known:,} known already"]
+    def sentence(self) -> str:
+        parts = [f"{self.added:,} judgements added", f"{self.known:,} already in the study"]
         parts += [f"{self.open:,} rows without an answer left open"] if self.open else []
         return ", ".join(parts) + "."
 
@@ -72,47 +87,47 @@ def invite(
     days: float = 30,
     language: str | None = None,
 ) -> Invitation:
-    """A new link for an annotator, who is made if need be; earlier links stay good until revoked."""
-    found = rounds.get_round(study, round)
+    """Create a link for an annotator, who is added if need be; earlier links stay valid until revoked."""
+    round_ = rounds.get_round(study, round)
     if role not in tokens.ROLES:
         raise UsageError(f"nobody takes part as {role!r}", remedy=near(role, tokens.ROLES))
     with database.reading(study.engine) as connection:
         known = showing.languages(connection)
-    offered = [str(each) for each in found.settings.get("languages") or known]
+    offered = [str(each) for each in round_.settings.get("languages") or known]
     if language and language not in offered:
         remedy = near(language, offered) or "No prompt of this study is translated."
         raise UsageError(f"the round {round!r} is not given in {language!r}", remedy=remedy)
     with database.writing(study.engine) as connection:
         key = tokens.annotator(connection, name, role, language)
-        person = tokens.person(connection, key)
+        person = tokens.person_of(connection, key)
         if person["left_out"]:
             raise UsageError(
                 f"{person['name']!r} is excluded: {person['left_out']}", remedy="Restore them first."
             )
-    token, expires = tokens.issue(study, role, days, key, found.id)
-    told = {"round": round, "name": person["name"], "role": role, "expires": expires, "language": language}
+    token, expires = tokens.issue_token(study, role, days, key, round_.id)
+    note = {"round": round, "name": person["name"], "role": role, "expires": expires, "language": language}
     with database.writing(study.engine) as connection:
-        overseeing.note(connection, "invite", told)
-    return Invitation(token, expires)
+        overseeing.note(connection, "invite", note)
+    return Invitation(round, str(person["name"]), token, expires)
 
 
 def revoke(study: Study, round: str, name: str) -> int:
-    """Take back every link of an annotator to a round; gives how many were still good."""
-    found = rounds.get_round(study, round)
+    """Revoke every link of an annotator to a round; gives how many were still valid."""
+    round_ = rounds.get_round(study, round)
     with database.writing(study.engine) as connection:
         person = overseeing.find_person(overseeing.people(study, connection), name)
-        good = tokens.revoke(connection, found.id, person.id)
-        overseeing.note(connection, "revoke", {"round": round, "name": person.name, "links": good})
-    return good
+        valid = tokens.revoke(connection, round_.id, person.id)
+        overseeing.note(connection, "revoke", {"round": round, "name": person.name, "links": valid})
+    return valid
 
 
 def pause(study: Study, round: str) -> None:
-    """Hand out no more pages; what is on somebody's screen can still be answered."""
+    """Assign no more tasks; what is on somebody's screen can still be answered."""
     _set_state(study, round, "paused", "pause")
 
 
 def resume(study: Study, round: str) -> None:
-    """Hand out pages again."""
+    """Assign tasks again."""
     _set_state(study, round, "open", "resume")
 
 
@@ -125,7 +140,7 @@ def _set_state(study: Study, round: str, state: str, what: str) -> None:
 
 
 def exclude(study: Study, name: str, reason: str) -> None:
-    """Count none of an annotator's votes from now on; they stay in the study, and so does the reason."""
+    """Count none of an annotator's judgements from now on; they stay in the study, with the reason."""
     said = reason.strip()
     if not said or len(said) > 500 or "\x00" in said:
         raise UsageError("an exclusion needs a reason of at most 500 characters", remedy="Say why.")
@@ -134,12 +149,12 @@ def exclude(study: Study, name: str, reason: str) -> None:
         if person.role == "adjudicator":
             raise UsageError(f"{person.name!r} decides disputes", remedy="Revise the decisions instead.")
         overseeing.leave_out(connection, person.id, said)
-        told = {"panel": person.panel, "name": person.name, "reason": said}
-        overseeing.note(connection, "exclude", told)
+        note = {"panel": person.panel, "name": person.name, "reason": said}
+        overseeing.note(connection, "exclude", note)
 
 
 def restore(study: Study, name: str) -> None:
-    """Count an excluded annotator's votes again."""
+    """Count an excluded annotator's judgements again."""
     with database.writing(study.engine) as connection:
         person = overseeing.find_person(overseeing.people(study, connection), name)
         if person.left_out is None:
@@ -150,41 +165,41 @@ def restore(study: Study, name: str) -> None:
 
 def adjudicate(study: Study, question: str, item_id: int, value: float, by: str = OWNER) -> Decision:
     """Decide what people disagree on: a judgement of its own kind, which a later one revises."""
-    found = reading.question(study, question)
+    asked = reading.question(study, question)
     with database.writing(study.engine) as connection:
-        kept = overseeing.decide(connection, found, item_id, by, float(value))
-        if kept.fresh:
-            told = {"question": question, "subject": item_id, "value": float(value), "by": by}
-            overseeing.note(connection, "adjudicate", {**told, "revision": kept.revision})
-    return kept
+        decision = overseeing.decide(connection, asked, item_id, by, float(value))
+        if decision.fresh:
+            note = {"question": question, "item": item_id, "value": float(value), "by": by}
+            overseeing.note(connection, "adjudicate", {**note, "revision": decision.revision})
+    return decision
 
 
-def again(study: Study, round: str, share: float = 0.2, by: str = "other", seed: int = 0) -> Again:
-    """Have a random share of the finished work judged again, by somebody else or by the same person.
+def again(study: Study, round: str, share: float = 0.2, by: str = "other", seed: int = 0) -> Rejudging:
+    """Have a random sample of the finished work judged again, by somebody else or by the same person.
 
-    The share is of all work with a finished page, and what was drawn before counts: asking twice for a fifth
-    gives a fifth. Source: the quality check of Achterberg et al. (GIMBRR), a fifth of all items.
+    `share` is the proportion of all work with a finished task, and what was drawn before counts: asking twice
+    for a fifth gives a fifth. Source: the quality check of Achterberg et al. (GIMBRR), a fifth of all items.
     """
     import numpy as np
 
     if by not in BY:
         raise UsageError(f"work is not judged again by {by!r}", remedy=near(by, BY))
     if not 0 < share <= 1:
-        raise UsageError(f"a share of {share:g} cannot be judged again", remedy="Above 0, at most 1.")
+        raise UsageError(f"a proportion of {share:g} cannot be judged again", remedy="Above 0, at most 1.")
     if not 0 <= seed < 2**63:
         raise UsageError(f"{seed} is no seed", remedy="A whole number from 0.")
-    found = rounds.get_round(study, round)
+    round_ = rounds.get_round(study, round)
     with database.writing(study.engine) as connection:
-        ready = overseeing.doable(connection, found.id, BY[by])
+        ready = overseeing.doable(connection, round_.id, BY[by])
         if not ready.done:
             raise UsageError(f"no work of {round!r} is finished yet", remedy="Try again later.")
         fresh = sorted(set(ready.done) - set(ready.drawn))
         missing = max(0, int(np.floor(share * len(ready.done) + 0.5)) - len(ready.drawn))
         drawn = np.random.default_rng(seed).permutation(fresh)[:missing].tolist()
-        overseeing.add_again(connection, found.id, BY[by], drawn)
-        told = {"round": round, "share": share, "by": by, "seed": seed, "items": len(drawn)}
-        overseeing.note(connection, "again", told)
-    return Again(by, len(ready.done), len(ready.drawn), len(drawn))
+        overseeing.add_again(connection, round_.id, BY[by], drawn)
+        note = {"round": round, "share": share, "by": by, "seed": seed, "items": len(drawn)}
+        overseeing.note(connection, "again", note)
+    return Rejudging(by, len(ready.done), len(ready.drawn), len(drawn))
 
 
 # -- tables of judgements -----------------------------------------------------------------------------------
@@ -196,22 +211,22 @@ def judgements_csv(study: Study, round: str) -> str:
 
     from sightline.data.export import write_table
 
-    found = rounds.get_round(study, round)
-    table = listing.named_judgements(study, found.id).with_columns(pl.col("control") == 1)
+    round_ = rounds.get_round(study, round)
+    table = listing.named_judgements(study, round_.id).with_columns(pl.col("control") == 1)
     with tempfile.TemporaryDirectory() as folder:
         return write_table(table, Path(folder) / "judgements.csv").read_text("utf-8")
 
 
-def take_in(study: Study, csv_bytes: bytes, name: str, round: str | None = None) -> TakenIn:
-    """Bring a table of judgements in, all or nothing; rows that are there already are counted as known.
+def take_in(study: Study, csv_bytes: bytes, name: str, round: str | None = None) -> AddedJudgements:
+    """Import a table of judgements, all or nothing; rows that are in the study already are counted as known.
 
-    Rows without value and reason are left open. The rest becomes pages of the round (of every round, unless
-    one is named), so that a half-finished table goes on where it ended. A value that differs from the one the
-    study holds is an error that names the row.
+    Rows without value and reason are left open. The rest becomes tasks of the round (of every round, unless
+    one is named), so that a half-finished table can be continued. A value that differs from the one in the
+    study is an error that names the row.
     """
     from sightline.data.import_ import import_, recognise
 
-    into = [rounds.get_round(study, round)] if round is not None else rounds.rounds(study)
+    into = [rounds.get_round(study, round)] if round is not None else rounds.rounds_of(study)
     table = _Table(_text(csv_bytes, name), _file_name(name))
     table.blank(table.unanswered())
     unanswered = table.gone
@@ -227,11 +242,12 @@ def take_in(study: Study, csv_bytes: bytes, name: str, round: str | None = None)
         added = 0
         if len(held) > sum(held):
             added = import_(study, table.write(Path(folder)), format=FORMAT).counts.get("judgements", 0)
-    pages = sum(_adopt(study, each.name) for each in into)
-    told = {"file": table.name, "added": added, "known": sum(held), "open": unanswered, "pages": pages}
+    result = AddedJudgements(
+        added, sum(held), unanswered, tasks=sum(_adopt(study, each.name) for each in into)
+    )
     with database.writing(study.engine) as connection:
-        overseeing.note(connection, "take in", told)
-    return TakenIn(added, sum(held), unanswered, pages)
+        overseeing.note(connection, "take in", {"file": table.name, **result.facts()})
+    return result
 
 
 def _refuse_unknown(study: Study, records: Sequence[Judgement]) -> None:
@@ -250,9 +266,9 @@ def _refuse_unknown(study: Study, records: Sequence[Judgement]) -> None:
 def _adopt(study: Study, name: str) -> int:
     from sightline.judging.assignment import adopt
 
-    found = rounds.get_round(study, name)
+    round_ = rounds.get_round(study, name)
     with database.writing(study.engine) as connection:
-        return adopt(connection, found, datetime.now(UTC))
+        return adopt(connection, round_, datetime.now(UTC))
 
 
 def _text(data: bytes, name: str) -> str:
@@ -326,6 +342,6 @@ class _Table:
         path = folder / self.name
         path.write_text("".join(self._lines), "utf-8", newline="")
         files = {self.name: {"rows": len(self._rows), "guard": True}}
-        told = json.dumps({"sightline_export": EXPORT_VERSION, "files": files})
-        (folder / EXPORT_NOTE).write_text(told, "utf-8")
+        note = json.dumps({"sightline_export": EXPORT_VERSION, "files": files})
+        (folder / EXPORT_NOTE).write_text(note, "utf-8")
         return path

@@ -10,43 +10,45 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 
-from sightline.estimate import Estimate
+from sightline.estimate import Estimate, absent
 from sightline.judging import agreement
-from sightline.judging.agreement import Coefficient
+from sightline.judging.agreement import Coefficient, named
 from sightline.judging.controls import controls_of
-from sightline.judging.round_people import OfPerson, people_of_round, risks, screens_of
-from sightline.judging.round_votes import OfQuestion, of_question
+from sightline.judging.round_people import RoundAnnotator, people_of_round, risks, screens_of
+from sightline.judging.round_votes import QuestionVotes, by_question, excluded
 from sightline.judging.store import overseeing, round_numbers
 from sightline.judging.store.overseeing import Person
 from sightline.judging.store.round_numbers import WORK, Counted, RoundVotes
 from sightline.judging.store.rounds import Round, get_round
 from sightline.records import Votes
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.statistics.agreement import krippendorff_alpha
 from sightline.statistics.intervals import wilson
 from sightline.study.study import Study
 
 DISPUTES = 20
 RESAMPLES = 200
-"""Behind the limits of alpha: fewer than in a report, since the page asks every few seconds."""
+"""Behind the interval of alpha: fewer than in a report, since the page asks every few seconds."""
 STAMP = "%Y-%m-%dT%H:%M:%SZ"
 CENT = Decimal("0.01")
-NOT_YET = "too few pages were finished in the last hour"
+NOT_YET = "too few tasks were finished in the last hour"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Pages of work and judgements, wanted and in; the end as the last hour's pace predicts it.
+    """Tasks and judgements, wanted and done; the end as the last hour's pace predicts it.
 
-    `pages` counts all that were handed out by state. `rate` is pages of work an hour with its limits and the
-    pages behind it; the end is expected between `earliest` and `latest`.
+    `wanted` and `done` count tasks of work; `assigned` counts all tasks by state, controls included. `rate`
+    is tasks of work per hour; the end is expected between `earliest` and `latest`.
     """
 
     items: int
     wanted: int
     done: int
     judgements_wanted: int
-    judgements_in: int
-    pages: Mapping[str, int]
+    judgements: int
+    assigned: Mapping[str, int]
     again: int
     again_done: int
     rate: Estimate
@@ -54,120 +56,168 @@ class Progress:
     earliest: str | None
     latest: str | None
 
-    @property
-    def share(self) -> float:
-        """Pages of work done, of those wanted."""
-        return self.done / self.wanted if self.wanted else 0.0
-
-
-@dataclass(frozen=True)
-class Times:
-    """Seconds a page takes: the median and the middle half."""
-
-    median: float | None
-    low: float | None
-    high: float | None
-    n: int
-
 
 @dataclass(frozen=True)
 class Cost:
-    """Money for finished pages, and what it will be in the end if nothing changes."""
+    """Money for finished tasks, and what it will be in the end if nothing changes."""
 
     price: Decimal
     fee: Decimal
-    pages: int
+    tasks: int
     so_far: Decimal
-    pages_at_end: int
+    tasks_at_end: int
     at_end: Decimal
 
 
 @dataclass(frozen=True)
-class Dispute:
-    """Something people disagree on: who says what, how far apart, and what the owner decided, if anything.
+class Vote:
+    """Who said what."""
 
-    `spread` is the standard deviation of the votes; of a nominal question the entropy of its shares in bits.
+    annotator: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """An item people disagree on: who says what, how far apart, and what the owner decided, if anything.
+
+    `images` is how many it has. `spread` is the standard deviation of the judgements; of a nominal question
+    the entropy of their proportions in bits.
     """
 
     question: str
     item: int
     prompt: str | None
     images: int
-    values: Sequence[tuple[str, float]]
+    votes: Sequence[Vote]
     spread: float
     decided: float | None
 
-    @property
-    def n(self) -> int:
-        """How many judged it."""
-        return len(self.values)
-
 
 @dataclass(frozen=True)
-class Checked:
-    """Work judged again, by others or by the same people, against the first judgements of it."""
+class Rejudged:
+    """Work judged again, by others or by the same people, compared with the first judgements.
+
+    `same` is the proportion of equal answers.
+    """
 
     by: str
     question: str
-    coefficient: Coefficient
+    agreement: Coefficient
     same: Estimate
 
 
 @dataclass(frozen=True)
-class Overview:
-    """Everything at once; `troubles` say what could not be worked out."""
+class Overview(Result):
+    """How a round stands; `times` are seconds per task: the median, and the quartiles as its interval."""
 
     round: str
     mode: str
     state: str
     at: str
     progress: Progress
-    people: Sequence[OfPerson]
-    agreement: Mapping[str, Sequence[Coefficient]]
-    times: Times
+    people: Sequence[RoundAnnotator]
+    agreement: Mapping[str, Coefficient]
+    times: Estimate
     cost: Cost | None
     disputes: Mapping[str, Sequence[Dispute]]
-    checked: Sequence[Checked]
-    troubles: Sequence[str]
+    rejudged: Sequence[Rejudged]
+    notes: Sequence[str] = ()
+
+    @property
+    def sentence(self) -> str:
+        done, wanted = self.progress.done, self.progress.wanted
+        return f"{done:,} of {wanted:,} tasks of {self.round} are done."
+
+    @property
+    def next(self) -> Sequence[str]:
+        return ("sightline truth STUDY",)
+
+    def tables(self) -> dict[str, Table]:
+        people = [
+            (each.key, each.role, each.done, each.skipped, each.open, each.judgements,
+             absent("not timed") if each.seconds is None else each.seconds,
+             each.passed, each.failed, each.reference, each.excluded or "")
+            for each in self.people
+        ]  # fmt: skip
+        columns = [
+            Column("annotator"),
+            Column("role"),
+            Column("done"),
+            Column("skipped"),
+            Column("open"),
+            Column("judgements"),
+            Column("seconds", "seconds per task"),
+            Column("passed", "controls passed"),
+            Column("failed", "controls failed"),
+            Column("reference", "reference photos", format="%", estimate=True),
+            Column("excluded"),
+        ]
+        disputes = [
+            (each.question, each.item, each.prompt or "", each.spread, len(each.votes),
+             absent("undecided") if each.decided is None else each.decided)
+            for several in self.disputes.values()
+            for each in several
+        ]  # fmt: skip
+        return {
+            "annotators": Table(columns, people, "Annotators"),
+            "agreement": Table(
+                [Column("question"), Column("coefficient"), Column("agreement", estimate=True)],
+                [(name, each.name, each) for name, each in self.agreement.items()],
+                "Agreement",
+            ),
+            "disputes": Table(
+                [
+                    Column("question"),
+                    Column("item"),
+                    Column("prompt"),
+                    Column("spread"),
+                    Column("n"),
+                    Column("decided"),
+                ],
+                disputes,
+                "Disputed items",
+            ),
+        }
 
 
 def overview(study: Study, round: str, at: datetime | None = None) -> Overview:
     """A round's numbers as they are now."""
     moment = at or datetime.now(UTC)
-    found = get_round(study, round)
-    counted = round_numbers.counted(study, found, _stamp(moment - timedelta(hours=1)))
-    everything = round_numbers.votes(study, found.id)
+    round_ = get_round(study, round)
+    counted = round_numbers.counted(study, round_, _stamp(moment - timedelta(hours=1)))
+    everything = round_numbers.votes(study, round_.id)
     people = overseeing.people(study)
-    asked = [of_question(found, everything, people, key) for key, _ in found.questions]
-    gone = [number for number, person in enumerate(people) if person.left_out is not None]
+    asked = by_question(round_, everything, people)
+    gone = excluded(people)
     counting = {each.name: each.where(~np.isin(each.votes.annotator, gone)) for each in asked}
-    troubles: list[str] = []
-    screens = screens_of(study, troubles)
-    controls = {each.name: controls_of(study, each.votes, each.subjects) for each in asked}
-    at_risk = risks(counting, controls, screens, troubles)
-    times = _times(everything)
+    notes: list[str] = []
+    screens = screens_of(study, notes)
+    controls = {each.name: controls_of(study, each.votes, each.items) for each in asked}
+    at_risk = risks(counting, controls, screens, notes)
     return Overview(
-        found.name,
-        found.mode,
-        found.state,
-        _stamp(moment),
-        _progress(found, counted, everything, moment),
-        people_of_round(study, found, counted, everything, people, asked, counting, controls, at_risk),
-        {name: _agreement(each.votes) for name, each in counting.items()},
-        times,
-        _cost(found, counted, people),
-        _disputes(study, found, counting),
-        [each for name, part in counting.items() for each in _checked(name, part)],
-        troubles,
+        round=round_.name,
+        mode=round_.mode,
+        state=round_.state,
+        at=_stamp(moment),
+        progress=_progress(round_, counted, everything, moment),
+        people=people_of_round(
+            study, round_, counted, everything, people, asked, counting, controls, at_risk
+        ),
+        agreement={name: _agreement(each.votes) for name, each in counting.items()},
+        times=_times(everything),
+        cost=_cost(round_, counted, people),
+        disputes=_disputes(study, round_, counting),
+        rejudged=[each for name, part in counting.items() for each in _rejudged(name, part)],
+        notes=notes,
     )
 
 
-def _agreement(votes: Votes) -> list[Coefficient]:
+def _agreement(votes: Votes) -> Coefficient:
     kept = agreement.counted(votes)
     scale = votes.question.scale
     alpha = krippendorff_alpha(kept.item, kept.value, scale=scale, resamples=RESAMPLES)  # type: ignore[arg-type]
-    told = (alpha.value, alpha.low, alpha.high, alpha.n, alpha.reason)
-    return [Coefficient(f"Krippendorff's alpha ({scale})", *told)]
+    return named(f"Krippendorff's alpha ({scale})", alpha)
 
 
 # -- progress, time and money -------------------------------------------------------------------------------
@@ -175,8 +225,8 @@ def _agreement(votes: Votes) -> list[Coefficient]:
 
 def _progress(round_: Round, counted: Counted, everything: RoundVotes, at: datetime) -> Progress:
     states = Counter[str]()
-    for row in counted.pages:
-        states[row.state] += row.pages
+    for row in counted.tasks:
+        states[row.state] += row.tasks
     rate = _rate(counted, at)
     left = counted.wanted - counted.done
     ends: list[str | None] = [None, None, None]
@@ -198,22 +248,22 @@ def _progress(round_: Round, counted: Counted, everything: RoundVotes, at: datet
 
 
 def _rate(counted: Counted, at: datetime) -> Estimate:
-    """Pages of work an hour, over the last hour or since the first page if that is later.
+    """Tasks of work per hour, over the last hour or since the first task if that is later.
 
     Limits are exact for a Poisson count: chi-square quantiles with 2k and 2k+2 degrees of freedom, halved.
     Source: F. Garwood, Fiducial limits for the Poisson distribution, Biometrika 28 (1936).
     """
     from scipy.special import chdtri
 
-    pages, hours = counted.recent, 1.0
+    tasks, hours = counted.recent, 1.0
     if counted.first is not None and not counted.older:
         began = datetime.strptime(counted.first, STAMP).replace(tzinfo=UTC)
-        # The first page only starts the clock.
-        pages, hours = pages - 1, min(1.0, max(0.0, (at - began).total_seconds() / 3600))
-    if pages < 2 or hours * 60 < 1:
-        return Estimate(None, None, None, max(0, pages), "Poisson", NOT_YET)
-    low, high = float(chdtri(2 * pages, 0.975)) / 2, float(chdtri(2 * pages + 2, 0.025)) / 2
-    return Estimate(pages / hours, low / hours, high / hours, pages, "Poisson")
+        # The first task only starts the clock.
+        tasks, hours = tasks - 1, min(1.0, max(0.0, (at - began).total_seconds() / 3600))
+    if tasks < 2 or hours * 60 < 1:
+        return Estimate(None, n=max(0, tasks), method="Poisson", reason=NOT_YET)
+    low, high = float(chdtri(2 * tasks, 0.975)) / 2, float(chdtri(2 * tasks + 2, 0.025)) / 2
+    return Estimate(tasks / hours, low / hours, high / hours, tasks, "Poisson")
 
 
 def _end(at: datetime, left: int, pace: float | None) -> str | None:
@@ -222,27 +272,27 @@ def _end(at: datetime, left: int, pace: float | None) -> str | None:
     return _stamp(at + timedelta(hours=left / pace))
 
 
-def _times(everything: RoundVotes) -> Times:
+def _times(everything: RoundVotes) -> Estimate:
     seconds = everything.seconds
     if not seconds.size:
-        return Times(None, None, None, 0)
-    low, middle, high = np.quantile(seconds, [0.25, 0.5, 0.75])
-    return Times(float(middle), float(low), float(high), len(seconds))
+        return absent("no task was timed yet")
+    low, middle, high = np.quantile(seconds, [0.25, 0.5, 0.75]).tolist()
+    return Estimate(middle, low, high, len(seconds), "quartiles", unit="s")
 
 
 def _cost(round_: Round, counted: Counted, people: Sequence[Person]) -> Cost | None:
-    """Finished pages x price x (1 + fee); in the end also the missing work, with the controls it brings."""
+    """Finished tasks x price x (1 + fee); in the end also the missing work, with the controls it brings."""
     price, fee = (Decimal(str(round_.settings.get(name) or 0)) for name in ("price", "fee"))
     if not price:
         return None
-    # Those who judge the controls beforehand are of the owner's own house.
+    # Control annotators are the owner's own people.
     own = {person.id for person in people if person.role == "control"}
-    paid = sum(row.pages for row in counted.pages if row.state == "done" and row.annotator_id not in own)
+    paid = sum(row.tasks for row in counted.tasks if row.state == "done" and row.annotator_id not in own)
     missing = counted.wanted - counted.done + counted.again - counted.again_done
     controls = round_.settings.get("controls") or {}
-    pages, of = int(controls.get("pages") or 0), int(controls.get("of") or 1)
+    tasks, of = int(controls.get("pages") or 0), int(controls.get("of") or 1)
     more = missing * (1 + float(round_.settings.get("repeat") or 0))
-    more *= of / (of - pages) if 0 < pages < of else 1
+    more *= of / (of - tasks) if 0 < tasks < of else 1
     whole = paid + round_up(more)
     each = price * (1 + fee)
     return Cost(price, fee, paid, _cents(paid * each), whole, _cents(whole * each))
@@ -260,58 +310,60 @@ def _cents(money: Decimal) -> Decimal:
 # -- disputes and quality checks ----------------------------------------------------------------------------
 
 
-def _disputes(study: Study, round_: Round, asked: Mapping[str, OfQuestion]) -> dict[str, list[Dispute]]:
+def _disputes(study: Study, round_: Round, asked: Mapping[str, QuestionVotes]) -> dict[str, list[Dispute]]:
     """What people disagree on most, undecided first."""
     decided = overseeing.decisions(study, [key for key, _ in round_.questions])
     keys = {question.name: key for key, question in round_.questions}
-    found: dict[str, list[Dispute]] = {}
+    disputes: dict[str, list[Dispute]] = {}
     for name, part in asked.items():
         ranked = agreement.by_item(part.votes)
         spread = ranked.entropy if part.votes.question.scale == "nominal" else ranked.spread
         with np.errstate(invalid="ignore"):
             places = np.flatnonzero(spread > 0)
-        subjects = [part.subjects[item] for item in ranked.item[places].tolist()]
-        settled = [(keys[name], subject) in decided for subject in subjects]
-        order = np.argsort(settled, kind="stable")[:DISPUTES].tolist()
-        shown = round_numbers.shown(study, [subjects[place] for place in order])
+        items = [part.items[item] for item in ranked.item[places].tolist()]
+        order = np.argsort([(keys[name], item) in decided for item in items], kind="stable")
+        first = order[:DISPUTES].tolist()
+        shown = round_numbers.shown(study, [items[place] for place in first])
         kept = agreement.counted(part.votes)
-        found[name] = []
-        for place in order:
-            subject = subjects[place]
+        disputes[name] = []
+        for place in first:
+            item = items[place]
             rows = np.flatnonzero(kept.item == ranked.item[places[place]])
-            said = [(kept.annotators[int(kept.annotator[row])].name, float(kept.value[row])) for row in rows]
-            found[name].append(
+            votes = [
+                Vote(kept.annotators[int(kept.annotator[row])].name, float(kept.value[row])) for row in rows
+            ]
+            disputes[name].append(
                 Dispute(
-                    name,
-                    subject,
-                    shown[subject].prompt,
-                    len(shown[subject].images),
-                    sorted(said, key=lambda vote: (vote[1], vote[0])),
-                    float(spread[places[place]]),
-                    decided.get((keys[name], subject)),
+                    question=name,
+                    item=item,
+                    prompt=shown[item].prompt,
+                    images=len(shown[item].images),
+                    votes=sorted(votes, key=lambda vote: (vote.value, vote.annotator)),
+                    spread=float(spread[places[place]]),
+                    decided=decided.get((keys[name], item)),
                 )
             )
-    return found
+    return disputes
 
 
-def _checked(name: str, part: OfQuestion) -> list[Checked]:
+def _rejudged(name: str, part: QuestionVotes) -> list[Rejudged]:
     """Agreement of later judgements with the first, by others and by the same people."""
     work = part.where(~part.votes.control)
-    found = []
+    rows = []
     for by, votes in (("other", _first_and_again(work)), ("same", work.where(~work.again).votes)):
-        told = agreement.repeats(votes)
-        n = told.coefficient.n
+        repeats = agreement.repeats(votes)
+        n = repeats.coefficient.n
         if n:
-            found.append(Checked(by, name, told.coefficient, wilson(round((told.same or 0) * n), n)))
-    return found
+            rows.append(Rejudged(by, name, repeats.coefficient, wilson(round((repeats.same or 0) * n), n)))
+    return rows
 
 
-def _first_and_again(part: OfQuestion) -> Votes:
-    """The first vote on each item that was judged again by another, and those votes, as of one person."""
+def _first_and_again(part: QuestionVotes) -> Votes:
+    """The first judgement of each item that another judged again, and those judgements, as of one person."""
     votes = part.votes
     later = np.flatnonzero(part.again)
     first = np.flatnonzero(~part.again & (votes.repetition == 0) & np.isin(votes.item, votes.item[later]))
-    # Votes are in the order given: the earliest of each item is the first that `unique` meets.
+    # Judgements are in the order given: the earliest of each item is the first that `unique` meets.
     first = first[np.unique(votes.item[first], return_index=True)[1]]
     later = later[np.isin(votes.item[later], votes.item[first])]
     rows = np.concatenate([first, later])

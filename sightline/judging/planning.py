@@ -1,171 +1,141 @@
-"""What a round will take before it begins: pages, judgements, people, hours and money."""
+"""How much work a round is before it begins: tasks, judgements and money."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from math import ceil
 
-from sightline.errors import UsageError
 from sightline.judging.items import build
-from sightline.judging.rounds import RoundSettings
+from sightline.judging.rounds import RoundSettings, declared_rounds, refuse_conflicts, round_settings
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.study.study import Study
 
 CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The size of a round; plans of its parts add up.
+class Workload:
+    """The size of a round.
 
-    `items` are pages of work, each judged by `per_item` people; `tasks` are all pages that are handed out:
-    `work` (items x per_item), `control_pages` among them, and `repeats`. `control_images` counts the images
-    on pages of work whose answer is known. `amount` is tasks x price x (1 + fee), not rounded; `hours` is
-    tasks x seconds a page.
+    `items` are judged by `per_item` people each, which makes `work` tasks; `control_tasks` and `repeats` come
+    on top. `control_images` counts the images in tasks of work whose answer is known. `amount` is
+    tasks x price x (1 + fee), not rounded.
     """
 
     items: int
+    per_item: int
     work: int
-    control_pages: int
+    control_tasks: int
     control_images: int
     repeats: int
-    per_item: int
     amount: Decimal
-    hours: float | None
+
+    @property
+    def tasks(self) -> int:
+        """All tasks that are assigned."""
+        return self.work + self.control_tasks + self.repeats
 
     @property
     def cost(self) -> Decimal:
         """What it costs, in whole cents."""
         return self.amount.quantize(CENT, ROUND_HALF_UP)
 
-    @property
-    def tasks(self) -> int:
-        """All pages that are handed out."""
-        return self.work + self.control_pages + self.repeats
+
+@dataclass(frozen=True)
+class RoundPlan:
+    """A round of study.toml and its size."""
+
+    round: str
+    mode: str
+    load: Workload
+
+
+@dataclass(frozen=True)
+class Plan(Result):
+    """How much work the rounds are and what they cost."""
+
+    rounds: Sequence[RoundPlan]
 
     @property
-    def annotators(self) -> int:
-        """How many people it takes at least: nobody judges an item twice."""
-        return self.per_item if self.items else 0
+    def sentence(self) -> str:
+        tasks = sum(each.load.tasks for each in self.rounds)
+        cost = sum((each.load.amount for each in self.rounds), Decimal(0)).quantize(CENT, ROUND_HALF_UP)
+        return f"{tasks:,} tasks in all" + (f", for {cost}." if cost else ".")
 
-    def pages_each(self, annotators: int) -> int:
-        """How many pages the busiest of so many annotators does, where they share evenly."""
-        if annotators < max(1, self.annotators):
-            raise UsageError(
-                f"{self.per_item} judgements an item cannot come from {annotators} annotators",
-                remedy="Each judges an item once: invite more people, or ask for fewer judgements.",
-            )
-        return ceil(self.tasks / annotators)
+    @property
+    def next(self) -> Sequence[str]:
+        return ("sightline annotate STUDY",)
 
-    def __add__(self, other: Plan) -> Plan:
-        timed = self.hours is not None and other.hours is not None
-        return Plan(
-            items=self.items + other.items,
-            work=self.work + other.work,
-            control_pages=self.control_pages + other.control_pages,
-            control_images=self.control_images + other.control_images,
-            repeats=self.repeats + other.repeats,
-            per_item=max(self.per_item, other.per_item),
-            amount=self.amount + other.amount,
-            hours=(self.hours or 0.0) + (other.hours or 0.0) if timed else None,
-        )
+    def tables(self) -> dict[str, Table]:
+        columns = [
+            Column("round"),
+            Column("mode"),
+            Column("items"),
+            Column("per_item", "judgements per item"),
+            Column("work", "tasks of work"),
+            Column("control_tasks", "control tasks"),
+            Column("control_images", "control images"),
+            Column("repeats", "repeated"),
+            Column("tasks", "tasks in all"),
+            Column("cost"),
+        ]
+        rows = [
+            (each.round, each.mode, each.load.items, each.load.per_item, each.load.work,
+             each.load.control_tasks, each.load.control_images, each.load.repeats, each.load.tasks,
+             str(each.load.cost))
+            for each in self.rounds
+        ]  # fmt: skip
+        return {"": Table(columns, rows, "The plan")}
 
 
-def plan(
-    prompts: int,
-    images: int,
+def plan(study: Study, rounds: Sequence[str] = ()) -> Plan:
+    """Say how much work rounds of study.toml are, by default all, and what they cost."""
+    names = rounds or declared_rounds(study)
+    refuse_conflicts(study)
+    settings = [round_settings(study, name) for name in names]
+    return Plan([RoundPlan(each.name, each.mode, workload_of(study, each)) for each in settings])
+
+
+def workload_of(study: Study, settings: RoundSettings) -> Workload:
+    """The size of a round as its items would be built now."""
+    items = build(study, settings)
+    work = [item for item in items if item.kind == "work"]
+    return workload(
+        len(work),
+        sum(bool(slot.control) for item in work for slot in item.slots),
+        per_item=settings.per_item,
+        controls=(settings.controls.pages, settings.controls.of),
+        repeat=settings.repeat,
+        price=settings.price,
+        fee=settings.fee,
+        # Nobody gets a control task twice; with the fewest people there are only so many to assign.
+        most_controls=(len(items) - len(work)) * settings.per_item,
+    )
+
+
+def workload(
+    items: int,
+    control_images: int = 0,
     *,
-    places: int = 1,
-    taken: int = 0,
     per_item: int = 3,
-    control_pages: int = 0,
-    of: int = 5,
+    controls: tuple[int, int] = (0, 5),
     repeat: float = 0.0,
     price: Decimal | float | str = 0,
     fee: Decimal | float | str = 0,
-    seconds: float | None = None,
-) -> Plan:
-    """The plan for so many prompts with so many images each, `places` a page of which controls take `taken`.
-
-    Pages a prompt: images / (places - taken), rounded up. ConQA: 50 conceptual queries with 100 images, 5 a
-    page, and 30 descriptive ones with 1 of the 5 a control, 3 judgements each, are 50 x 60 + 30 x 75 tasks.
-    """
-    if min(prompts, images) < 0:
-        raise UsageError(f"{prompts} prompts with {images} images", remedy="0 or more of each.")
-    if not 0 <= taken < places:
-        raise UsageError(
-            f"controls take {taken} of the {places} places of a page",
-            remedy="At least one is left for the work.",
-        )
-    items = prompts * ceil(Fraction(images, places - taken))
-    return _sized(
-        items, items * taken, per_item, control_pages, of, repeat, _money(price), _money(fee), seconds
-    )
-
-
-def plan_of(study: Study, settings: RoundSettings, *, seconds: float | None = None) -> Plan:
-    """The plan of a round as its items would be built now; `seconds` is the time a page is likely to take."""
-    items = build(study, settings)
-    work = [item for item in items if item.kind == "work"]
-    known = sum(bool(slot.control) for item in work for slot in item.slots)
-    controls = settings.controls
-    return _sized(
-        len(work),
-        known,
-        settings.per_item,
-        controls.pages,
-        controls.of,
-        settings.repeat,
-        _money(settings.price),
-        _money(settings.fee),
-        seconds,
-        # Nobody gets a control page twice; with the fewest people there are only so many to give.
-        at_most=(len(items) - len(work)) * settings.per_item,
-    )
-
-
-def _sized(
-    items: int,
-    known: int,
-    per_item: int,
-    pages: int,
-    of: int,
-    repeat: float,
-    price: Decimal,
-    fee: Decimal,
-    seconds: float | None,
-    at_most: int | None = None,
-) -> Plan:
-    if per_item < 1:
-        raise UsageError(f"{per_item} judgements an item", remedy="At least 1.")
-    if not 0 <= pages < of:
-        raise UsageError(f"{pages} of {of} pages are control pages", remedy="Fewer, so that work is left.")
-    if not 0 <= repeat <= 1:
-        raise UsageError(f"{repeat:g} of the pages come again", remedy="A share from 0 to 1.")
-    if min(price, fee) < 0 or (seconds is not None and seconds < 0):
-        raise UsageError("a price, fee or time is below 0", remedy="0 or more.")
+    most_controls: int | None = None,
+) -> Workload:
+    """The size of so many items of work; of `controls` (m, n), m in every n tasks are control tasks."""
+    some, of = controls
     work = items * per_item
     repeats = ceil(Fraction(str(repeat)) * work)
-    # A block of `of` pages has `of` - `pages` places for everything else.
-    controls = ceil(Fraction(pages, of - pages) * (work + repeats))
-    controls = controls if at_most is None else min(controls, at_most)
-    tasks = work + repeats + controls
-    return Plan(
-        items=items,
-        work=work,
-        control_pages=controls,
-        control_images=known * per_item,
-        repeats=repeats,
-        per_item=per_item,
-        amount=tasks * price * (1 + fee),
-        hours=None if seconds is None else tasks * seconds / 3600,
-    )
-
-
-def _money(told: Decimal | float | str) -> Decimal:
+    # A block of n tasks has n - m places for everything else.
+    control_tasks = ceil(Fraction(some, of - some) * (work + repeats))
+    control_tasks = control_tasks if most_controls is None else min(control_tasks, most_controls)
     # By way of its digits: 0.1 as a binary fraction is a little more than ten cents.
-    found = Decimal(str(told))
-    if not found.is_finite():
-        raise UsageError(f"a price or fee is {told}", remedy="A plain number.")
-    return found
+    each = Decimal(str(price)) * (1 + Decimal(str(fee)))
+    amount = (work + repeats + control_tasks) * each
+    return Workload(items, per_item, work, control_tasks, control_images * per_item, repeats, amount)

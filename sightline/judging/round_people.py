@@ -1,34 +1,37 @@
-"""The people of a round: how far they are, how they agree, and which screening rules would leave them out."""
+"""The annotators of a round: how far they are, how they agree, and which rules would exclude them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from sightline import registry
 from sightline.errors import SightlineError
-from sightline.estimate import Estimate
+from sightline.estimate import Estimate, absent
 from sightline.extension import Configured
 from sightline.judging import agreement
-from sightline.judging.agreement import Coefficient
-from sightline.judging.round_votes import OfQuestion
+from sightline.judging.agreement import Coefficient, named
+from sightline.judging.round_votes import QuestionVotes
 from sightline.judging.store import overseeing
-from sightline.judging.store.overseeing import Link, Person
+from sightline.judging.store.overseeing import Person
 from sightline.judging.store.round_numbers import Counted, RoundVotes
 from sightline.judging.store.rounds import Round
+from sightline.judging.store.tokens import PANEL
 from sightline.records import AnnotatorKey, Controls, Votes
 from sightline.statistics.agreement import cohen_kappa
 from sightline.statistics.intervals import wilson
 from sightline.statistics.others import majority_of_others
 from sightline.study.study import Study
 
+NO_PHOTO = absent("no reference photo was judged")
+
 
 @dataclass(frozen=True)
 class Risk:
-    """A screening rule of study.toml that would leave somebody out, and on which numbers."""
+    """A screening rule of study.toml that would exclude somebody, and on which numbers."""
 
     rule: str
     question: str
@@ -36,31 +39,39 @@ class Risk:
 
 
 @dataclass(frozen=True)
-class OfPerson:
-    """One annotator of the round.
+class RoundAnnotator:
+    """One annotator of the round; `key` is the name by which actions know them.
 
-    `with_others` and `kappa` hold a coefficient a question; `kappa` is Cohen's with the majority of others,
-    for questions with labels. `passed` and `failed` count control items; `reference` is the share of hidden
-    reference photos that got the answer they should.
+    The key has the panel where they were not invited here, and are not `invitable` therefore. `done`,
+    `skipped` and `open` count tasks, `seconds` is the median time per task. `with_others` and `kappa` hold
+    one coefficient per question; `kappa` is Cohen's with the majority of others, for questions with labels.
+    `passed` and `failed` count control items; `reference` is the proportion of hidden reference photos that
+    got the answer they should; `link_expires` is when the last valid link does; `excluded` is the owner's
+    reason.
     """
 
     name: str
-    panel: str
-    role: str
-    language: str | None
-    link: Link | None
-    done: int
-    skipped: int
-    open: int
-    votes: int
-    seconds: float | None
-    with_others: Mapping[str, Coefficient]
-    kappa: Mapping[str, Coefficient]
-    passed: int
-    failed: int
-    reference: Estimate
-    risks: Sequence[Risk]
-    left_out: str | None
+    key: str = ""
+    invitable: bool = True
+    role: str = "annotator"
+    language: str | None = None
+    link_expires: str | None = None
+    done: int = 0
+    skipped: int = 0
+    open: int = 0
+    judgements: int = 0
+    seconds: float | None = None
+    with_others: Mapping[str, Coefficient] = field(default_factory=dict)
+    kappa: Mapping[str, Coefficient] = field(default_factory=dict)
+    passed: int = 0
+    failed: int = 0
+    reference: Estimate = NO_PHOTO
+    risks: Sequence[Risk] = ()
+    excluded: str | None = None
+
+    def agreement(self, question: str) -> Coefficient | None:
+        """Cohen's kappa where answers are labels, else the coefficient that fits the scale."""
+        return self.kappa.get(question) or self.with_others.get(question)
 
 
 def people_of_round(
@@ -69,16 +80,16 @@ def people_of_round(
     counted: Counted,
     everything: RoundVotes,
     people: Sequence[Person],
-    asked: Sequence[OfQuestion],
-    counting: Mapping[str, OfQuestion],
+    asked: Sequence[QuestionVotes],
+    counting: Mapping[str, QuestionVotes],
     controls: Mapping[str, Controls | None],
     at_risk: Mapping[AnnotatorKey, Sequence[Risk]],
-) -> list[OfPerson]:
-    """Everybody who has pages or a link, in the order they joined."""
+) -> list[RoundAnnotator]:
+    """Everybody who has tasks or a link, in the order they joined."""
     links = overseeing.links(study, round_.id)
-    pages = Counter[tuple[int, str]]()
-    for row in counted.pages:
-        pages[row.annotator_id, row.state] += row.pages
+    tasks = Counter[tuple[int, str]]()
+    for row in counted.tasks:
+        tasks[row.annotator_id, row.state] += row.tasks
     times = _times_by_person(everything)
     with_others = {
         name: {each.annotator: each.with_others for each in agreement.by_annotator(part.votes)}
@@ -86,43 +97,45 @@ def people_of_round(
     }
     kappas = {name: _kappas(part.votes, with_others[name]) for name, part in counting.items()}
     tried = [_tried(part.votes, controls[part.name]) for part in asked]
-    named, votes = np.unique(everything.annotator[~np.isnan(everything.value)], return_counts=True)
-    given = Counter(dict(zip(named.tolist(), votes.tolist(), strict=True)))
-    found = []
+    numbers, given = np.unique(everything.annotator[~np.isnan(everything.value)], return_counts=True)
+    judgements = dict(zip(numbers.tolist(), given.tolist(), strict=True))
+    rows = []
     for number, person in enumerate(people):
         if person.role == "adjudicator" or not (
             person.id in links
-            or any(pages[person.id, state] for state in ("open", "done", "skipped", "lapsed"))
+            or any(tasks[person.id, state] for state in ("open", "done", "skipped", "lapsed"))
         ):
             continue
         key = AnnotatorKey(person.panel, person.name)
-        right, wrong, high, low = (int(sum(each[number, place] for each in tried)) for place in range(4))
-        found.append(
-            OfPerson(
-                person.name,
-                person.panel,
-                person.role,
-                person.language,
-                links.get(person.id),
-                pages[person.id, "done"],
-                pages[person.id, "skipped"],
-                pages[person.id, "open"],
-                given[person.id],
-                times.get(person.id),
-                {name: told[key] for name, told in with_others.items() if key in told},
-                {name: told[key] for name, told in kappas.items() if key in told},
-                right,
-                wrong,
-                wilson(high, high + low),
-                at_risk.get(key, ()),
-                person.left_out,
+        own = person.panel == PANEL
+        passed, failed, high, low = (int(sum(each[number, place] for each in tried)) for place in range(4))
+        rows.append(
+            RoundAnnotator(
+                name=person.name,
+                key=person.name if own else f"{person.panel}/{person.name}",
+                invitable=own,
+                role=person.role,
+                language=person.language,
+                link_expires=links.get(person.id),
+                done=tasks[person.id, "done"],
+                skipped=tasks[person.id, "skipped"],
+                open=tasks[person.id, "open"],
+                judgements=judgements.get(person.id, 0),
+                seconds=times.get(person.id),
+                with_others={name: known[key] for name, known in with_others.items() if key in known},
+                kappa={name: known[key] for name, known in kappas.items() if key in known},
+                passed=passed,
+                failed=failed,
+                reference=wilson(high, high + low),
+                risks=at_risk.get(key, ()),
+                excluded=person.left_out,
             )
         )
-    return found
+    return rows
 
 
 def _times_by_person(everything: RoundVotes) -> dict[int, float]:
-    """The median of seconds that each annotator's pages took."""
+    """Each annotator's median time per task."""
     order = np.argsort(everything.by, kind="stable")
     people, start = np.unique(everything.by[order], return_index=True)
     parts = np.split(everything.seconds[order], start[1:])
@@ -137,14 +150,11 @@ def _kappas(votes: Votes, with_others: Mapping[AnnotatorKey, Coefficient]) -> di
         return {}
     kept = agreement.counted(votes)
     others = majority_of_others(kept.item, kept.value, kept.n.astype(np.float64))
-    found = {}
+    kappas = {}
     for number in np.unique(kept.annotator).tolist():
         own = kept.annotator == number
-        told = cohen_kappa(kept.value[own], others[own])
-        found[votes.annotators[number]] = Coefficient(
-            "Cohen's kappa", told.value, told.low, told.high, told.n, told.reason
-        )
-    return found
+        kappas[votes.annotators[number]] = named("Cohen's kappa", cohen_kappa(kept.value[own], others[own]))
+    return kappas
 
 
 def _tried(votes: Votes, controls: Controls | None) -> np.ndarray:
@@ -172,39 +182,37 @@ def _tried(votes: Votes, controls: Controls | None) -> np.ndarray:
     return found
 
 
-def screens_of(study: Study, troubles: list[str]) -> list[Configured]:
-    """The screening rules of study.toml; what is wrong with them is added to the troubles."""
+def screens_of(study: Study, notes: list[str]) -> list[Configured]:
+    """The screening rules of study.toml; what is wrong with them is added to the notes."""
     try:
         return [
-            registry.configure("screening", str(told))
-            for told in study.settings.get("screening", {}).get("rules", [])
+            registry.configure("screening", str(rule))
+            for rule in study.settings.get("screening", {}).get("rules", [])
         ]
     except SightlineError as error:
-        troubles.append(f"The screening rules of study.toml: {error.what}. {error.remedy}".strip())
+        notes.append(f"The screening rules of study.toml: {error.what}. {error.remedy}".strip())
         return []
 
 
 def risks(
-    asked: Mapping[str, OfQuestion],
+    asked: Mapping[str, QuestionVotes],
     controls: Mapping[str, Controls | None],
     screens: Sequence[Configured],
-    troubles: list[str],
+    notes: list[str],
 ) -> dict[AnnotatorKey, list[Risk]]:
-    """Who would be left out if truth were settled now."""
+    """Who would be excluded if the truth were computed now."""
     found: dict[AnnotatorKey, list[Risk]] = {}
     for name, part in asked.items():
         for screen in screens:
             if screen.spec.details["needs_controls"] and controls[name] is None:
-                troubles.append(
-                    f"{screen.name} cannot be judged on {name!r}: no control item was answered yet."
-                )
+                notes.append(f"{screen.name} cannot be judged on {name!r}: no control item was answered yet.")
                 continue
             try:
-                told = screen.load()(part.votes, controls[name])
+                exclusions = screen.load()(part.votes, controls[name])
             except SightlineError as error:
-                troubles.append(f"{screen.name} on {name!r}: {error.what}.")
+                notes.append(f"{screen.name} on {name!r}: {error.what}.")
                 continue
-            for exclusion in told:
+            for exclusion in exclusions:
                 risk = Risk(screen.short, name, exclusion.reason)
                 found.setdefault(exclusion.annotator, []).append(risk)
     return found

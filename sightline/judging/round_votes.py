@@ -1,4 +1,4 @@
-"""The votes of a round, question by question, with the people numbered as the study numbers them."""
+"""The judgements of a round, question by question, with the people numbered as the study numbers them."""
 
 from __future__ import annotations
 
@@ -14,42 +14,48 @@ from sightline.records import AnnotatorKey, Votes
 
 
 @dataclass(frozen=True)
-class OfQuestion:
-    """The votes on one question of a round.
+class QuestionVotes:
+    """The judgements of one question of a round.
 
-    `subjects` are the ids of the votes' items; `again` marks votes on work that others judged before.
+    `items` are the ids of what was judged; `again` marks judgements of work that others judged before.
     """
 
     name: str
     votes: Votes
-    subjects: Sequence[int]
+    items: Sequence[int]
     again: np.ndarray
 
-    def where(self, keep: np.ndarray) -> OfQuestion:
-        """The votes at which `keep` is true."""
+    def where(self, keep: np.ndarray) -> QuestionVotes:
+        """The judgements at which `keep` is true."""
         return replace(self, votes=self.votes.where(keep), again=self.again[keep])
 
 
-def of_question(
-    round_: Round, everything: RoundVotes, people: Sequence[Person], question_id: int
-) -> OfQuestion:
-    """The answers with a value to one question, people numbered as the study does."""
-    question = next(each for key, each in round_.questions if key == question_id)
-    rows = np.flatnonzero((everything.question == question_id) & ~np.isnan(everything.value))
-    subjects, item = np.unique(everything.item[rows], return_inverse=True)
+def by_question(round_: Round, everything: RoundVotes, people: Sequence[Person]) -> list[QuestionVotes]:
+    """The answers with a value to every question of a round."""
     ids = np.array([person.id for person in people], dtype=np.int64)
-    votes = Votes(
-        item=item,
-        annotator=np.searchsorted(ids, everything.annotator[rows]),
-        value=everything.value[rows],
-        n=np.ones(len(rows), dtype=np.int64),
-        session=everything.session[rows],
-        took_ms=everything.took_ms[rows],
-        control=everything.control[rows] == 1,
-        repetition=everything.repetition[rows],
-        items=len(subjects),
-        annotators=[AnnotatorKey(person.panel, person.name) for person in people],
-        question=question,
-        up_to=everything.up_to,
-    )
-    return OfQuestion(question.name, votes, subjects.tolist(), everything.kind[rows] == AGAIN)
+    annotators = [AnnotatorKey(person.panel, person.name) for person in people]
+    parts = []
+    for key, question in round_.questions:
+        rows = np.flatnonzero((everything.question == key) & ~np.isnan(everything.value))
+        items, item = np.unique(everything.item[rows], return_inverse=True)
+        votes = Votes(
+            item=item,
+            annotator=np.searchsorted(ids, everything.annotator[rows]),
+            value=everything.value[rows],
+            n=np.ones(len(rows), dtype=np.int64),
+            session=everything.session[rows],
+            took_ms=everything.took_ms[rows],
+            control=everything.control[rows] == 1,
+            repetition=everything.repetition[rows],
+            items=len(items),
+            annotators=annotators,
+            question=question,
+            up_to=everything.up_to,
+        )
+        parts.append(QuestionVotes(question.name, votes, items.tolist(), everything.kind[rows] == AGAIN))
+    return parts
+
+
+def excluded(people: Sequence[Person]) -> list[int]:
+    """The numbers of those whom the owner excluded."""
+    return [number for number, person in enumerate(people) if person.left_out is not None]

@@ -41,7 +41,7 @@ class RoundExample(NamedTuple):
 class ControlSettings:
     """Where a round's controls come from, and how often they come.
 
-    `pages` in every block of `of` pages are control pages; `images` of a page's images are control images.
+    `pages` in every block of `of` tasks are control tasks; `images` of a task's images are control images.
     """
 
     pages: int = 0
@@ -53,7 +53,7 @@ class ControlSettings:
 
 
 class RoundSettings(RoundValues):
-    """One round: what is asked, of which answers, how often, and how the work is handed out.
+    """One round: what is asked, of which answers, how often, and how the tasks are assigned.
 
     `found` is the mode with the round's own instructions, examples and questions; `at` names the table that
     the settings were read from.
@@ -75,8 +75,8 @@ class RoundSettings(RoundValues):
 def round_names(study: Study) -> list[str]:
     """The rounds of study.toml, in its order."""
     file = str(study.home / SETTINGS_FILE)
-    told = study.settings.get("annotate", {})
-    for name, table in told.items():
+    tables = study.settings.get("annotate", {})
+    for name, table in tables.items():
         if not isinstance(table, Mapping):
             raise StudyError(
                 f"[annotate] holds a bare value {name!r}",
@@ -89,7 +89,21 @@ def round_names(study: Study) -> list[str]:
                 where=file,
                 remedy="Letters and digits, with dots, dashes and underscores between them, 64 at most.",
             )
-    return list(told)
+    return list(tables)
+
+
+def declared_rounds(study: Study) -> list[str]:
+    """The rounds of study.toml, or an error that has the lines to put there."""
+    known = round_names(study)
+    if not known:
+        raise UsageError(
+            "no round of judging is declared",
+            where=str(study.home / SETTINGS_FILE),
+            remedy="Name a mode, which adds one: sightline annotate STUDY --mode two_sliders. "
+            "Or write it yourself:\n    [annotate.quality]\n"
+            '    mode = "two_sliders"    # sightline list annotation_mode shows all\n    per_item = 3',
+        )
+    return known
 
 
 def round_settings(study: Study, name: str) -> RoundSettings:
@@ -133,7 +147,7 @@ def round_settings(study: Study, name: str) -> RoundSettings:
         at=where,
     )
     if "pairs" in table.model_fields_set and found.layout not in DRAWN:
-        raise table.wrong("pairs", table.pairs, where, f"left out: {spec.name} shows no pairs or triplets")
+        raise table.wrong("pairs", table.pairs, where, f"removed: {spec.name} shows no pairs or triplets")
     refuse_misfit(settings)
     return settings
 
@@ -141,13 +155,13 @@ def round_settings(study: Study, name: str) -> RoundSettings:
 def refuse_misfit(settings: RoundSettings) -> None:
     """Raise where a mode and the settings around it cannot go together."""
     mode, controls = settings.found, settings.controls
-    told = (
+    misfit = (
         _misfit_of_mode(mode, settings)
         or _misfit_of_places(mode, settings)
         or _misfit_of_controls(mode, controls)
     )
-    if told:
-        raise StudyError(told[0], where=settings.at, remedy=told[1])
+    if misfit:
+        raise StudyError(misfit[0], where=settings.at, remedy=misfit[1])
 
 
 def _misfit_of_mode(mode: Mode, settings: RoundSettings) -> tuple[str, str] | None:
@@ -178,7 +192,7 @@ def _misfit_of_places(mode: Mode, settings: RoundSettings) -> tuple[str, str] | 
         return f"a {mode.layout} has no place for a reference photo or control images", "Leave them out."
     if taken >= places(mode):
         return (
-            f"reference photo and control images take {taken} of the {places(mode)} images of a page",
+            f"reference photo and control images take {taken} of the {places(mode)} images of a task",
             "At least one place must be left for the work: fewer control images, or a mode with more images.",
         )
     return None
@@ -186,7 +200,7 @@ def _misfit_of_places(mode: Mode, settings: RoundSettings) -> tuple[str, str] | 
 
 def _misfit_of_controls(mode: Mode, controls: ControlSettings) -> tuple[str, str] | None:
     if controls.pages >= controls.of:
-        return f"{controls.pages} of {controls.of} pages are control pages", "Fewer, so that work is left."
+        return f"{controls.pages} of {controls.of} tasks are control tasks", "Fewer, so that work is left."
     if controls.made and (mode.layout not in DRAWN or mode.attention is None):
         return (
             "made = true, but the mode has no answer that is plain to whoever looks",
@@ -199,19 +213,19 @@ def _misfit_of_controls(mode: Mode, controls: ControlSettings) -> tuple[str, str
             "Leave the scale of the question as the mode has it.",
         )
     if controls.pages and not (controls.file or controls.tag or controls.made):
-        return "there is nothing to make control pages from", "Give file, tag or made = true."
+        return "there is nothing to make control tasks from", "Give file, tag or made = true."
     if controls.images and not controls.file:
         return (
             "there is nothing to take control images from",
             'Give file = "controls.csv" with known answers.',
         )
     if not controls.pages and (controls.tag or controls.made or (controls.file and not controls.images)):
-        return "controls are given, but no control pages are asked for", "For example pages = 1 and of = 5."
+        return "controls are given, but no control tasks are asked for", "For example pages = 1 and of = 5."
     return None
 
 
 def places(mode: Mode) -> int:
-    """How many things a page shows to be judged: pairs and triplets come one at a time."""
+    """How many items a task shows: pairs and triplets come one at a time."""
     return mode.images if mode.layout == "grid" else 1
 
 
@@ -257,7 +271,7 @@ def _names(table: RoundTable, mode: Mode, where: str) -> dict[str, str]:
 
 
 def refuse_conflicts(study: Study) -> None:
-    """Raise where two rounds ask a question of the same name on different scales: votes would be mixed up."""
+    """Raise where two rounds ask a question of the same name on different scales."""
     first: dict[str, tuple[str, Question]] = {}
     for name in round_names(study):
         for asked in round_settings(study, name).questions:
@@ -306,7 +320,7 @@ def _file(study: Study, where: str, key: str, name: str) -> Path:
 def _controls(study: Study, table: RoundTable, where: str) -> ControlSettings:
     at = where.removesuffix("]") + ".controls]"
     inner = ControlTable.read(table.controls, at)
-    # Whoever names a source of control pages and no number wants them as often as PQPP had them: one in five.
+    # Whoever names a source of control tasks and no number wants them as often as PQPP had them: one in five.
     usual = int(bool(inner.tag or inner.made or (inner.file and not inner.images)))
     return ControlSettings(
         pages=usual if inner.pages is None else inner.pages,

@@ -1,6 +1,6 @@
-"""Sheets: hand out images to judge as tables, for people without a connection; blind to who made them.
+"""Sheets: images to judge as tables, for people without a connection; blind to which system made them.
 
-One folder an annotator: `sheet.csv` in the plain form of judgements, `images/` under names that say nothing,
+One folder per annotator: `sheet.csv` in the plain form of judgements, `images/` under names that say nothing,
 and `README.txt`. A filled-in sheet comes back with `sightline import`: its image column names images by their
 content, which the study knows how to find.
 """
@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from sightline.data.export import write_table
 from sightline.errors import DataError, StudyError, UsageError
 from sightline.records import Question
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.study import reading
 from sightline.study.prompts import prompts_of
 from sightline.study.schema.naming import content_name
@@ -36,18 +38,27 @@ class Sheet:
 
     annotator: str
     folder: str
-    items: int
+    images: int
 
 
 @dataclass(frozen=True)
-class Handed:
-    """The sheets, what they ask, and how filled-in ones come back."""
+class Sheets(Result):
+    """The sheets, what they ask, and the option with which filled-in ones are imported."""
 
     question: str
     seed: int
-    items: int
+    images: int
     sheets: Sequence[Sheet]
-    how_back: str
+    import_option: str = ""
+
+    @property
+    def next(self) -> Sequence[str]:
+        return (f"sightline import STUDY SHEET.csv{self.import_option}",)
+
+    def tables(self) -> dict[str, Table]:
+        columns = [Column("annotator"), Column("images"), Column("folder")]
+        rows = [(sheet.annotator, sheet.images, sheet.folder) for sheet in self.sheets]
+        return {"": Table(columns, rows, f"{self.question}: {self.images} images")}
 
 
 class _Item(NamedTuple):
@@ -62,24 +73,27 @@ def sheets(
     *,
     question: str,
     annotators: Sequence[str],
-    per_item: int = 3,
+    per_item: int | None = None,
     seed: int = 0,
     suite: str | None = None,
-) -> Handed:
-    """Write a sheet an annotator: every answered image with its prompt, judged by `per_item` of them.
+) -> Sheets:
+    """Write one sheet per annotator: every answered image with its prompt, judged by `per_item` of them.
 
-    Who gets what, and in which order, is drawn from the seed, which the study's log keeps.
+    By default three judge each image, or all if there are fewer. Who gets what, and in which order, is drawn
+    from the seed, which the study's log keeps.
     """
     import numpy as np
 
     root = Path(folder)
-    names = _checked(study, root, annotators, per_item)
+    names = _names(annotators)
+    per_item = min(3, len(names)) if per_item is None else per_item
+    _refuse(study, root, names, per_item)
     asked = _question(study, question)
     prompts = prompts_of(study, suite)
     items = _items(study, prompts)
     rng = np.random.default_rng(seed)
     shares = deal(len(items), len(names), per_item, rng)
-    wording, back = _wording(study, prompts, items)
+    wording, import_option = _wording(study, prompts, items)
     work = {
         name: [items[int(i)] for i in rng.permutation(share)]
         for name, share in zip(names, shares, strict=True)
@@ -92,10 +106,10 @@ def sheets(
             where=str(root),
             remedy="Check the disk and your permissions.",
         ) from None
-    told = {"question": asked.name, "seed": seed, "per_item": per_item, "items": len(items)}
-    settling.note_events(study, "annotate", "sheets", [{**told, "annotators": names}])
+    note = {"question": asked.name, "seed": seed, "per_item": per_item, "items": len(items)}
+    settling.note_events(study, "annotate", "sheets", [{**note, "annotators": names}])
     made = [Sheet(name, str(root / name), len(share)) for name, share in work.items()]
-    return Handed(asked.name, seed, len(items), made, f"sightline import {study.name} SHEET.csv{back}")
+    return Sheets(asked.name, seed, len(items), made, import_option)
 
 
 def deal(items: int, annotators: int, per_item: int, rng: np.random.Generator) -> list[list[int]]:
@@ -110,18 +124,22 @@ def deal(items: int, annotators: int, per_item: int, rng: np.random.Generator) -
     return shares
 
 
-def _checked(study: Study, root: Path, annotators: Sequence[str], per_item: int) -> list[str]:
+def _names(annotators: Sequence[str]) -> list[str]:
     names = [name.strip() for name in ([annotators] if isinstance(annotators, str) else annotators)]
     if not names:
-        raise UsageError("nobody is named who is to judge", remedy="Name the annotators, or tell how many.")
+        raise UsageError("no annotators are named", remedy="Name those who are to judge.")
     for name in names:
         if not name or name != Path(name).name or name.startswith(".") or "\\" in name or "\0" in name:
             raise UsageError(f"an annotator cannot be called {name!r}", remedy="The name becomes a folder's.")
     if len({name.casefold() for name in names}) < len(names):
         raise UsageError("two annotators have the same name", remedy="Tell them apart: ann-1, ann-2.")
+    return names
+
+
+def _refuse(study: Study, root: Path, names: Sequence[str], per_item: int) -> None:
     if not 1 <= per_item <= len(names):
         raise UsageError(
-            f"{per_item} judgements an item cannot come from {len(names)} annotators",
+            f"{per_item} judgements per item cannot come from {len(names)} annotators",
             remedy="Each judges an item once: name more annotators, or ask for fewer judgements.",
         )
     reading.need_prompts(study)
@@ -129,7 +147,6 @@ def _checked(study: Study, root: Path, annotators: Sequence[str], per_item: int)
         raise StudyError(
             "there is something there already", where=str(root), remedy="Choose an empty or new folder."
         )
-    return names
 
 
 def _question(study: Study, name: str) -> Question:
@@ -180,22 +197,22 @@ def _wording(
     texts = reading.prompts(study)["text"]
     twice = set(texts.filter(texts.is_duplicated()).to_list())
     used = {item.prompt_id for item in items}
-    told: dict[int, tuple[str | None, str]] = {}
+    wordings: dict[int, tuple[str | None, str]] = {}
     suites = set()
     for key, home, ref, text in prompts.select("prompt_id", "suite", "ref", "text").iter_rows():
         if key not in used:
             continue
         alone = text not in twice and text[:1] not in "=+-@\t\r" and "\r" not in text
-        told[key] = (None if alone else ref, text)
+        wordings[key] = (None if alone else ref, text)
         if not alone:
             suites.add(home)
     if len(suites) > 1:
         raise UsageError(
             f"prompts of the suites {', '.join(sorted(suites))} read the same: no sheet can tell them apart",
-            remedy="Hand out one suite at a time: suite=NAME.",
+            remedy="Write the sheets of one suite at a time: --suite NAME.",
         )
     needed = suites - {"prompts"}
-    return told, "".join(f" --option suite={name}" for name in needed)
+    return wordings, "".join(f" --option suite={name}" for name in needed)
 
 
 def _write_all(
@@ -213,7 +230,7 @@ def _write_all(
         .iter_rows()
     }
     root.parent.mkdir(parents=True, exist_ok=True)
-    # Written beside and renamed: nobody starts on a sheet whose images are still being copied.
+    # Written elsewhere and renamed: nobody starts on a sheet whose images are still being copied.
     with tempfile.TemporaryDirectory(prefix=".sheets-", dir=root.parent) as draft:
         for name, items in work.items():
             _write(study, Path(draft) / "all" / name, name, asked, items, wording, images)

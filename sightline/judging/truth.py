@@ -1,32 +1,38 @@
-"""Truth: votes, screened and brought together by a rule, become settled values."""
+"""Truth: judgements, screened and aggregated by a rule, become consensus values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from sightline import registry
 from sightline.errors import DataError, UsageError, near
+from sightline.estimate import Estimate
 from sightline.extension import Configured
 from sightline.judging.controls import best_votes, controls_of
 from sightline.judging.store import rounds
 from sightline.records import Controls, Votes
-from sightline.statistics.agreement import Agreement, krippendorff_alpha
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
+from sightline.statistics.agreement import krippendorff_alpha
 from sightline.study import reading
 from sightline.study.study import SETTINGS_FILE, Study
 from sightline.study.writing import settling
+from sightline.verbs import argument, option, verb
 
 if TYPE_CHECKING:
     import polars as pl
 
+REPEATS = ("all", "first", "last")
+
 
 @dataclass(frozen=True)
-class LeftOut:
-    """An annotator whose votes do not count, by which rule and on which numbers."""
+class Excluded:
+    """An annotator whose judgements do not count, by which rule and on which numbers."""
 
     annotator: str
     rule: str
@@ -34,54 +40,134 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Settlement:
-    """What one question settled to."""
+class QuestionTruth:
+    """The truth of one question: `items` have a consensus value, `undecided` ones a reason why not.
+
+    `judgements` and `annotators` are those that count, `agreement` is Krippendorff's alpha.
+    """
 
     question: str
     rule: str
     settlement_id: int
-    settled: int
-    without: int
-    votes: int
+    items: int
+    undecided: int
+    judgements: int
     annotators: int
-    left_out: Sequence[LeftOut]
-    agreement: Agreement
+    excluded: Sequence[Excluded]
+    agreement: Estimate
     superseded: int = 0
     controls: int = 0
     adjudicated: int = 0
     skipped_rules: Sequence[str] = ()
 
+    @property
+    def notes(self) -> Iterator[str]:
+        """What a reader must know besides the numbers."""
+        if self.superseded:
+            yield f"{self.superseded} verdicts were given again later; the latest counts."
+        if self.controls:
+            yield f"{self.controls} judgements of control items do not count."
+        for rule in self.skipped_rules:
+            yield f"{rule} was not applied: nobody has judged control items."
+        if self.adjudicated:
+            yield f"{self.adjudicated} items were decided by the owner."
 
-REPEATS = ("all", "first", "last")
+
+@dataclass(frozen=True)
+class Truth(Result):
+    """The truth of every question asked for; `compares` says whether it tells systems apart."""
+
+    questions: Sequence[QuestionTruth]
+    compares: bool = False
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return [f"{each.question}: {note}" for each in self.questions for note in each.notes]
+
+    @property
+    def next(self) -> Sequence[str]:
+        return ("sightline compare STUDY" if self.compares else "sightline status STUDY",)
+
+    def tables(self) -> dict[str, Table]:
+        columns = [
+            Column("question"),
+            Column("rule"),
+            Column("items", "items with a value"),
+            Column("undecided"),
+            Column("judgements"),
+            Column("annotators"),
+            Column("excluded"),
+            Column("agreement", direction="higher", estimate=True),
+        ]
+        rows = [
+            (each.question, each.rule, each.items, each.undecided, each.judgements, each.annotators,
+             len(each.excluded), each.agreement)
+            for each in self.questions
+        ]  # fmt: skip
+        excluded = [
+            (one.annotator, each.question, one.rule, one.reason)
+            for each in self.questions
+            for one in each.excluded
+        ]
+        names = [Column("annotator"), Column("question"), Column("rule"), Column("reason")]
+        return {
+            "settlements": Table(columns, rows, "Truth"),
+            "left_out": Table(names, excluded, "Excluded annotators"),
+        }
 
 
+@verb("judge")
 def truth(
     study: Study,
-    question: str | None = None,
+    question: Annotated[
+        str | None, argument("The question to aggregate.", "[QUESTION]", shown="every question")
+    ] = None,
     *,
-    rule: str | None = None,
-    screening: Sequence[str] | None = None,
-) -> list[Settlement]:
-    """Settle one question, or every question that has votes, by the rules given or those of study.toml."""
+    rule: Annotated[
+        str | None,
+        option(
+            "Aggregate by this consensus rule: see sightline list consensus.",
+            metavar="RULE",
+            shown="as study.toml says",
+        ),
+    ] = None,
+    screening: Annotated[
+        Sequence[str] | None,
+        option(
+            "Exclude annotators by this screening rule: see sightline list screening; repeatable.",
+            "--screen",
+            metavar="RULE",
+            shown="as study.toml says",
+        ),
+    ] = None,
+    no_screen: Annotated[bool, option("Exclude nobody.")] = False,
+) -> Truth:
+    """Aggregate judgements into truth, and measure how far annotators agree.
+
+    Agreement is Krippendorff's alpha: 1 is perfect, 0 is chance.
+    """
+    if screening and no_screen:
+        raise UsageError("--screen and --no-screen exclude each other", remedy="Give one of them.")
+    rules = [] if no_screen else screening
     names = [question] if question else [asked.name for _, asked in reading.questions(study)]
-    found = []
+    done = []
     for name in names:
-        votes, subjects, _ = reading.votes(study, name)
+        votes, items, _ = reading.votes(study, name)
         if len(votes.value) == 0:
             if question:
                 raise DataError(f"nobody has judged {name!r} yet", remedy="Import judgements first.")
             continue
-        found.append(_settle(study, name, rule, screening, votes, subjects, strict=question is not None))
-    if not found:
+        done.append(_aggregate(study, name, rule, rules, votes, items, strict=question is not None))
+    if not done:
         raise DataError(
-            "there are no judgements to settle",
+            "there are no judgements to aggregate",
             where=study.name,
             remedy="Import judgements (sightline import), or truth that somebody published.",
         )
-    return found
+    return Truth(done, compares=bool(reading.about_systems(study)))
 
 
-def _settle(
+def _aggregate(
     study: Study,
     name: str,
     rule: str | None,
@@ -89,26 +175,26 @@ def _settle(
     everything: Votes,
     parts: pl.DataFrame,
     strict: bool,
-) -> Settlement:
-    subjects = parts["item_id"].to_list()
+) -> QuestionTruth:
+    items = parts["item_id"].to_list()
     _refuse_off_scale(study, everything)
     consensus = _rule(study, name, rule, everything)
     rules = (
         list(study.settings.get("screening", {}).get("rules", [])) if screening is None else list(screening)
     )
-    screens = [registry.configure("screening", told) for told in rules]
-    votes, decided, left_out, gone = _by_role(study, everything, subjects)
-    known = controls_of(study, votes, subjects)
+    screens = [registry.configure("screening", each) for each in rules]
+    votes, decided, excluded, gone = _by_role(study, everything, items)
+    known = controls_of(study, votes, items)
     screened, numbers, skipped = _screen_round(study, name, screens, gone, strict)
-    left_out += screened
+    excluded += screened
     counted = _of_people(study, _once(study, _without(votes, numbers | gone)))
     controls = int(counted.control.sum())
     if known is not None or strict:
         counted = _best(study, counted, known)
     counted = replace(counted.where(~counted.control), pairs=_pairs(parts))
-    settled = consensus.load()(counted)
+    values = consensus.load()(counted)
     names = dict(zip(counted.annotators, _labels(counted), strict=True))
-    left_out += [LeftOut(names[each.annotator], consensus.short, each.reason) for each in settled.left_out]
+    excluded += [Excluded(names[each.annotator], consensus.short, each.reason) for each in values.left_out]
     agreement = krippendorff_alpha(
         counted.item,
         counted.value,
@@ -116,25 +202,19 @@ def _settle(
         scale=counted.question.scale,  # type: ignore[arg-type]
     )
     # Control items, the reference photos among them, are no part of what is being judged.
-    judged = {subjects[int(number)] for number in np.unique(votes.item[~votes.control])}
-    rows = [
-        (
-            subject,
-            _or_none(value),
-            _or_none(low),
-            _or_none(high),
-            int(n),
-            None if _known(value) else why or "undecided",
-        )
-        for subject, value, low, high, n, why in zip(
-            subjects, settled.value, settled.low, settled.high, settled.n, settled.reason, strict=True
-        )
-        if subject in judged or subject in decided
-    ]
-    rows = [(row[0], decided[row[0]], None, None, row[4], None) if row[0] in decided else row for row in rows]
+    judged = {items[int(number)] for number in np.unique(votes.item[~votes.control])}
+    rows: list[tuple[int, float | None, float | None, float | None, int, str | None]] = []
+    for item, value, low, high, n, why in zip(
+        items, values.value, values.low, values.high, values.n, values.reason, strict=True
+    ):
+        if item in decided:
+            rows.append((item, decided[item], None, None, int(n), None))
+        elif item in judged:
+            reason = None if math.isfinite(value) else why or "undecided"
+            rows.append((item, _or_none(value), _or_none(low), _or_none(high), int(n), reason))
     key, _ = reading.question(study, name)
     notes = {
-        "left_out": [[out.annotator, out.rule, out.reason] for out in left_out],
+        "left_out": [[each.annotator, each.rule, each.reason] for each in excluded],
         "agreement": agreement.value,
         "agreement_n": agreement.n,
         "agreement_low": agreement.low,
@@ -146,23 +226,21 @@ def _settle(
     }
     printed = "; ".join(str(screen) for screen in screens)
     settlement_id = settling.settle(study, key, str(consensus), printed, rows, votes.up_to, notes)
-    values = sum(row[1] is not None for row in rows)
-    heads = len({int(number) for number in counted.annotator if number >= 0})
-    total = int(counted.n.sum())
-    return Settlement(
-        name,
-        consensus.short,
-        settlement_id,
-        values,
-        len(rows) - values,
-        total,
-        heads,
-        left_out,
-        agreement,
-        votes.superseded,
-        controls,
-        len(decided),
-        skipped,
+    with_value = sum(row[1] is not None for row in rows)
+    return QuestionTruth(
+        question=name,
+        rule=consensus.short,
+        settlement_id=settlement_id,
+        items=with_value,
+        undecided=len(rows) - with_value,
+        judgements=int(counted.n.sum()),
+        annotators=len(np.unique(counted.annotator[counted.annotator >= 0])),
+        excluded=excluded,
+        agreement=agreement,
+        superseded=votes.superseded,
+        controls=controls,
+        adjudicated=len(decided),
+        skipped_rules=skipped,
     )
 
 
@@ -174,7 +252,8 @@ def _refuse_off_scale(study: Study, votes: Votes) -> None:
     off = votes.value[(votes.value < low) | (votes.value > high)]
     if len(off):
         raise DataError(
-            f"{len(off)} votes on {asked.name!r} are off its scale {low:g} to {high:g}, such as {off[0]:g}",
+            f"{len(off)} judgements of {asked.name!r} are off its scale {low:g} to {high:g}, "
+            f"such as {off[0]:g}",
             where=study.name,
             remedy=f"sightline check {study.home} names them. Correct the file and import it with --replace, "
             "or correct the scale.",
@@ -184,10 +263,10 @@ def _refuse_off_scale(study: Study, votes: Votes) -> None:
 def _rule(study: Study, name: str, rule: str | None, votes: Votes) -> Configured:
     scale = votes.question.scale
     usual = "majority" if scale == "nominal" else "mean"
-    told = rule or study.settings.get("truth", {}).get("rule", usual)
-    if isinstance(told, dict):
-        told = told.get(name, usual)
-    consensus = registry.configure("consensus", str(told))
+    chosen = rule or study.settings.get("truth", {}).get("rule", usual)
+    if isinstance(chosen, dict):
+        chosen = chosen.get(name, usual)
+    consensus = registry.configure("consensus", str(chosen))
     if scale not in consensus.spec.details["scales"]:
         fits = [
             each
@@ -202,42 +281,42 @@ def _rule(study: Study, name: str, rule: str | None, votes: Votes) -> Configured
 
 
 def _by_role(
-    study: Study, votes: Votes, subjects: Sequence[int]
-) -> tuple[Votes, dict[int, float], list[LeftOut], set[int]]:
-    """Votes without the adjudicator's, what was decided, and whom the owner left out."""
+    study: Study, votes: Votes, items: Sequence[int]
+) -> tuple[Votes, dict[int, float], list[Excluded], set[int]]:
+    """Judgements without the adjudicator's, what was decided, and whom the owner excluded."""
     people = reading.annotators(study)
     labels = _labels(votes)
     roles, reasons = people["role"].to_list(), people["left_out"].to_list()
     judges = {number for number, role in enumerate(roles) if role == "adjudicator"}
     own = np.isin(votes.annotator, sorted(judges))
     decided = {
-        subjects[item]: float(value) for item, value in zip(votes.item[own], votes.value[own], strict=True)
+        items[item]: float(value) for item, value in zip(votes.item[own], votes.value[own], strict=True)
     }
     cast = set(np.unique(votes.annotator).tolist())
     gone = {number for number, reason in enumerate(reasons) if reason is not None and number in cast}
-    left_out = [LeftOut(labels[number], "owner", str(reasons[number])) for number in sorted(gone)]
-    return votes.where(~own), decided, left_out, gone
+    excluded = [Excluded(labels[number], "owner", str(reasons[number])) for number in sorted(gone)]
+    return votes.where(~own), decided, excluded, gone
 
 
 def _of_people(study: Study, votes: Votes) -> Votes:
-    """Without the votes of those who only judge controls beforehand."""
+    """Without the judgements of control annotators."""
     roles = reading.annotators(study)["role"].to_list()
     trusted = [number for number, role in enumerate(roles) if role == "control"]
     return votes.where(~np.isin(votes.annotator, trusted))
 
 
 def _once(study: Study, votes: Votes) -> Votes:
-    """Of an annotator's votes on the same item, asked again on purpose: all, or the first or last."""
-    told = str(study.settings.get("truth", {}).get("repeats", "first"))
-    if told not in REPEATS:
+    """Of an annotator's judgements of the same item, asked again on purpose: all, or the first or last."""
+    which = str(study.settings.get("truth", {}).get("repeats", "first"))
+    if which not in REPEATS:
         raise UsageError(
-            f"[truth] repeats = {told!r} is not known",
+            f"[truth] repeats = {which!r} is not known",
             where=str(study.home / SETTINGS_FILE),
-            remedy=near(told, REPEATS),
+            remedy=near(which, REPEATS),
         )
-    if told == "all" or not votes.repetition.any():
+    if which == "all" or not votes.repetition.any():
         return votes
-    order = votes.repetition if told == "first" else -votes.repetition
+    order = votes.repetition if which == "first" else -votes.repetition
     best: dict[tuple[int, int], int] = {}
     for row in np.lexsort((order,)):
         best.setdefault((int(votes.item[row]), int(votes.annotator[row])), int(row))
@@ -247,18 +326,18 @@ def _once(study: Study, votes: Votes) -> Votes:
 
 
 def _best(study: Study, votes: Votes, controls: Controls | None) -> Votes:
-    """At most so many votes an item as study.toml allows: those of whoever agrees best with the controls."""
+    """At most as many judgements per item as study.toml allows: of those who agree best with the controls."""
     most = study.settings.get("truth", {}).get("most_votes")
     if most is None:
         return votes
     where = str(study.home / SETTINGS_FILE)
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
         raise UsageError(
-            f"[truth] most_votes = {most!r} is no number of votes", where=where, remedy="Such as 3."
+            f"[truth] most_votes = {most!r} is no number of judgements", where=where, remedy="Such as 3."
         )
     if controls is None:
         raise UsageError(
-            "[truth] most_votes needs control items, to tell whose votes are best",
+            "[truth] most_votes needs control items, to tell whose judgements are best",
             where=where,
             remedy="Declare [annotate.NAME.controls], or take most_votes out.",
         )
@@ -266,9 +345,9 @@ def _best(study: Study, votes: Votes, controls: Controls | None) -> Votes:
 
 
 def _pairs(parts: pl.DataFrame) -> np.ndarray | None:
-    """Who is compared with whom, where every item has two to choose from.
+    """Which images are compared, where every item has two to choose from.
 
-    The same image of another prompt, or beside another reference, is somebody else.
+    The same image of another prompt, or compared with another reference, is another side.
     """
     import polars as pl
 
@@ -277,10 +356,11 @@ def _pairs(parts: pl.DataFrame) -> np.ndarray | None:
     triplets = bool((parts["image_c"] > 0).all())
     if not triplets and not (parts["image_c"] == 0).all():
         return None
-    beside = pl.col("image_id") if triplets else pl.lit(0)
+    reference = pl.col("image_id") if triplets else pl.lit(0)
     both = ("image_b", "image_c") if triplets else ("image_id", "image_b")
     ends = [
-        parts.select("prompt_id", beside.alias("beside"), pl.col(end).alias("image")).rows() for end in both
+        parts.select("prompt_id", reference.alias("reference"), pl.col(end).alias("image")).rows()
+        for end in both
     ]
     number: dict[object, int] = {}
     pairs = zip(*ends, strict=True)
@@ -289,17 +369,17 @@ def _pairs(parts: pl.DataFrame) -> np.ndarray | None:
 
 def _screen_round(
     study: Study, name: str, screens: Sequence[Configured], gone: set[int], strict: bool
-) -> tuple[list[LeftOut], set[int], list[str]]:
-    """Whom the rules leave out, by their votes on any question of the rounds that ask this one.
+) -> tuple[list[Excluded], set[int], list[str]]:
+    """Whom the rules exclude, by their judgements of any question of the rounds that ask this one.
 
-    Whoever fails the attention checks of a round is left out with all answers given in it, whatever the
-    question. Also the rules that could not be applied for want of controls; `strict` raises instead.
+    Whoever fails the attention checks of a round is excluded with all answers given in it, whatever the
+    question. Also the rules that could not be applied because nobody judged controls; `strict` raises.
     """
     together = {name}
-    for each in rounds.rounds(study):
+    for each in rounds.rounds_of(study):
         asked = {question.name for _, question in each.questions}
         together |= asked if name in asked else set()
-    left_out: list[LeftOut] = []
+    excluded: list[Excluded] = []
     numbers: set[int] = set()
     applied: set[str] = set()
     everybody: set[int] = set()
@@ -307,23 +387,23 @@ def _screen_round(
         votes, parts, _ = reading.votes(study, other)
         if len(votes.value) == 0:
             continue
-        subjects = parts["item_id"].to_list()
-        votes = _without(_by_role(study, votes, subjects)[0], gone)
+        items = parts["item_id"].to_list()
+        votes = _without(_by_role(study, votes, items)[0], gone)
         if other == name:
             everybody = set(_of_people(study, votes.where(~votes.control)).annotator.tolist())
-        known = controls_of(study, votes, subjects)
+        known = controls_of(study, votes, items)
         usable = [each for each in screens if known is not None or not each.spec.details["needs_controls"]]
         applied |= {str(each) for each in usable}
-        told = "" if other == name else f", judging {other}"
+        judging = "" if other == name else f", judging {other}"
         for number, screen, reason in _failing(votes, usable, known):
             if number not in numbers:
-                left_out.append(LeftOut(_labels(votes)[number], screen.short, f"{reason}{told}"))
+                excluded.append(Excluded(_labels(votes)[number], screen.short, f"{reason}{judging}"))
             numbers.add(number)
     skipped = [screen.short for screen in screens if str(screen) not in applied]
     if skipped and strict:
         raise UsageError(
             f"{skipped[0]} needs control items with known answers, and nobody has judged any",
-            remedy="Declare [annotate.NAME.controls] in study.toml, or leave the rule out; "
+            remedy="Declare [annotate.NAME.controls] in study.toml, or remove the rule; "
             "`sightline list screening` shows the others.",
         )
     if everybody and everybody <= numbers:
@@ -331,7 +411,7 @@ def _screen_round(
             "the screening rules leave nobody: every annotator is excluded",
             remedy="Loosen [screening] rules in study.toml.",
         )
-    return left_out, numbers, skipped
+    return excluded, numbers, skipped
 
 
 def _failing(
@@ -357,13 +437,13 @@ def _without(votes: Votes, numbers: set[int]) -> Votes:
 
 
 def _tally(counted: Votes, votes: Votes) -> list[list[object]]:
-    """For each annotator: name, votes, and correlation with the mean of the others that count."""
+    """For each annotator: name, judgements, and correlation with the mean of the others that count."""
     from sightline.statistics.correlation import pearson
     from sightline.statistics.grouping import sum_by
 
     total = sum_by(counted.item, counted.value * counted.n, votes.items)
     count = sum_by(counted.item, counted.n.astype(np.float64), votes.items)
-    told: list[list[object]] = []
+    tallies: list[list[object]] = []
     for number, label in enumerate(_labels(votes)):
         own = votes.annotator == number
         if not own.any():
@@ -375,12 +455,8 @@ def _tally(counted: Votes, votes: Votes) -> list[list[object]]:
         shared = (own_count > 0) & (others > 0)
         rest = (total - inside * own_total)[shared] / others[shared]
         r = pearson(own_total[shared] / own_count[shared], rest)
-        told.append([label, int(own.sum()), r.value, r.low, r.high, r.n])
-    return told
-
-
-def _known(value: float) -> bool:
-    return math.isfinite(value)
+        tallies.append([label, int(own.sum()), r.value, r.low, r.high, r.n])
+    return tallies
 
 
 def _or_none(value: float) -> float | None:

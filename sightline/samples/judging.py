@@ -1,4 +1,4 @@
-"""Simulated annotators at the pages of a real round: handed out, answered and kept as people's are."""
+"""Simulated annotators in a real round: tasks are assigned, answered and stored as people's are."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from sightline.judging.assignment import hand_out, stamp
+from sightline.judging.assignment import assign, stamp
 from sightline.judging.store import answering, rounds, tokens
-from sightline.judging.store.answering import Told
+from sightline.judging.store.answering import SubmittedAnswer
 from sightline.judging.store.rounds import Round
-from sightline.judging.store.tasks import Page, Slot
+from sightline.judging.store.tasks import Slot, Task
 from sightline.records import Question
 from sightline.samples.annotators import Annotator, judge, seconds
 from sightline.samples.chance import chance
@@ -26,55 +26,56 @@ def judge_round(
     name: str,
     people: Sequence[Annotator],
     right: Mapping[int, float],
-    pages: int,
+    tasks: int,
     began: datetime,
     *,
     role: str = "annotator",
     skips: float = 0.0,
     seed: int = 0,
 ) -> int:
-    """Let people do so many pages each, side by side from a time on; gives how many pages were finished.
+    """Let people do so many tasks each, side by side from a time on; gives how many were finished.
 
     `right` holds the true value of images by id, in 0 to 1; of a pair it is how much better A is. `skips` is
-    the chance of a page being skipped.
+    the chance of a task being skipped.
     """
     round_ = rounds.get_round(study, name)
     clocks = {person.name: began for person in people}
     done = 0
-    for _ in range(pages):
+    for _ in range(tasks):
         for person in people:
             with database.writing(study.engine, durable=False) as connection:
                 key = tokens.annotator(connection, person.name, role)
-                handed = hand_out(connection, round_, key, role, clocks[person.name])
-                if not handed.pages:
+                assigned = assign(connection, round_, key, role, clocks[person.name])
+                if not assigned.tasks:
                     continue
-                page = handed.pages[0]
-                took = seconds(person, f"{page.round_item_id}", seed)
+                task = assigned.tasks[0]
+                took = seconds(person, f"{task.round_item_id}", seed)
                 clocks[person.name] += timedelta(seconds=took)
                 at = stamp(clocks[person.name])
-                skipped = chance("skip", person.name, page.round_item_id, seed).random() < skips
-                told = _answers(round_, page, person, right, took, skipped, seed)
-                answering.record(connection, round_, key, told, at)
+                skipped = chance("skip", person.name, task.round_item_id, seed).random() < skips
+                answers = _answers(round_, task, person, right, took, skipped, seed)
+                answering.record_answers(connection, round_, key, answers, at)
                 done += 1
     return done
 
 
 def _answers(
     round_: Round,
-    page: Page,
+    task: Task,
     person: Annotator,
     right: Mapping[int, float],
     took: float,
     skipped: bool,
     seed: int,
-) -> list[Told]:
-    due = [(slot, question) for slot in page.slots for _, question in round_.questions]
+) -> list[SubmittedAnswer]:
+    due = [(slot, question) for slot in task.slots for _, question in round_.questions]
     found = []
     for number, (slot, question) in enumerate(due, 1):
         value = None if skipped else _value(person, question, slot, right, seed)
         spent = round(1000 * took * number / len(due))
         reason = SKIP if skipped else None
-        found.append(Told(secrets.token_hex(16), page.key, slot.slot, question.name, value, reason, spent))
+        key = secrets.token_hex(16)
+        found.append(SubmittedAnswer(key, task.key, slot.slot, question.name, value, reason, spent))
     return found
 
 

@@ -1,4 +1,8 @@
-"""Do annotators agree beyond chance? Cohen's and Fleiss' kappa, Krippendorff's alpha."""
+"""Do annotators agree beyond chance? Cohen's and Fleiss' kappa, Krippendorff's alpha.
+
+n counts the items judged at least twice. There is no interval where the judgements do not show how sure a
+coefficient is: a perfect agreement, for example, has no spread to estimate an error from.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sightline.estimate import Estimate
 from sightline.statistics.agreement_intervals import alpha_bootstrap, jackknife_interval, kappa_interval
 from sightline.statistics.grouping import sum_by
 
@@ -15,24 +20,9 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-# Resamples behind the interval of alpha unless told otherwise, and the seed they are drawn with.
+# Resamples behind the interval of alpha by default, and the seed they are drawn with.
 RESAMPLES = 1000
 SEED = 0
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """A coefficient over n items judged at least twice, or the reason why there is none.
-
-    `low` and `high` are its limits, None where the votes do not show how sure it is: a perfect agreement,
-    for example, has no spread to estimate an error from.
-    """
-
-    value: float | None
-    n: int
-    reason: str | None = None
-    low: float | None = None
-    high: float | None = None
 
 
 def cohen_kappa(
@@ -42,7 +32,7 @@ def cohen_kappa(
     weights: Literal["linear", "quadratic"] | None = None,
     scale: ArrayLike | None = None,
     confidence: float = 0.95,
-) -> Agreement:
+) -> Estimate:
     """Cohen's kappa of two annotators over the items that both judged (NaN = not judged).
 
     1 - sum(w O) / sum(w E), w = 1 off the diagonal, |i-j| or (i-j)^2 between the i-th and j-th value of the
@@ -56,7 +46,7 @@ def cohen_kappa(
     both = ~(np.isnan(first) | np.isnan(second))
     first, second = first[both], second[both]
     if first.size == 0:
-        return Agreement(None, 0, "no item was judged by both")
+        return Estimate(None, n=0, reason="no item was judged by both")
     seen = np.unique(np.concatenate([first, second]))
     values = seen if scale is None else np.unique(np.asarray(scale, dtype=np.float64))
     if not np.isin(seen, values).all():
@@ -68,14 +58,14 @@ def cohen_kappa(
     weight = _disagreement(size, weights)
     chance = float((weight * expected).sum())
     if chance == 0:
-        return Agreement(None, first.size, "both gave one and the same value to every item")
+        return Estimate(None, n=first.size, reason="both gave one and the same value to every item")
     low, high = kappa_interval(observed.astype(np.float64), weight, confidence)
-    return Agreement(1 - float((weight * observed).sum()) / chance, first.size, None, low, high)
+    return Estimate(1 - float((weight * observed).sum()) / chance, low, high, first.size)
 
 
 def fleiss_kappa(
     items: ArrayLike, values: ArrayLike, *, n: ArrayLike | None = None, confidence: float = 0.95
-) -> Agreement:
+) -> Estimate:
     """Fleiss' kappa of votes in columns: item, category, and how many such votes (1 each unless given).
 
     (P - Pe) / (1 - Pe), P the mean over items of the share of agreeing pairs of votes, Pe the sum of squared
@@ -86,15 +76,15 @@ def fleiss_kappa(
     """
     table = _count(items, values, n)
     if table is None:
-        return Agreement(None, 0, "no item has two votes")
+        return Estimate(None, n=0, reason="no item has two votes")
     same = _per_item(table, table.votes * (table.votes - 1)) / (table.per_item * (table.per_item - 1))
     shares = sum_by(table.value, table.votes) / table.votes.sum()
     chance = float((shares**2).sum())
     if table.scale.size == 1:
-        return Agreement(None, table.per_item.size, "all votes are equal")
+        return Estimate(None, n=table.per_item.size, reason="all votes are equal")
     value = (float(same.mean()) - chance) / (1 - chance)
     low, high = jackknife_interval(value, _fleiss_without_each(table, same), confidence)
-    return Agreement(value, table.per_item.size, None, low, high)
+    return Estimate(value, low, high, table.per_item.size)
 
 
 def krippendorff_alpha(
@@ -106,7 +96,7 @@ def krippendorff_alpha(
     resamples: int = RESAMPLES,
     seed: int = SEED,
     confidence: float = 0.95,
-) -> Agreement:
+) -> Estimate:
     """Krippendorff's alpha of votes in columns: item, value, and how many such votes (1 each unless given).
 
     1 - Do / De with Do = sum over items of the squared differences of its pairs / (votes of the item - 1),
@@ -118,9 +108,9 @@ def krippendorff_alpha(
     """
     table = _count(items, values, n)
     if table is None:
-        return Agreement(None, 0, "no item has two votes")
+        return Estimate(None, n=0, reason="no item has two votes")
     if table.scale.size == 1:
-        return Agreement(None, table.per_item.size, "all votes are equal")
+        return Estimate(None, n=table.per_item.size, reason="all votes are equal")
     total = table.votes.sum()
     of_value = sum_by(table.value, table.votes)
     if scale == "nominal":
@@ -138,7 +128,7 @@ def krippendorff_alpha(
     low, high = alpha_bootstrap(
         table.item, table.value, table.votes, table.scale, scale, value, resamples, seed, confidence
     )
-    return Agreement(value, table.per_item.size, None, low, high)
+    return Estimate(value, low, high, table.per_item.size)
 
 
 def _fleiss_without_each(table: _Counts, same: Array) -> Array:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sightline.statistics.agreement import Agreement
+from sightline.estimate import Estimate
 from sightline.statistics.grouping import sum_by
 
 Array = NDArray[np.float64]
@@ -17,7 +17,7 @@ NO_SPREAD = "the items' means do not differ"
 FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
 
 
-def icc(table: ArrayLike, *, confidence: float = 0.95) -> Mapping[str, Agreement]:
+def icc(table: ArrayLike, *, confidence: float = 0.95) -> Mapping[str, Estimate]:
     """The six forms of the intraclass correlation of a table of items x annotators (NaN = not judged).
 
     With mean squares B between items, J between annotators, E of the rest and W within items, n items and k
@@ -46,7 +46,7 @@ def icc(table: ArrayLike, *, confidence: float = 0.95) -> Mapping[str, Agreement
     elif n < 2 or k < 2:
         reason = f"{n} items and {k} annotators; two of each are needed"
     two_way = (
-        {form: Agreement(None, n, reason) for form in FORMS if form not in ONE_WAY}
+        {form: Estimate(None, n=n, reason=reason) for form in FORMS if form not in ONE_WAY}
         if reason
         else _two_way(values, confidence)
     )
@@ -55,7 +55,7 @@ def icc(table: ArrayLike, *, confidence: float = 0.95) -> Mapping[str, Agreement
 
 def icc_one_way(
     items: ArrayLike, values: ArrayLike, *, n: ArrayLike | None = None, confidence: float = 0.95
-) -> Mapping[str, Agreement]:
+) -> Mapping[str, Estimate]:
     """ICC(1,1) and ICC(1,k) of votes in columns, however many an item has; items with one are left out.
 
     Variance components of a one-way analysis: (B-W) / (B+(k-1)W), k = (T - sum t^2 / T) / (items - 1) for t
@@ -78,7 +78,7 @@ def icc_one_way(
     count, total = per_item.size, float(per_item.sum())
     reason = _why_undefined(count, column)
     if reason:
-        return {form: Agreement(None, count, reason) for form in ONE_WAY}
+        return {form: Estimate(None, n=count, reason=reason) for form in ONE_WAY}
     column = (column - column.mean()) / np.ptp(column)
     means = sum_by(item, votes * column) / per_item
     centre = float((votes * column).sum()) / total
@@ -97,11 +97,11 @@ def icc_one_way(
             for limit in _around(ratio, count - 1, total - count, confidence)
         )
         low, high = min(low, value), max(high, value)
-    single = Agreement(value, count, None, low, high)
+    single = Estimate(value, low, high, count)
     return {"ICC(1,1)": single, "ICC(1,k)": _of_mean(single, k)}
 
 
-def _two_way(values: Array, confidence: float) -> dict[str, Agreement]:
+def _two_way(values: Array, confidence: float) -> dict[str, Estimate]:
     n, k = values.shape
     scaled = (values - values.mean()) / np.ptp(values)
     rows, columns = scaled.mean(axis=1), scaled.mean(axis=0)
@@ -114,13 +114,13 @@ def _two_way(values: Array, confidence: float) -> dict[str, Agreement]:
     for form, whole in below.items():
         # The mean squares are shares of the squared range of the votes, so that 1e-12 is nothing.
         if whole <= 1e-12:
-            found[form] = Agreement(None, n, NO_SPREAD)
+            found[form] = Estimate(None, n=n, reason=NO_SPREAD)
             continue
         value = (b - e) / whole
         low, high = None, None
         if e > 1e-12 * b and b > 1e-12 * e:
             low, high = _two_way_limits(form, b, j, e, n, k, value, confidence)
-        found[form] = Agreement(value, n, None, low, high)
+        found[form] = Estimate(value, low, high, n)
     return found | {form.replace(",1", ",k"): _of_mean(single, k) for form, single in found.items()}
 
 
@@ -156,7 +156,7 @@ def _around(ratio: float, first: float, second: float, confidence: float) -> tup
     return ratio / float(fdtri(first, second, tail)), ratio * float(fdtri(second, first, tail))
 
 
-def _of_mean(single: Agreement, k: float) -> Agreement:
+def _of_mean(single: Estimate, k: float) -> Estimate:
     """Reliability of the mean of k votes from that of one: k r / (1 + (k-1) r) (Spearman-Brown)."""
 
     def stepped_up(r: float | None) -> float | None:
@@ -164,8 +164,11 @@ def _of_mean(single: Agreement, k: float) -> Agreement:
 
     value = stepped_up(single.value)
     if value is None:
-        return Agreement(None, single.n, single.reason or NO_SPREAD)
-    return Agreement(value, single.n, None, stepped_up(single.low), stepped_up(single.high))
+        return Estimate(None, n=single.n, reason=single.reason or NO_SPREAD)
+    low, high = stepped_up(single.low), stepped_up(single.high)
+    return (
+        Estimate(value, n=single.n) if low is None or high is None else Estimate(value, low, high, single.n)
+    )
 
 
 def _why_undefined(items: int, values: Array) -> str | None:

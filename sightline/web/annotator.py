@@ -5,17 +5,13 @@ import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response, Security
 from starlette.concurrency import run_in_threadpool
 
-from sightline.judging import assignment
-from sightline.judging.assignment import Handed
-from sightline.judging.blinding import blind
-from sightline.judging.store import answering, showing, tokens
-from sightline.judging.store import tasks as pages
-from sightline.judging.store.answering import Kept, Told
+from sightline import judging
+from sightline.judging import Assignment, Receipt, SubmittedAnswer
 from sightline.records import Question
 from sightline.study.schema import database
 from sightline.study.schema.storable import now
@@ -26,9 +22,6 @@ from sightline.web.state import State, Who
 KEEP = {"Cache-Control": "private, max-age=86400, immutable"}
 PageKey = Annotated[str, Path(min_length=32, max_length=32, pattern="^[0-9a-f]+$")]
 Small = Annotated[int, Path(ge=0, le=1000)]
-PICTURE: dict[int | str, dict[str, Any]] = {
-    200: {"content": {kind: {} for kind in ("image/png", "image/jpeg", "image/webp", "image/gif")}}
-}
 
 
 def routes(state: State) -> APIRouter:
@@ -55,12 +48,12 @@ def routes(state: State) -> APIRouter:
     async def work(annotator: Annotator) -> p.Work:
         at = datetime.now(UTC)
         job = state.committer.submit(
-            lambda connection: assignment.hand_out(
+            lambda connection: judging.assign(
                 connection, annotator.round, annotator.annotator_id, annotator.role, at
             )
         )
-        handed: Handed = await asyncio.wrap_future(job)
-        return await run_in_threadpool(_work, state, annotator, handed, handed.pages)
+        assigned: Assignment = await asyncio.wrap_future(job)
+        return await run_in_threadpool(_work, state, annotator, assigned, assigned.tasks)
 
     @router.get("/pages")
     async def past(
@@ -71,24 +64,22 @@ def routes(state: State) -> APIRouter:
         return await run_in_threadpool(_past, state, annotator, before - 1, last)
 
     @router.post("/answers")
-    async def answers(annotator: Annotator, told: p.Answers) -> p.Receipts:
-        given = [Told(**each.model_dump()) for each in told.answers]
+    async def answers(annotator: Annotator, body: p.Answers) -> p.Receipts:
+        given = [SubmittedAnswer(**each.model_dump()) for each in body.answers]
         at = now()
         job = state.committer.submit(
-            lambda connection: answering.record(
+            lambda connection: judging.record_answers(
                 connection, annotator.round, annotator.annotator_id, given, at
             )
         )
-        kept: list[Kept] = await asyncio.wrap_future(job)
-        progress = await run_in_threadpool(_standing, state, annotator)
-        receipts = [p.Receipt(key=each.key, status=each.status, reason=each.reason) for each in kept]
-        return p.Receipts(receipts=receipts, progress=progress)
+        receipts: list[Receipt] = await asyncio.wrap_future(job)
+        return p.Receipts(receipts=receipts, progress=await run_in_threadpool(_standing, state, annotator))
 
     @router.post("/language")
-    async def language(annotator: Annotator, told: p.Language) -> p.Progress:
-        chosen = told.language or None
+    async def language(annotator: Annotator, body: p.Language) -> p.Progress:
+        chosen = body.language or None
         job = state.committer.submit(
-            lambda connection: tokens.set_language(connection, annotator.annotator_id, chosen)
+            lambda connection: judging.set_language(connection, annotator.annotator_id, chosen)
         )
         await asyncio.wrap_future(job)
         state.forget()
@@ -98,17 +89,17 @@ def routes(state: State) -> APIRouter:
     async def linked(annotator: Annotator, page: PageKey, slot: Small) -> p.Linked:
         return await run_in_threadpool(_linked, state, annotator, page, slot)
 
-    @router.get("/images/{page}/{slot}/{n}", response_class=Response, responses=PICTURE)
+    @router.get("/images/{page}/{slot}/{n}", response_class=Response, responses=p.PICTURE)
     async def image(annotator: Annotator, page: PageKey, slot: Small, n: Small) -> Response:
         found = await run_in_threadpool(_image, state, annotator, page, slot, n)
         return Response(found[0], media_type=found[1], headers=KEEP)
 
-    @router.get("/linked/{page}/{slot}/{k}/{n}", response_class=Response, responses=PICTURE)
+    @router.get("/linked/{page}/{slot}/{k}/{n}", response_class=Response, responses=p.PICTURE)
     async def linked_image(annotator: Annotator, page: PageKey, slot: Small, k: Small, n: Small) -> Response:
         found = await run_in_threadpool(_linked_image, state, annotator, page, slot, k, n)
         return Response(found[0], media_type=found[1], headers=KEEP)
 
-    @router.get("/examples/{n}", response_class=Response, responses=PICTURE)
+    @router.get("/examples/{n}", response_class=Response, responses=p.PICTURE)
     async def example(annotator: Annotator, n: Small) -> Response:
         found = await run_in_threadpool(_example, annotator, n)
         return Response(found[0], media_type=found[1], headers=KEEP)
@@ -123,14 +114,14 @@ def _task(state: State, who: Who) -> p.Task:
     settings = who.settings
     mode = settings.found
     with database.reading(state.study.engine) as connection:
-        known = showing.languages(connection) if mode.shows_prompt else []
+        known = judging.languages(connection) if mode.shows_prompt else []
     return p.Task(
         task=_task_id(state, who),
         round=who.round.name,
         title=settings.title,
         layout=mode.layout,
         images=mode.images,
-        questions=[_asked(question) for question in settings.questions],
+        questions=[p.asked(question) for question in settings.questions],
         keys=dict(mode.keys),
         instructions=mode.instructions,
         examples=[
@@ -150,38 +141,8 @@ def _task(state: State, who: Who) -> p.Task:
 
 
 def _task_id(state: State, who: Who) -> str:
-    told = f"task:{who.round.id}:{who.annotator_id}:".encode() + state.secret
-    return hashlib.sha256(told).hexdigest()[:16]
-
-
-def _asked(question: Question) -> p.Asked:
-    labels = [
-        p.Label(value=float(value), text=label, key=str(number) if number < 10 else "")
-        for number, (value, label) in enumerate(question.labels.items(), 1)
-    ]
-    return p.Asked(
-        name=question.name,
-        wording=question.wording or question.name,
-        scale=question.scale,
-        low=question.low,
-        high=question.high,
-        step=question.step,
-        labels=labels or _steps(question),
-        slider=question.scale == "interval",
-    )
-
-
-def _steps(question: Question) -> list[p.Label]:
-    """The steps of an ordered scale that has no labels."""
-    low, high, step = question.low, question.high, question.step
-    if question.scale == "interval" or low is None or high is None or not step:
-        return []
-    count = round((high - low) / step) + 1
-    values = [low + number * step for number in range(min(count, 50))]
-    return [
-        p.Label(value=value, text=f"{value:g}", key=str(number) if number < 10 else "")
-        for number, value in enumerate(values, 1)
-    ]
+    seal = f"task:{who.round.id}:{who.annotator_id}:".encode() + state.secret
+    return hashlib.sha256(seal).hexdigest()[:16]
 
 
 def _example(who: Who, n: int) -> tuple[bytes, str]:
@@ -189,31 +150,31 @@ def _example(who: Who, n: int) -> tuple[bytes, str]:
     file = examples[n].image if n < len(examples) else None
     if file is None:
         raise HTTPException(404, "there is no such example")
-    return blind(file.read_bytes(), file.name)
+    return judging.blind(file.read_bytes(), file.name)
 
 
 # -- pages --------------------------------------------------------------------------------------------------
 
 
-def _work(state: State, who: Who, handed: Handed, shown: Sequence[pages.Page]) -> p.Work:
+def _work(state: State, who: Who, assigned: Assignment, shown: Sequence[judging.Task]) -> p.Work:
     with database.reading(state.study.engine) as connection:
-        given = _by_slot(pages.given_answers(connection, shown))
+        given = _by_slot(judging.given_answers(connection, shown))
         prompts = {slot.prompt_id for page in shown for slot in page.slots} - {0}
-        texts = showing.wordings(connection, prompts, who.language)
-        linking = showing.linking(connection, prompts) if who.settings.found.linked else set()
+        texts = judging.wordings(connection, prompts, who.language)
+        linking = judging.linking(connection, prompts) if who.settings.found.linked else set()
     made = [_page(who, page, given, texts, linking) for page in shown]
-    return p.Work(progress=_progress(state, who, handed), pages=made)
+    return p.Work(progress=_progress(state, who, assigned), pages=made)
 
 
 def _past(state: State, who: Who, before: int, most: int) -> p.Work:
     with database.reading(state.study.engine) as connection:
-        shown = pages.past_pages(connection, who.round.id, who.annotator_id, before, most)
-        standing = pages.standing(connection, who.round.id, who.annotator_id)
-    return _work(state, who, Handed([], standing, _state(who), None), shown)
+        shown = judging.past_tasks(connection, who.round.id, who.annotator_id, before, most)
+        standing = judging.standing(connection, who.round.id, who.annotator_id)
+    return _work(state, who, Assignment([], standing, _state(who), None), shown)
 
 
-def _by_slot(given: Sequence[pages.Given]) -> dict[tuple[int, int], list[pages.Given]]:
-    found: dict[tuple[int, int], list[pages.Given]] = {}
+def _by_slot(given: Sequence[judging.Given]) -> dict[tuple[int, int], list[judging.Given]]:
+    found: dict[tuple[int, int], list[judging.Given]] = {}
     for each in given:
         found.setdefault((each.task_id, each.slot), []).append(each)
     return found
@@ -221,9 +182,9 @@ def _by_slot(given: Sequence[pages.Given]) -> dict[tuple[int, int], list[pages.G
 
 def _page(
     who: Who,
-    page: pages.Page,
-    given: Mapping[tuple[int, int], Sequence[pages.Given]],
-    texts: Mapping[int, showing.Wording],
+    page: judging.Task,
+    given: Mapping[tuple[int, int], Sequence[judging.Given]],
+    texts: Mapping[int, judging.Wording],
     linking: set[int],
 ) -> p.Page:
     prompt = page.slots[0].prompt_id
@@ -254,16 +215,16 @@ def _page(
     )
 
 
-def _as_shown(asked: Question, slot: pages.Slot, value: float | None) -> float | None:
+def _as_shown(asked: Question, slot: judging.Slot, value: float | None) -> float | None:
     if value is None or not slot.swapped or asked.low is None or asked.high is None:
         return value
     return asked.low + asked.high - value
 
 
-def _progress(state: State, who: Who, handed: Handed) -> p.Progress:
-    standing = handed.standing
-    most = assignment.most_pages(who.round, state.items(who.round.id), who.role)
-    left = 0 if handed.state == "finished" else max(most - standing.finished, 0)
+def _progress(state: State, who: Who, assigned: Assignment) -> p.Progress:
+    standing = assigned.standing
+    most = judging.most_tasks(who.round, state.items(who.round.id), who.role)
+    left = 0 if assigned.state == "finished" else max(most - standing.finished, 0)
     return p.Progress(
         annotator=who.name,
         language=who.language,
@@ -272,16 +233,16 @@ def _progress(state: State, who: Who, handed: Handed) -> p.Progress:
         session=max(standing.session, 1),
         session_done=standing.session_finished,
         session_pages=int(who.round.settings["session_pages"]),
-        rest_until=handed.rest_until,
-        state=handed.state,
+        rest_until=assigned.rest_until,
+        state=assigned.state,
         seconds=standing.took_ms // 1000,
     )
 
 
 def _standing(state: State, who: Who) -> p.Progress:
     with database.reading(state.study.engine) as connection:
-        standing = pages.standing(connection, who.round.id, who.annotator_id)
-    return _progress(state, who, Handed([], standing, _state(who), None))
+        standing = judging.standing(connection, who.round.id, who.annotator_id)
+    return _progress(state, who, Assignment([], standing, _state(who), None))
 
 
 def _state(who: Who) -> str:
@@ -291,12 +252,12 @@ def _state(who: Who) -> str:
 # -- images -------------------------------------------------------------------------------------------------
 
 
-def _slot(state: State, who: Who, key: str, slot: int) -> pages.Slot:
+def _slot(state: State, who: Who, key: str, slot: int) -> judging.Slot:
     with database.reading(state.study.engine) as connection:
-        page = pages.page_by_key(connection, who.round.id, who.annotator_id, key)
+        page = judging.task_by_key(connection, who.round.id, who.annotator_id, key)
     found = next((each for each in page.slots if each.slot == slot), None) if page else None
     if found is None:
-        raise HTTPException(404, "there is no such page")
+        raise HTTPException(404, "there is no such task")
     return found
 
 
@@ -317,13 +278,13 @@ def _linked_of(state: State, who: Who, key: str, slot: int) -> list[tuple[int, l
     if not who.settings.found.linked:
         raise HTTPException(404, "no prompts are linked here")
     with database.reading(state.study.engine) as connection:
-        return showing.linked(connection, found.prompt_id, found.parts[0])
+        return judging.linked_prompts(connection, found.prompt_id, found.parts[0])
 
 
 def _linked(state: State, who: Who, key: str, slot: int) -> p.Linked:
     found = _linked_of(state, who, key, slot)
     with database.reading(state.study.engine) as connection:
-        texts = showing.wordings(connection, {prompt for prompt, _ in found}, who.language)
+        texts = judging.wordings(connection, {prompt for prompt, _ in found}, who.language)
     return p.Linked(
         prompts=[
             p.LinkedPrompt(

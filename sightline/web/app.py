@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from sightline.errors import DataError, SightlineError, StudyError, UsageError
-from sightline.judging.annotate import Opened
+from sightline.judging import OpenRound
 from sightline.study.study import Study
 from sightline.version import __version__
 from sightline.web import annotator, owner
@@ -35,7 +35,7 @@ log = logging.getLogger("sightline.web")
 
 
 def create_app(
-    study: Study, opened: Sequence[Opened], *, public: str = "", rules: Rules | None = None
+    study: Study, opened: Sequence[OpenRound], *, public: str = "", rules: Rules | None = None
 ) -> Guard:
     """The application for these rounds of a study, behind its guard; `public` is its address from outside."""
     state = make_state(study, opened, public)

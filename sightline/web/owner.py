@@ -12,26 +12,27 @@ from fastapi.responses import JSONResponse
 from fastapi.templating import Jinja2Templates
 from starlette.concurrency import run_in_threadpool
 
+from sightline import judging
 from sightline.errors import DataError, StudyError
-from sightline.judging import oversee
-from sightline.judging.store import round_numbers, rounds
+from sightline.estimate import format_cell, format_n
+from sightline.rendering.blocks import Figure
+from sightline.rendering.charts import render
+from sightline.rendering.tables import Table
+from sightline.study.schema import database
 from sightline.web import payloads_owner as p
-from sightline.web.owner_charts import CHARTS, Drawing, drawing, table
-from sightline.web.owner_view import shown
-from sightline.web.payloads import ROUTES, Fault
+from sightline.web.payloads import PICTURE, ROUTES, Fault, asked
 from sightline.web.session import FAULTS, owner_cookie, require_owner
 from sightline.web.state import State
 
 OLDEST = 15.0
-"""Seconds after which numbers are worked out anew though nothing was added: time itself goes by."""
+"""Seconds after which numbers are computed again though nothing was added: time itself goes by."""
 KEEP = {"Cache-Control": "private, max-age=86400, immutable"}
-PICTURE: dict[int | str, dict[str, Any]] = {
-    200: {"content": {kind: {} for kind in ("image/png", "image/jpeg", "image/webp", "image/gif")}}
-}
 CSV_IN = {"requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}}}
 CSV_OUT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
 RoundName = Annotated[str | None, Query(min_length=1, max_length=64)]
-Seen = Annotated[int, Path(ge=1, le=2**53)]
+ItemId = Annotated[int, Path(ge=1, le=2**53)]
+# The renderer of charts is one for the whole process.
+_ONE = threading.Lock()
 
 
 def routes(state: State) -> APIRouter:
@@ -51,23 +52,43 @@ def routes(state: State) -> APIRouter:
 def _round(state: State, name: str | None) -> str:
     """The round that is asked for, or the first that is open here."""
     if name is not None:
-        return rounds.get_round(state.study, name).name
+        return judging.get_round(state.study, name).name
     return next(iter(state.opened.values())).round.name
 
 
+def _page(state: State, name: str, version: tuple[int, ...]) -> p.OwnerPage:
+    """Everything the page shows of a round."""
+    found = judging.overview(state.study, name)
+    round_ = judging.get_round(state.study, name)
+    with database.reading(state.study.engine) as connection:
+        languages = judging.languages(connection)
+    wanted = round_.settings.get("languages") or languages
+    questions = [question for _, question in round_.questions]
+    return p.OwnerPage(
+        study=state.study.name,
+        rounds=[each.name for each in judging.rounds_of(state.study)],
+        title=str(round_.settings.get("title") or name),
+        version="-".join(str(number) for number in version),
+        languages=[each for each in languages if each in wanted],
+        questions=[asked(question) for question in questions],
+        charts=judging.offered_charts(found, questions),
+        overview=found,
+    )
+
+
 class _Fresh:
-    """What was worked out last, until there is something new."""
+    """What was computed last, until there is something new."""
 
     def __init__(self) -> None:
         self._held: dict[Any, tuple[Any, float, float, Any]] = {}
         self._lock = threading.Lock()
 
     def get(self, key: Any, version: tuple[int, ...], make: Callable[[], Any]) -> Any:
-        """The value for a key, made anew where the version changed or it has grown old."""
+        """The value for a key, computed again where the version changed or it has grown old."""
         with self._lock:
             known = self._held.get(key)
             now = time.monotonic()
-            # What took long to work out is shown for ten times as long: annotators share this machine. What
+            # What took long to compute is shown for ten times as long: annotators share this machine. What
             # the owner did shows at once.
             acted = known is not None and known[0][-1] != version[-1]
             if known is None or acted or now > known[2] or (known[0] != version and now > known[1]):
@@ -87,26 +108,31 @@ def _watch(router: APIRouter, state: State, templates: Jinja2Templates) -> None:
     async def page(request: Request) -> Response:
         return templates.TemplateResponse(request, "owner.html.jinja", {"study": state.study.name})
 
-    def overview_of(name: str | None) -> p.Overview:
+    def overview_of(name: str | None) -> p.OwnerPage:
         chosen = _round(state, name)
-        version = round_numbers.newest(state.study)
-        return numbers.get(chosen, version, lambda: shown(state, chosen, version))
+        version = judging.newest(state.study)
+        return numbers.get(chosen, version, lambda: _page(state, chosen, version))
 
     @router.get(ROUTES + "/owner/overview", tags=["owner"])
-    async def overview(round: RoundName = None) -> p.Overview:
+    async def overview(round: RoundName = None) -> p.OwnerPage:
         return await run_in_threadpool(overview_of, round)
 
-    def drawing_of(name: str, round: str | None, question: str | None) -> Drawing:
+    def chart_of(name: str, round: str | None, question: str | None) -> tuple[Figure, Table]:
         chosen = _round(state, round)
-        version = round_numbers.newest(state.study)
-        found: Drawing | None = drawings.get(
-            (name, chosen, question), version, lambda: drawing(state.study, chosen, name, question)
+        found: tuple[Figure, Table] | None = drawings.get(
+            (name, chosen, question),
+            judging.newest(state.study),
+            lambda: judging.round_chart(state.study, chosen, name, question),
         )
         if found is None:
             raise HTTPException(404, "there is nothing to draw yet")
         return found
 
-    ChartName = Annotated[str, Path(pattern=f"^({'|'.join(CHARTS)})$")]
+    def svg_of(figure: Figure, theme: Literal["light", "dark"], width: str) -> str:
+        with _ONE:
+            return render(figure.narrow if figure.narrow and width == "narrow" else figure.wide, theme)
+
+    ChartName = Annotated[str, Path(pattern=f"^({'|'.join(judging.CHARTS)})$")]
     Question = Annotated[str | None, Query(min_length=1, max_length=200)]
 
     @router.get(
@@ -122,94 +148,108 @@ def _watch(router: APIRouter, state: State, templates: Jinja2Templates) -> None:
         theme: Literal["light", "dark"] = "light",
         width: Literal["wide", "narrow"] = "wide",
     ) -> Response:
-        found = await run_in_threadpool(drawing_of, name, round, question)
-        svg = await run_in_threadpool(found.svg, theme, width == "wide")
+        figure, _ = await run_in_threadpool(chart_of, name, round, question)
+        svg = await run_in_threadpool(svg_of, figure, theme, width)
         return Response(svg, media_type="image/svg+xml")
 
     @router.get(
         ROUTES + "/owner/charts/{name}.csv", tags=["owner"], response_class=Response, responses=CSV_OUT
     )
     async def chart_csv(name: ChartName, round: RoundName = None, question: Question = None) -> Response:
-        found = await run_in_threadpool(drawing_of, name, round, question)
-        headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
-        return Response(found.table.to_csv(), media_type="text/csv; charset=utf-8", headers=headers)
+        _, table = await run_in_threadpool(chart_of, name, round, question)
+        return _csv(table.to_csv(), name)
 
     @router.get(ROUTES + "/owner/charts/{name}.json", tags=["owner"])
-    async def chart_table(
-        name: ChartName, round: RoundName = None, question: Question = None
-    ) -> p.TableShown:
-        found = await run_in_threadpool(drawing_of, name, round, question)
-        return table(found.table)
+    async def chart_table(name: ChartName, round: RoundName = None, question: Question = None) -> p.TableText:
+        _, table = await run_in_threadpool(chart_of, name, round, question)
+        return _as_text(table)
 
     @router.get(
-        ROUTES + "/owner/images/{subject}/{n}", tags=["owner"], response_class=Response, responses=PICTURE
+        ROUTES + "/owner/images/{item}/{n}", tags=["owner"], response_class=Response, responses=PICTURE
     )
-    async def image(subject: Seen, n: Annotated[int, Path(ge=0, le=2)]) -> Response:
+    async def image(item: ItemId, n: Annotated[int, Path(ge=0, le=2)]) -> Response:
         def get() -> tuple[bytes, str]:
-            found = round_numbers.image_of(state.study, subject, n)
-            if found is None:
+            image_id = judging.image_of(state.study, item, n)
+            if image_id is None:
                 raise HTTPException(404, "there is no such image")
-            return state.images.get(found)
+            return state.images.get(image_id)
 
         data, media = await run_in_threadpool(get)
         return Response(data, media_type=media, headers=KEEP)
 
 
+def _as_text(table: Table) -> p.TableText:
+    """A table as the page shows it: texts."""
+    rows = [
+        [
+            f"{format_cell(cell, column.format)} {format_n(cell)}".strip()
+            for column, cell in zip(table.columns, row, strict=True)
+        ]
+        for row in table.rows
+    ]
+    return p.TableText(
+        caption=table.caption, headings=[column.heading for column in table.columns], rows=rows
+    )
+
+
+def _csv(text: str, name: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+
+
 def _act(router: APIRouter, state: State) -> None:
     study = state.study
 
-    async def do(action: Callable[[], Any]) -> Any:
-        found = await run_in_threadpool(action)
+    async def do(action: Callable[..., Any], *words: Any) -> Any:
+        result = await run_in_threadpool(action, study, *words)
         state.forget()
-        return found
+        return result
 
-    @router.post(ROUTES + "/owner/invite", tags=["owner"])
-    async def invite(request: Request, told: p.Invite) -> p.Invited:
-        made = await do(
-            lambda: oversee.invite(study, told.round, told.name, told.role, told.days, told.language or None)
-        )
+    def post(name: str) -> Callable[..., Any]:
+        return router.post(f"{ROUTES}/owner/{name}", tags=["owner"])
+
+    @post("invite")
+    async def invite(request: Request, body: p.Invite) -> p.Invited:
+        words = (body.round, body.name, body.role, body.days, body.language or None)
+        invitation = await do(judging.invite, *words)
         base = state.public or str(request.base_url).rstrip("/")
-        return p.Invited(link=f"{base}/j/{made.token}", expires=made.expires)
+        return p.Invited(link=f"{base}/j/{invitation.token}", expires=invitation.expires)
 
-    @router.post(ROUTES + "/owner/revoke", tags=["owner"])
-    async def revoke(told: p.PersonOfRound) -> p.Done:
-        good = await do(lambda: oversee.revoke(study, told.round, told.name))
-        return p.Done(message=f"{good} {'link' if good == 1 else 'links'} of {told.name} taken back.")
+    @post("revoke")
+    async def revoke(body: p.PersonOfRound) -> p.Done:
+        valid = await do(judging.revoke, body.round, body.name)
+        return p.Done(message=f"{valid} {'link' if valid == 1 else 'links'} of {body.name} revoked.")
 
-    @router.post(ROUTES + "/owner/pause", tags=["owner"])
-    async def pause(told: p.OfRound) -> p.Done:
-        await do(lambda: oversee.pause(study, told.round))
-        return p.Done(message=f"{told.round} is paused: nobody gets new pages.")
+    @post("pause")
+    async def pause(body: p.OfRound) -> p.Done:
+        await do(judging.pause, body.round)
+        return p.Done(message=f"{body.round} is paused: no new tasks are assigned.")
 
-    @router.post(ROUTES + "/owner/resume", tags=["owner"])
-    async def resume(told: p.OfRound) -> p.Done:
-        await do(lambda: oversee.resume(study, told.round))
-        return p.Done(message=f"{told.round} goes on.")
+    @post("resume")
+    async def resume(body: p.OfRound) -> p.Done:
+        await do(judging.resume, body.round)
+        return p.Done(message=f"{body.round} resumes.")
 
-    @router.post(ROUTES + "/owner/exclude", tags=["owner"])
-    async def exclude(told: p.Exclude) -> p.Done:
-        await do(lambda: oversee.exclude(study, told.name, told.reason))
-        return p.Done(message=f"The votes of {told.name} do not count any more; they stay in the study.")
+    @post("exclude")
+    async def exclude(body: p.Exclude) -> p.Done:
+        await do(judging.exclude, body.name, body.reason)
+        return p.Done(message=f"The judgements of {body.name} no longer count; they stay in the study.")
 
-    @router.post(ROUTES + "/owner/restore", tags=["owner"])
-    async def restore(told: p.Restore) -> p.Done:
-        await do(lambda: oversee.restore(study, told.name))
-        return p.Done(message=f"The votes of {told.name} count again.")
+    @post("restore")
+    async def restore(body: p.Restore) -> p.Done:
+        await do(judging.restore, body.name)
+        return p.Done(message=f"The judgements of {body.name} count again.")
 
-    @router.post(ROUTES + "/owner/adjudicate", tags=["owner"])
-    async def adjudicate(told: p.Adjudicate) -> p.Done:
-        kept = await do(lambda: oversee.adjudicate(study, told.question, told.item, told.value))
-        said = "decided so already" if not kept.fresh else "decided anew" if kept.revision else "decided"
-        return p.Done(message=f"{told.question}: {said}.")
+    @post("adjudicate")
+    async def adjudicate(body: p.Adjudicate) -> p.Done:
+        decision = await do(judging.adjudicate, body.question, body.item, body.value)
+        how = "decided so already" if not decision.fresh else "revised" if decision.revision else "decided"
+        return p.Done(message=f"{body.question}: {how}.")
 
-    @router.post(ROUTES + "/owner/again", tags=["owner"])
-    async def again(told: p.JudgeAgain) -> p.Done:
-        drawn = await do(lambda: oversee.again(study, told.round, told.share, told.by, told.seed))
-        before = f" {drawn.before} were drawn before." if drawn.before else ""
-        whom = "somebody else" if drawn.by == "other" else "the same person"
-        return p.Done(
-            message=f"{drawn.drawn} of {drawn.done} finished items are judged again by {whom}.{before}"
-        )
+    @post("again")
+    async def again(body: p.JudgeAgain) -> p.Done:
+        sample = await do(judging.again, body.round, body.share, body.by, body.seed)
+        return p.Done(message=sample.sentence)
 
 
 def _tables(router: APIRouter, state: State) -> None:
@@ -217,27 +257,24 @@ def _tables(router: APIRouter, state: State) -> None:
     async def download(round: RoundName = None) -> Response:
         def make() -> tuple[str, str]:
             chosen = _round(state, round)
-            return chosen, oversee.judgements_csv(state.study, chosen)
+            return judging.judgements_csv(state.study, chosen), f"judgements-{chosen}"
 
-        name, told = await run_in_threadpool(make)
-        headers = {"Content-Disposition": f'attachment; filename="judgements-{name}.csv"'}
-        return Response(told, media_type="text/csv; charset=utf-8", headers=headers)
+        return _csv(*await run_in_threadpool(make))
 
     @router.post(
-        ROUTES + "/owner/judgements", tags=["owner"], response_model=p.TakenInShown, openapi_extra=CSV_IN
+        ROUTES + "/owner/judgements", tags=["owner"], response_model=p.Uploaded, openapi_extra=CSV_IN
     )
     async def upload(
         request: Request, name: Annotated[str, Query(max_length=200)] = "judgements.csv"
     ) -> Response:
         data = await request.body()
         try:
-            found = await run_in_threadpool(oversee.take_in, state.study, data, name)
+            added = await run_in_threadpool(judging.take_in, state.study, data, name)
         except DataError as error:
             if type(error) is StudyError:
                 raise
             # The row is what the owner needs to know.
-            said = f"{error.where}: {error.what}" if error.where else error.what
-            return JSONResponse(Fault(error=said, remedy=error.remedy).model_dump(), 409)
+            what = f"{error.where}: {error.what}" if error.where else error.what
+            return JSONResponse(Fault(error=what, remedy=error.remedy).model_dump(), 409)
         state.forget()
-        told = p.TakenInShown(added=found.added, known=found.known, open=found.open, message=found.message)
-        return JSONResponse(told.model_dump())
+        return JSONResponse({**added.facts(), "message": added.sentence})

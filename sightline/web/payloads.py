@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from sightline.judging import Receipt
+from sightline.records import Question
 
 ROUTES = "/api"
 MOST_ANSWERS = 200
 """Answers in one request; a browser that was long without network sends its queue in several."""
+MOST_STEPS = 50
+PICTURE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {kind: {} for kind in ("image/png", "image/jpeg", "image/webp", "image/gif")}}
+}
 
 
 class Strict(BaseModel):
@@ -36,6 +43,33 @@ class Asked(Strict):
     step: float | None
     labels: list[Label]
     slider: bool
+
+
+def asked(question: Question) -> Asked:
+    """A question with its labels, or else the steps of an ordered scale; the first nine have a key."""
+    choices = [(float(value), text) for value, text in question.labels.items()] or _steps(question)
+    return Asked(
+        name=question.name,
+        wording=question.wording or question.name,
+        scale=question.scale,
+        low=question.low,
+        high=question.high,
+        step=question.step,
+        labels=[
+            Label(value=value, text=text, key=str(number) if number < 10 else "")
+            for number, (value, text) in enumerate(choices, 1)
+        ],
+        slider=question.scale == "interval",
+    )
+
+
+def _steps(question: Question) -> list[tuple[float, str]]:
+    low, high, step = question.low, question.high, question.step
+    if question.scale == "interval" or low is None or high is None or not step:
+        return []
+    count = round((high - low) / step) + 1
+    values = [round(low + number * step, 9) for number in range(min(count, MOST_STEPS))]
+    return [(value, f"{value:g}") for value in values]
 
 
 class ExampleShown(Strict):
@@ -70,7 +104,7 @@ class Task(Strict):
 
 
 class Progress(Strict):
-    """How far an annotator is: pages of this session and of all, and whether a rest is due."""
+    """How far an annotator is: tasks of this session and of all, and whether a rest is due."""
 
     annotator: str
     language: str | None
@@ -130,7 +164,7 @@ class Answer(Strict):
     """
 
     key: Annotated[str, Field(min_length=16, max_length=64, pattern=r"^[0-9A-Za-z-]+$")]
-    page: Annotated[str, Field(min_length=32, max_length=32, pattern=r"^[0-9a-f]+$")]
+    task: Annotated[str, Field(min_length=32, max_length=32, pattern=r"^[0-9a-f]+$", alias="page")]
     slot: Annotated[int, Field(ge=0, le=1000)]
     question: Annotated[str, Field(min_length=1, max_length=200)]
     value: Annotated[float, Field(allow_inf_nan=False)] | None = None
@@ -144,16 +178,8 @@ class Answers(Strict):
     answers: Annotated[list[Answer], Field(min_length=1, max_length=MOST_ANSWERS)]
 
 
-class Receipt(Strict):
-    """What became of an answer: stored, known (it had arrived before) or refused, with the reason."""
-
-    key: str
-    status: str
-    reason: str | None = None
-
-
 class Receipts(Strict):
-    """One receipt an answer, in the order sent. Whatever is stored or known is on disk."""
+    """One receipt per answer, in the order sent. Whatever is stored or known is on disk."""
 
     receipts: list[Receipt]
     progress: Progress

@@ -6,153 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sightline.web.payloads import Label, Strict
+from sightline.judging import ChartTitle, Overview
+from sightline.web.payloads import Asked, Strict
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 RoundName = Annotated[str, Field(min_length=1, max_length=64)]
 
 
-class Figure(Strict):
-    """An estimate with its 95 % limits and what it rests on, or the reason why there is none."""
-
-    name: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    reason: str | None
-
-
-class ProgressShown(Strict):
-    """Pages and judgements of work, wanted and in, and the end as the last hour's pace predicts it."""
-
-    items: int
-    wanted: int
-    done: int
-    share: float
-    judgements_wanted: int
-    judgements_in: int
-    handed: int
-    open: int
-    skipped: int
-    lapsed: int
-    again: int
-    again_done: int
-    rate: Figure
-    expected: str | None
-    earliest: str | None
-    latest: str | None
-
-
-class RiskShown(Strict):
-    """A screening rule that would leave somebody out."""
-
-    rule: str
-    question: str
-    reason: str
-
-
-class AgreementShown(Strict):
-    """The agreement on one question."""
-
-    question: str
-    figure: Figure
-
-
-class PersonShown(Strict):
-    """One annotator; `link` is until when a link lets them in.
-
-    `key` is the name by which actions know them, with the panel where they were not invited here.
-    """
-
-    key: str
-    name: str
-    invitable: bool
-    role: str
-    language: str | None
-    link: str | None
-    done: int
-    skipped: int
-    open: int
-    judgements: int
-    seconds: float | None
-    agreement: list[AgreementShown]
-    passed: int
-    failed: int
-    reference: Figure
-    risks: list[RiskShown]
-    left_out: str | None
-
-
-class TimesShown(Strict):
-    """Seconds a page takes: the median, and the middle half."""
-
-    median: float | None
-    low: float | None
-    high: float | None
-    n: int
-
-
-class CostShown(Strict):
-    """Money as decimal text, so that no cent is lost on the way."""
-
-    price: str
-    fee: str
-    pages: int
-    so_far: str
-    pages_at_end: int
-    at_end: str
-
-
-class VoteShown(Strict):
-    """Who said what."""
-
-    annotator: str
-    value: float
-
-
-class DisputeShown(Strict):
-    """Something people disagree on, its images, and what was decided."""
-
-    item: int
-    prompt: str | None
-    images: list[str]
-    votes: list[VoteShown]
-    spread: float
-    decided: float | None
-
-
-class DisputesOf(Strict):
-    """The disputes of one question, with the answers it has; a slider where there are no labels."""
-
-    question: str
-    wording: str
-    labels: list[Label]
-    low: float | None
-    high: float | None
-    step: float | None
-    disputes: list[DisputeShown]
-
-
-class CheckedShown(Strict):
-    """Work judged again against the first judgements: agreement, and the share of equal answers."""
-
-    by: str
-    question: str
-    agreement: Figure
-    same: Figure
-
-
-class ChartShown(Strict):
-    """A chart that there is something to draw for; its address takes `theme` and `width`."""
-
-    name: str
-    question: str
-    title: str
-    about: str
-
-
-class TableShown(Strict):
+class TableText(Strict):
     """A table of texts."""
 
     caption: str
@@ -160,27 +21,17 @@ class TableShown(Strict):
     rows: list[list[str]]
 
 
-class Overview(Strict):
+class OwnerPage(Strict):
     """Everything the owner's page shows; `version` changes when there is something new."""
 
     study: str
-    round: str
     rounds: list[str]
     title: str
-    mode: str
-    state: str
-    at: str
     version: str
     languages: list[str]
-    progress: ProgressShown
-    people: list[PersonShown]
-    agreement: list[AgreementShown]
-    times: TimesShown
-    cost: CostShown | None
-    disputes: list[DisputesOf]
-    checked: list[CheckedShown]
-    charts: list[ChartShown]
-    troubles: list[str]
+    questions: list[Asked]
+    charts: list[ChartTitle]
+    overview: Overview
 
 
 class Invite(Strict):
@@ -214,14 +65,14 @@ class PersonOfRound(Strict):
 
 
 class Exclude(Strict):
-    """Whose votes do not count any more, and why."""
+    """Whose judgements no longer count, and why."""
 
     name: Name
     reason: Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class Restore(Strict):
-    """Whose votes count again."""
+    """Whose judgements count again."""
 
     name: Name
 
@@ -249,10 +100,10 @@ class Done(Strict):
     message: str
 
 
-class TakenInShown(Strict):
-    """What became of a table of judgements."""
+class Uploaded(Done):
+    """What became of a table of judgements: rows added, already in the study, and left without an answer."""
 
     added: int
     known: int
     open: int
-    message: str
+    tasks: int

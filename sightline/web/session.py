@@ -1,4 +1,4 @@
-"""Who is asking: the cookie that a link left, checked anew with every request."""
+"""Who is asking: the cookie that a link left, checked again with every request."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.security import APIKeyCookie
 
-from sightline.judging.store import tokens
+from sightline.judging import Holder
 from sightline.web.payloads import Fault
 from sightline.web.state import State, Who
 
@@ -15,15 +15,15 @@ COOKIES = {"annotator": "sightline", "owner": "sightline_owner"}
 annotator_cookie = APIKeyCookie(name=COOKIES["annotator"], scheme_name="annotator", auto_error=False)
 owner_cookie = APIKeyCookie(name=COOKIES["owner"], scheme_name="owner", auto_error=False)
 FAULTS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Fault, "description": told}
-    for status, told in {
+    status: {"model": Fault, "description": meaning}
+    for status, meaning in {
         400: "The request makes no sense.",
         401: "Nobody, or somebody whose link is not valid any more.",
         403: "Not allowed.",
         404: "There is no such thing, or it is not yours.",
         405: "Not asked like that.",
         408: "The request took too long to arrive.",
-        409: "It does not go with what the study holds.",
+        409: "It conflicts with what is in the study.",
         413: "Too much at once.",
         422: "A field is missing or not as described.",
         503: "Nothing was kept; send it again later.",
@@ -62,7 +62,7 @@ def require_owner(state: State, request: Request) -> None:
         raise NoSession("this is for the owner of the study")
 
 
-def _holder(state: State, request: Request, kind: str) -> tokens.Holder:
+def _holder(state: State, request: Request, kind: str) -> Holder:
     token = request.cookies.get(COOKIES[kind])
     if not token:
         raise NoSession("you need the link that you were sent")

@@ -9,13 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sightline import judging
 from sightline.errors import DataError
-from sightline.judging.annotate import Opened
-from sightline.judging.blinding import blind, redrawn
-from sightline.judging.rounds import RoundSettings
-from sightline.judging.store import rounds, showing, tokens
-from sightline.judging.store.rounds import Round
-from sightline.judging.store.tokens import Holder
+from sightline.judging import Holder, OpenRound, Round, RoundSettings
 from sightline.study.schema import database
 from sightline.study.schema.committing import Committer
 from sightline.study.study import Study
@@ -54,7 +50,7 @@ class Images:
         Where photos are hidden among generated images, a JPEG among PNGs would tell which they are.
         """
         with database.reading(self._study.engine) as connection:
-            sha256 = showing.content(connection, image_id)
+            sha256 = judging.content_of(connection, image_id)
         if sha256 is None:
             raise DataError("the bytes of this image are not here", remedy="Import its file.")
         key = f"{sha256}{alike}"
@@ -63,9 +59,9 @@ class Images:
                 self._held.move_to_end(key)
                 return self._held[key]
         data = self._study.files.read(sha256)
-        made = blind(data, "image")
+        made = judging.blind(data, "image")
         if alike and made[1] != "image/png":
-            made = (redrawn(data, "image"), "image/png")
+            made = (judging.redrawn(data, "image"), "image/png")
         with self._lock:
             if key not in self._held:
                 self._held[key] = made
@@ -80,7 +76,7 @@ class State:
     """Everything a request may need; made once when the server starts."""
 
     study: Study
-    opened: dict[int, Opened]
+    opened: dict[int, OpenRound]
     committer: Committer
     secret: bytes
     images: Images
@@ -93,28 +89,28 @@ class State:
         """Whom a token lets in, or why nobody."""
         if len(token) > LONGEST_TOKEN:
             return "this link was not made here"
-        return self._recent(("token", token), lambda: tokens.holder(self.study, self.secret, token))
+        return self._recent(("token", token), lambda: judging.token_holder(self.study, self.secret, token))
 
     def person(self, annotator_id: int) -> dict[str, Any]:
         """An annotator as they are now."""
 
         def ask() -> dict[str, Any]:
             with database.reading(self.study.engine) as connection:
-                return tokens.person(connection, annotator_id)
+                return judging.person_of(connection, annotator_id)
 
         return self._recent(("person", annotator_id), ask)
 
     def round(self, round_id: int) -> Round:
         """A round as it is now."""
         name = self.opened[round_id].round.name
-        return self._recent(("round", round_id), lambda: rounds.get_round(self.study, name))
+        return self._recent(("round", round_id), lambda: judging.get_round(self.study, name))
 
     def items(self, round_id: int) -> dict[str, int]:
         """How many items of each kind a round has."""
 
         def ask() -> dict[str, int]:
             with database.reading(self.study.engine) as connection:
-                return rounds.count_items(connection, round_id)
+                return judging.count_items(connection, round_id)
 
         return self._recent(("items", round_id), ask)
 
@@ -137,13 +133,13 @@ class State:
         return found
 
 
-def make_state(study: Study, opened: Sequence[Opened], public: str = "") -> State:
+def make_state(study: Study, opened: Sequence[OpenRound], public: str = "") -> State:
     """The state of a server for these rounds."""
     return State(
         study,
         {each.round.id: each for each in opened},
         Committer(study.engine),
-        tokens.secret(study),
+        judging.signing_key(study),
         Images(study),
         public.rstrip("/"),
         public.startswith("https://"),

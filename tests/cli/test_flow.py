@@ -275,10 +275,12 @@ def test_annotate_sheets_come_back(run: Run, study: Path, tmp_path: Path) -> Non
 def test_truth_by_other_rules(run: Run, study: Path) -> None:
     told = run("truth", study, "alignment", "--rule", "median", "--screen", "one_value", "--json").json
     (row,) = told["settlements"]["rows"]
-    assert (row["question"], row["rule"], row["settled"], row["votes"]) == ("alignment", "median", 48, 144)
+    assert (row["question"], row["rule"], row["items"], row["judgements"]) == ("alignment", "median", 48, 144)
     assert row["agreement"]["n"] == 48
     assert run("truth", study, "beauty").code == 2
     assert run("truth", study, "--rule", "hbp").code == 2
+    both = run("truth", study, "--screen", "one_value", "--no-screen")
+    assert both.code == 2 and "exclude each other" in both.err
 
 
 def test_scores_are_kept(run: Run, study: Path) -> None:

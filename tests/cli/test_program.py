@@ -97,7 +97,6 @@ def test_version(run: Callable[..., Any]) -> None:
         (["score", "words", __file__], "measure of prompt"),
         (["suite", "countin"], "counting"),
         (["init", "x", "--images", "s3://b"], "--database"),
-        (["truth", "x", "--screen", "one_value", "--no-screen"], "exclude each other"),
     ],
 )
 def test_wrong_usage_ends_with_2(

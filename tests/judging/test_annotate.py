@@ -15,7 +15,7 @@ from sightline.judging import assignment, oversee
 from sightline.judging.annotate import annotate, declare
 from sightline.judging.store import answering, tokens
 from sightline.judging.store import tasks as pages
-from sightline.judging.store.answering import Told
+from sightline.judging.store.answering import SubmittedAnswer
 from sightline.judging.store.rounds import Round
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
 from sightline.study import reading
@@ -95,12 +95,12 @@ def judge(
     while True:
         at = datetime.now(UTC)
         with database.writing(study.engine) as connection:
-            handed = assignment.hand_out(connection, round_, who, role, at)
-            if not handed.pages:
+            assigned = assignment.assign(connection, round_, who, role, at)
+            if not assigned.tasks:
                 return done
-            page: pages.Page = handed.pages[0]
+            page: pages.Task = assigned.tasks[0]
             told = [
-                Told(
+                SubmittedAnswer(
                     f"{name}-{done}-{slot.slot}",
                     page.key,
                     slot.slot,
@@ -111,7 +111,7 @@ def judge(
                 )
                 for slot in page.slots
             ]
-            kept = answering.record(connection, round_, who, told, assignment.stamp(at))
+            kept = answering.record_answers(connection, round_, who, told, assignment.stamp(at))
             assert {each.status for each in kept} == {"stored"}
         done += 1
 
@@ -119,7 +119,7 @@ def judge(
 @pytest.fixture
 def judged(study: Study) -> Study:
     """Three control annotators, three honest people, one who looks at nothing."""
-    (opened,) = annotate(study)
+    (opened,) = annotate(study).rounds
     assert (opened.items, opened.controls) == (PROMPTS, CONTROLS)
     good, photo = good_images(study), photos(study)
 
@@ -135,18 +135,18 @@ def judged(study: Study) -> Study:
 
 
 def test_control_votes_and_photos_are_no_truth(judged: Study) -> None:
-    (settled,) = sightline.truth(judged, "relevance", screening=[])
+    (settled,) = sightline.truth(judged, "relevance", screening=[]).questions
     truths = reading.truths(judged, "relevance")
-    assert settled.settled == PROMPTS * 4 == truths.height
+    assert settled.items == PROMPTS * 4 == truths.height
     assert not set(truths["image_id"].to_list()) & photos(judged)
     assert set(truths["n"].to_list()) == {3}
     assert settled.controls > 0
 
 
 def test_the_rules_of_pqpp_leave_out_who_looks_at_nothing(judged: Study) -> None:
-    (settled,) = sightline.truth(judged, screening=["control_kappa(least=5)", "reference_photos"])
-    assert [out.annotator for out in settled.left_out] == ["lazy"]
-    assert settled.left_out[0].rule.startswith("control_kappa") and "kappa with" in settled.left_out[0].reason
+    (settled,) = sightline.truth(judged, screening=["control_kappa(least=5)", "reference_photos"]).questions
+    assert [out.annotator for out in settled.excluded] == ["lazy"]
+    assert settled.excluded[0].rule.startswith("control_kappa") and "kappa with" in settled.excluded[0].reason
     truths = reading.truths(judged, "relevance")
     good = good_images(judged)
     for image, value, n in truths.select("image_id", "value", "n").iter_rows():
@@ -169,17 +169,17 @@ def test_only_the_best_votes_where_study_toml_says_so(judged: Study) -> None:
 
 def test_the_owner_excludes_restores_and_decides(judged: Study) -> None:
     oversee.exclude(judged, "lazy", "told me so")
-    (settled,) = sightline.truth(judged, "relevance", screening=[])
-    assert [(out.annotator, out.rule, out.reason) for out in settled.left_out] == [
+    (settled,) = sightline.truth(judged, "relevance", screening=[]).questions
+    assert [(out.annotator, out.rule, out.reason) for out in settled.excluded] == [
         ("lazy", "owner", "told me so")
     ]
     oversee.restore(judged, "lazy")
-    (settled,) = sightline.truth(judged, "relevance", screening=[])
-    assert settled.left_out == []
+    (settled,) = sightline.truth(judged, "relevance", screening=[]).questions
+    assert settled.excluded == []
     subject, before = reading.truths(judged, "relevance").select("item_id", "value").row(0)
     decided = -1.0 if before != -1.0 else 0.0
     oversee.adjudicate(judged, "relevance", subject, decided)
-    (settled,) = sightline.truth(judged, "relevance", screening=[])
+    (settled,) = sightline.truth(judged, "relevance", screening=[]).questions
     after = dict(reading.truths(judged, "relevance").select("item_id", "value").iter_rows())
     assert settled.adjudicated == 1 and after[subject] == decided
     votes, _, _ = reading.votes(judged, "relevance")
@@ -188,7 +188,7 @@ def test_the_owner_excludes_restores_and_decides(judged: Study) -> None:
 
 def test_opening_again_changes_nothing(judged: Study) -> None:
     before = reading.counts(judged)
-    (opened,) = annotate(judged)
+    (opened,) = annotate(judged).rounds
     assert (opened.items, opened.controls, opened.adopted) == (PROMPTS, CONTROLS, 0)
     assert reading.counts(judged) == before
 
@@ -210,11 +210,11 @@ def test_a_mode_adds_a_round(study: Study) -> None:
     assert declare(study, "two_sliders") == "two_sliders" == declare(study, "two_sliders")
     told = (study.home / "study.toml").read_text("utf-8")
     assert told.count("[annotate.two_sliders]") == 1
-    found = annotate(study, ["two_sliders"])
+    found = annotate(study, ["two_sliders"]).rounds
     assert found[0].items == (PROMPTS + CONTROLS) * 4
     # A mode that hides a photo does without one until it is named: the round it adds is served as it is.
     declare(study, "graded_relevance(images=4)")
-    assert annotate(study, ["graded_relevance"])[0].items == PROMPTS + CONTROLS
+    assert annotate(study, ["graded_relevance"]).rounds[0].items == PROMPTS + CONTROLS
 
 
 def test_a_study_without_images_or_rounds_says_so(tmp_path: Path) -> None:

@@ -7,26 +7,38 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sightline.estimate import Estimate, absent, is_absent
+from sightline.estimate import is_absent
 from sightline.judging import charts
-from sightline.judging.charts import Judged, Labelled, Query, Validated
+from sightline.judging.agreement import Coefficient
+from sightline.judging.labels import LabelCount, QueryCategories
+from sightline.judging.round_people import RoundAnnotator
 from sightline.rendering.charts import Spec, render
 from sightline.rendering.theme import ACCENT, ALARM, CARD, SERIES
 
-LABELS = [Labelled(s, label, n) for s, label, n in (
+LABELS = [LabelCount("q", s, label, n) for s, label, n in (
     ("sdxl", "no", 3), ("sdxl", "low", 5), ("sdxl", "high", 12), ("glide", "no", 9), ("glide", "low", 0),
     ("glide", "high", 1),
 )]  # fmt: skip
-PEOPLE = [Judged("ann", 40, Estimate(0.6, 0.4, 0.8, 30)), Judged("bob", 7, Estimate(-0.1, -0.33, 0.2, 7)),
-          Judged("new", 1, absent("no item was judged by both"))]  # fmt: skip
-TRIED = [Validated("ann", 9, 1), Validated("bob", 2, 6)]
-FIVE = ("fully relevant", "majority relevant", "unsure", "majority irrelevant", "fully irrelevant")
-QUERIES = [Query("a dog", [1, 1, 2, 0, 0]), Query("a cat", [4, 0, 0, 0, 0])]
+
+
+def judged(name: str, n: int, *ends: float, of: int = 0, reason: str | None = None) -> RoundAnnotator:
+    kappa = Coefficient(*(ends or (None,)), n=of, reason=reason, name="Cohen's kappa")
+    return RoundAnnotator(name, judgements=n, kappa={"q": kappa})
+
+
+def query(text: str, counts: list[int]) -> QueryCategories:
+    return QueryCategories("q", 1, text, counts)
+
+
+PEOPLE = [judged("ann", 40, 0.6, 0.4, 0.8, of=30), judged("bob", 7, -0.1, -0.33, 0.2, of=7),
+          judged("new", 1, reason="no item was judged by both")]  # fmt: skip
+TRIED = [RoundAnnotator("ann", passed=9, failed=1), RoundAnnotator("bob", passed=2, failed=6)]
+QUERIES = [query("a dog", [1, 1, 2, 0, 0]), query("a cat", [4, 0, 0, 0, 0])]
 ALL = {
     "labels": lambda wide: charts.labels_chart(LABELS, wide=wide),
-    "annotators": lambda wide: charts.annotators_chart(PEOPLE, wide=wide),
+    "annotators": lambda wide: charts.annotators_chart(PEOPLE, "q", wide=wide),
     "validation": lambda wide: charts.validation_chart(TRIED, wide=wide),
-    "categories": lambda wide: charts.categories_chart(QUERIES, FIVE, wide=wide),
+    "categories": lambda wide: charts.categories_chart(QUERIES, wide=wide),
 }
 
 
@@ -67,7 +79,7 @@ def test_labels_stand_in_their_order_with_their_numbers() -> None:
 
 
 def test_annotators_have_judgements_and_kappa() -> None:
-    spec = charts.annotators_chart(PEOPLE)
+    spec = charts.annotators_chart(PEOPLE, "q")
     shown = texts(spec)
     assert "ann (40)" in shown and "bob (7)" in shown
     assert not any("new" in each for each in shown)
@@ -75,9 +87,9 @@ def test_annotators_have_judgements_and_kappa() -> None:
     # The axis reaches down to the lowest limit.
     scale = spec["layer"][0]["encoding"]["x"]["scale"]
     assert scale["domain"] == pytest.approx([-0.4, 1.0])
-    told = charts.annotators_table(PEOPLE).to_csv()
-    assert told.splitlines()[1] == "ann,40,0.6,0.4,0.8,30,"
-    assert told.splitlines()[3].endswith("no item was judged by both")
+    shown_csv = charts.annotators_table(PEOPLE, "q").to_csv()
+    assert shown_csv.splitlines()[1] == "ann,40,0.6,0.4,0.8,30,"
+    assert shown_csv.splitlines()[3].endswith("no item was judged by both")
 
 
 def test_control_items_are_laid_end_to_end() -> None:
@@ -85,39 +97,39 @@ def test_control_items_are_laid_end_to_end() -> None:
     assert [(v["row"], v["part"], v["from"], v["to"]) for v in values] == [
         ("ann", "passed", 0, 9), ("ann", "failed", 9, 10), ("bob", "passed", 0, 2), ("bob", "failed", 2, 8),
     ]  # fmt: skip
-    table = charts.validation_table([*TRIED, Validated("new", 0, 0)])
+    table = charts.validation_table([*TRIED, RoundAnnotator("new")])
     assert [row[3] for row in table.rows][:2] == [0.9, 0.25]
     assert is_absent(table.rows[2][3])
 
 
-def test_categories_are_shares_of_a_query() -> None:
-    spec = charts.categories_chart(QUERIES, FIVE)
+def test_categories_are_proportions_of_a_query() -> None:
+    spec = charts.categories_chart(QUERIES)
     values = [(v["row"], v["part"], v["from"], v["to"]) for v in spec["data"]["values"]]
     assert values == [
         ("a dog", "fully relevant", 0, 0.25), ("a dog", "majority relevant", 0.25, 0.5),
         ("a dog", "unsure", 0.5, 1.0), ("a cat", "fully relevant", 0, 1.0),
     ]  # fmt: skip
     assert "5 fully relevant, 1 majority relevant, 2 unsure" in spec["description"]
-    table = charts.categories_table(QUERIES, FIVE)
+    table = charts.categories_table(QUERIES)
     assert list(table.rows[-1]) == ["all queries", 5, 1, 2, 0, 0, 8]
 
 
 def test_two_queries_of_one_wording_are_two_rows_and_many_are_cut_with_a_word() -> None:
-    twice = [Query("a dog", [1, 0, 0, 0, 0]), Query("a dog", [0, 0, 0, 0, 1])]
-    assert len({v["row"] for v in charts.categories_chart(twice, FIVE)["data"]["values"]}) == 2
-    many = [Query(f"query {n}", [1, 0, 0, 0, 0]) for n in range(100)]
-    spec = charts.categories_chart(many, FIVE)
+    twice = [query("a dog", [1, 0, 0, 0, 0]), query("a dog", [0, 0, 0, 0, 1])]
+    assert len({v["row"] for v in charts.categories_chart(twice)["data"]["values"]}) == 2
+    many = [query(f"query {n}", [1, 0, 0, 0, 0]) for n in range(100)]
+    spec = charts.categories_chart(many)
     assert len(spec["data"]["values"]) == charts.MOST_QUERIES
     assert "The 40 most doubtful of 100." in spec["description"]
-    assert len(charts.categories_table(many, FIVE).rows) == 101
+    assert len(charts.categories_table(many).rows) == 101
 
 
 def test_hostile_text_is_drawn_as_text() -> None:
     evil = '<script>alert(1)</script>&"\x00'
     for spec in (
-        charts.labels_chart([Labelled(evil, evil, 1)]),
-        charts.validation_chart([Validated(evil, 1, 0)]),
-        charts.categories_chart([Query(evil, [1, 0, 0, 0, 0])], FIVE),
+        charts.labels_chart([LabelCount("q", evil, evil, 1)]),
+        charts.validation_chart([RoundAnnotator(evil, passed=1)]),
+        charts.categories_chart([query(evil, [1, 0, 0, 0, 0])]),
     ):
         assert "<script" not in render(spec, "light")
 
@@ -125,8 +137,8 @@ def test_hostile_text_is_drawn_as_text() -> None:
 def test_nothing_to_draw_is_drawn_without_a_fault() -> None:
     for spec in (
         charts.labels_chart([]),
-        charts.annotators_chart([]),
+        charts.annotators_chart([], "q"),
         charts.validation_chart([]),
-        charts.categories_chart([], FIVE),
+        charts.categories_chart([]),
     ):
         assert render(spec, "light").startswith("<svg")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from PIL import Image as Pillow
 
-from sightline.judging.label_charts import label_pictures, labels_given
+from sightline.judging.label_charts import label_pictures
+from sightline.judging.labels import labels_given
 from sightline.records import (
     AnnotatorKey,
     Answer,

@@ -78,14 +78,14 @@ def rows(study: Study, query: str) -> list[tuple[Any, ...]]:
 
 def test_an_invitation_lets_in_until_it_is_revoked(study: Study) -> None:
     made = oversee.invite(study, "fits", " ann ", days=2)
-    key = tokens.secret(study)
-    holder = tokens.holder(study, key, made.token)
+    key = tokens.signing_key(study)
+    holder = tokens.token_holder(study, key, made.token)
     assert isinstance(holder, tokens.Holder)
     assert (holder.role, holder.round_id) == ("annotator", rounds.get_round(study, "fits").id)
     second = oversee.invite(study, "fits", "ann")
     assert oversee.revoke(study, "fits", "ann") == 2
     for token in (made.token, second.token):
-        assert tokens.holder(study, key, token) == "this link was taken back"
+        assert tokens.token_holder(study, key, token) == "this link was revoked"
     assert oversee.revoke(study, "fits", "ann") == 0
     noted = log(study)
     assert [what for what, _ in noted] == ["invite", "invite", "revoke", "revoke"]
@@ -156,18 +156,18 @@ def test_pause_and_resume(study: Study) -> None:
 
 def test_excluding_deletes_nothing_and_can_be_taken_back(judged: Study) -> None:
     everything = rows(judged, "SELECT * FROM judgement ORDER BY id")
-    before = truth(judged, "match")[0]
+    before = truth(judged, "match").questions[0]
     oversee.exclude(judged, "cat", " too fast ")
     assert rows(judged, "SELECT * FROM judgement ORDER BY id") == everything
-    (settled,) = truth(judged, "match")
-    assert [(out.annotator, out.rule, out.reason) for out in settled.left_out] == [
+    (settled,) = truth(judged, "match").questions
+    assert [(out.annotator, out.rule, out.reason) for out in settled.excluded] == [
         ("cat", "owner", "too fast")
     ]
-    assert settled.votes < before.votes
+    assert settled.judgements < before.judgements
     with pytest.raises(UsageError, match="excluded"):
         oversee.invite(judged, "fits", "cat")
     oversee.restore(judged, "cat")
-    assert truth(judged, "match")[0].votes == before.votes
+    assert truth(judged, "match").questions[0].judgements == before.judgements
     assert log(judged) == [
         ("exclude", {"panel": "people", "name": "cat", "reason": "too fast"}),
         ("restore", {"panel": "people", "name": "cat"}),
@@ -188,7 +188,7 @@ def test_a_decision_stands_above_the_votes_and_can_be_revised(judged: Study) -> 
     )
     assert kept == [("owner", "owner", "adjudicator", 0, 1.0), ("owner", "owner", "adjudicator", 1, 0.0)]
     assert len(rows(judged, "SELECT id FROM judgement")) == votes + 2
-    (settled,) = truth(judged, "match")
+    (settled,) = truth(judged, "match").questions
     assert settled.adjudicated == 1
     assert dict(reading.truths(judged, "match").select("item_id", "value").rows())[subject] == 0.0
     assert [told["revision"] for what, told in log(judged) if what == "adjudicate"] == [0, 1]
@@ -281,7 +281,7 @@ def test_a_downloaded_table_is_known_when_it_comes_back(judged: Study) -> None:
     assert len(read) == 20 and {row["annotator"] for row in read} <= {"ann", "bob", "cat"}
     before = rows(judged, "SELECT * FROM judgement")
     back = oversee.take_in(judged, told.encode(), "back.csv")
-    assert (back.added, back.known, back.open, back.pages) == (0, 20, 0, 0)
+    assert (back.added, back.known, back.open, back.tasks) == (0, 20, 0, 0)
     assert rows(judged, "SELECT * FROM judgement") == before
     assert log(judged)[-1][0] == "take in"
 
@@ -294,8 +294,8 @@ def test_a_half_finished_table_goes_on_where_it_ended(tmp_path: Path) -> None:
             row["value"] = ""
         text = _written(whole)
         taken = oversee.take_in(there, text.encode(), "ann.csv")
-        assert (taken.added, taken.known, taken.open, taken.pages) == (4, 0, 6, 4)
-        assert taken.message == "4 judgements added, 0 known already, 6 rows without an answer left open."
+        assert (taken.added, taken.known, taken.open, taken.tasks) == (4, 0, 6, 4)
+        assert "4 judgements added" in taken.sentence and "6 rows without an answer" in taken.sentence
         assert rows(there, "SELECT state, count(*) FROM task GROUP BY state") == [("done", 4)]
         # Ann goes on with the six that are left, and is asked nothing twice.
         judge_round(there, "fits", PEOPLE[:1], {}, 20, NOW)
@@ -407,8 +407,8 @@ def test_all_of_it_on_postgresql(tmp_path: Path, postgres_url: str) -> None:
             oversee.revoke(made, "fits", "ann")
         told = [overview(made, "fits", NOW) for made in (shared, local)]
         assert told[0].progress == told[1].progress and told[0].cost == told[1].cost
-        assert [(p.name, p.left_out, p.link and p.link.good) for p in told[0].people] == [
-            ("ann", None, 0), ("bob", None, None), ("cat", "why", None),
+        assert [(p.name, p.excluded, p.link_expires) for p in told[0].people] == [
+            ("ann", None, None), ("bob", None, None), ("cat", "why", None),
         ]  # fmt: skip
         subject = rows(shared, "SELECT min(item_id) FROM judgement")[0][0]
         assert oversee.adjudicate(shared, "match", subject, 1).fresh

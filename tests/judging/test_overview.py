@@ -14,13 +14,13 @@ import pytest
 
 from sightline.judging import oversee
 from sightline.judging.annotate import annotate
-from sightline.judging.assignment import hand_out
+from sightline.judging.assignment import assign
 from sightline.judging.labels import CATEGORIES, categories_by_query, category_of, labels_by_system
-from sightline.judging.overview import overview, round_up
+from sightline.judging.overview import Vote, overview, round_up
 from sightline.judging.store import answering, rounds, tokens
-from sightline.judging.store.answering import Told
+from sightline.judging.store.answering import SubmittedAnswer
 from sightline.judging.store.rounds import NewItem, NewSlot
-from sightline.judging.store.tasks import Page
+from sightline.judging.store.tasks import Task
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Question, Record
 from sightline.samples.annotators import Annotator, panel
 from sightline.samples.judging import judge_round
@@ -65,17 +65,17 @@ def work(
     for number in range(pages):
         with database.writing(study.engine, durable=False) as connection:
             key = tokens.annotator(connection, who)
-            handed = hand_out(connection, round_, key, "annotator", at)
-            if not handed.pages:
+            assigned = assign(connection, round_, key, "annotator", at)
+            if not assigned.tasks:
                 return
-            page: Page = handed.pages[0]
+            page: Task = assigned.tasks[0]
             at += timedelta(seconds=took)
             slot = page.slots[0]
             value = choose(texts[slot.prompt_id], slot.repetition)
             why = "cannot say" if value is None else None
             sent = f"{who}-{page.key[:20]}-{number:04d}"
-            told = Told(sent, page.key, 0, "fits", value, why, int(took * 1000))
-            answering.record(connection, round_, key, [told], at.strftime("%Y-%m-%dT%H:%M:%SZ"))
+            told = SubmittedAnswer(sent, page.key, 0, "fits", value, why, int(took * 1000))
+            answering.record_answers(connection, round_, key, [told], at.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
 def yes(text: str, repetition: int) -> float:
@@ -109,15 +109,14 @@ def test_progress_cost_and_time_by_hand(ten: Study) -> None:
     skipped = sum(person.skipped for person in found.people)
     done = 16 - skipped
     assert (found.progress.items, found.progress.wanted, found.progress.done) == (10, 20, done)
-    assert found.progress.share == done / 20
     # One image a page and one question: a judgement a page.
-    assert (found.progress.judgements_wanted, found.progress.judgements_in) == (20, done)
+    assert (found.progress.judgements_wanted, found.progress.judgements) == (20, done)
     # 0.20 a finished page and a tenth on top: 0.22 each; the round ends after 20 of them.
     assert found.cost is not None
     assert found.cost.so_far == (done * Decimal("0.22")).quantize(Decimal("0.01"))
-    assert (found.cost.pages_at_end, found.cost.at_end) == (20, Decimal("4.40"))
+    assert (found.cost.tasks_at_end, found.cost.at_end) == (20, Decimal("4.40"))
     # 10 pages of 10 s and 6 of 20 s: the eight and ninth of sixteen are 10, a quarter lies above 20.
-    assert (found.times.median, found.times.low, found.times.high, found.times.n) == (10.0, 10.0, 20.0, 16)
+    assert (found.times.value, found.times.low, found.times.high, found.times.n) == (10.0, 10.0, 20.0, 16)
     ann, bob = found.people
     assert (ann.name, ann.done, ann.skipped, ann.seconds) == ("ann", 10, 0, 10.0)
     assert (bob.name, bob.done + bob.skipped, bob.seconds) == ("bob", 6, 20.0)
@@ -159,7 +158,7 @@ def test_controls_and_repeats_are_part_of_the_cost_at_the_end(tmp_path: Path) ->
         found = overview(study, "r", NOW)
     # 20 pages of work, 2 of them again, and one control page for every four others: 22 x 5/4 = 27.5.
     assert found.cost is not None
-    assert (found.cost.pages, found.cost.pages_at_end) == (0, 28)
+    assert (found.cost.tasks, found.cost.tasks_at_end) == (0, 28)
     assert round_up(27.5) == 28 and round_up(0.1 * 3 * 10) == 3
 
 
@@ -169,12 +168,12 @@ def test_agreement_and_disputes_by_hand(ten: Study) -> None:
     found = overview(ten, "r", NOW + timedelta(hours=1))
     # Ten pairs, one differs. Votes: ann 5 yes, bob 4: 9 yes and 11 no of 20. Nominal alpha is
     # 1 - (20 - 1) * 2 / (20^2 - 9^2 - 11^2) = 1 - 38 / 198.
-    (alpha,) = found.agreement["fits"]
+    alpha = found.agreement["fits"]
     assert alpha.value == pytest.approx(1 - 38 / 198)
     assert alpha.n == 10 and alpha.low is not None and alpha.low < alpha.value
     (dispute,) = found.disputes["fits"]
-    assert (dispute.prompt, dispute.n, dispute.decided) == ("prompt 0", 2, None)
-    assert dispute.values == [("bob", 0.0), ("ann", 1.0)]
+    assert (dispute.prompt, len(dispute.votes), dispute.decided) == ("prompt 0", 2, None)
+    assert dispute.votes == [Vote("bob", 0.0), Vote("ann", 1.0)]
     # Half and half is one bit.
     assert dispute.spread == pytest.approx(1.0)
     # Cohen's kappa with the only other: 9 of 10 equal, by chance .5 x .4 + .5 x .6 = .5, so (.9 - .5) / .5.
@@ -193,7 +192,7 @@ def test_a_decision_is_shown_and_sinks_below_what_is_open(ten: Study) -> None:
     assert [each.prompt for each in after] == [f"prompt {number}" for number in (3, 5, 7, 9, 1)]
     assert (after[-1].decided, after[0].decided) == (0.0, None)
     # The decision is no vote: nobody's numbers change by it.
-    assert after[-1].values == before[0].values
+    assert after[-1].votes == before[0].votes
     assert {person.name for person in overview(ten, "r", NOW).people} == {"ann", "bob"}
 
 
@@ -202,10 +201,10 @@ def test_whoever_is_excluded_counts_no_more_but_stays_in_sight(ten: Study) -> No
     work(ten, "bob", one_off, 10)
     oversee.exclude(ten, "bob", "did not read")
     found = overview(ten, "r", NOW)
-    assert found.agreement["fits"][0].value is None
+    assert found.agreement["fits"].value is None
     assert found.disputes["fits"] == []
     bob = found.people[1]
-    assert (bob.left_out, bob.done, bob.votes) == ("did not read", 10, 10)
+    assert (bob.excluded, bob.done, bob.judgements) == ("did not read", 10, 10)
 
 
 def test_work_judged_again_by_others_and_by_the_same(tmp_path: Path) -> None:
@@ -214,7 +213,7 @@ def test_work_judged_again_by_others_and_by_the_same(tmp_path: Path) -> None:
         assert oversee.again(study, "r", share=0.5, by="other").drawn == 10
         assert oversee.again(study, "r", share=0.25, by="same").drawn == 5
         waiting = overview(study, "r", NOW)
-        assert (waiting.progress.again, waiting.progress.again_done, waiting.checked) == (15, 0, [])
+        assert (waiting.progress.again, waiting.progress.again_done, waiting.rejudged) == (15, 0, [])
         work(study, "bob", yes, 10)
         # The second time ann says yes to everything.
         work(study, "ann", yes, 5, NOW + timedelta(hours=2))
@@ -226,12 +225,12 @@ def test_work_judged_again_by_others_and_by_the_same(tmp_path: Path) -> None:
                 "JOIN item u ON u.id = s.item_id JOIN prompt p ON p.id = u.prompt_id WHERE i.kind = 'again'",
             )
         drawn_even = sum(even(text, 0) for (text,) in rows)
-    checked = {each.by: each for each in found.checked}
+    checked = {each.by: each for each in found.rejudged}
     assert (found.progress.again_done, found.progress.wanted, found.progress.done) == (15, 20, 20)
     for by, n in (("other", 10), ("same", 5)):
-        assert (checked[by].coefficient.n, checked[by].same.n) == (n, n)
+        assert (checked[by].agreement.n, checked[by].same.n) == (n, n)
         # Always yes against a mixture agrees as often as the mixture says yes, and no better than chance.
-        assert checked[by].coefficient.value in (None, 0.0)
+        assert checked[by].agreement.value in (None, 0.0)
         assert checked[by].same.value is not None and checked[by].same.low is not None
         assert checked[by].same.low < checked[by].same.value
     # Bob agrees with ann's first vote exactly on the even prompts among those that were drawn.
@@ -247,26 +246,26 @@ def test_screening_rules_say_who_is_at_risk(tmp_path: Path) -> None:
     ann, bob = found.people
     assert ann.risks == ()
     assert [(risk.rule, risk.question) for risk in bob.risks] == [("one_value(least=5)", "fits")]
-    assert bob.risks[0].reason == "gave 1 in all of 10 votes"
+    assert bob.risks[0].reason == "gave 1 in all of 10 judgements"
     # A rule that needs control items says so instead of stopping the page.
-    assert any("control_kappa" in said for said in found.troubles)
+    assert any("control_kappa" in said for said in found.notes)
 
 
 def test_a_wrong_screening_rule_is_told(tmp_path: Path) -> None:
     with small(tmp_path / "study", 4, toml='[screening]\nrules = ["one_valu"]\n') as study:
         work(study, "ann", even, 4)
-        (said,) = overview(study, "r", NOW).troubles
+        (said,) = overview(study, "r", NOW).notes
     assert "one_valu" in said and "one_value" in said
 
 
 def test_nothing_was_judged_yet(ten: Study) -> None:
     oversee.invite(ten, "r", "ann")
     found = overview(ten, "r", NOW)
-    assert (found.progress.done, found.progress.share, found.times.n) == (0, 0.0, 0)
+    assert (found.progress.done, found.times.n) == (0, 0)
     (ann,) = found.people
-    assert ann.link is not None and ann.link.good == 1
+    assert ann.link_expires is not None
     assert (ann.done, ann.seconds, ann.reference.value, ann.passed + ann.failed) == (0, None, None, 0)
-    assert found.agreement["fits"][0].value is None
+    assert found.agreement["fits"].value is None
 
 
 # -- labels and categories ----------------------------------------------------------------------------------
@@ -405,9 +404,9 @@ def test_a_hundred_thousand_judgements_are_overseen_in_seconds(tmp_path: Path) -
             began = time.process_time()
             found = overview(study, "r", NOW)
             took.append(time.process_time() - began)
-    assert found.progress.judgements_in == items * per_item
+    assert found.progress.judgements == items * per_item
     assert len(found.people) == people and len(found.disputes["fits"]) == 20
-    alpha = found.agreement["fits"][0]
+    alpha = found.agreement["fits"]
     # Votes are right with chance .8: two agree with .68 where chance gives .5, so alpha is about .36.
     assert alpha.value == pytest.approx(0.36, abs=0.02)
     # A query for each judgement would take minutes.

@@ -68,10 +68,10 @@ def fill(folder: Path, name: str, values: dict[int, str]) -> Path:
 
 
 def test_every_image_goes_to_as_many_as_asked(study: Study, tmp_path: Path) -> None:
-    handed = sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
-    assert (handed.items, handed.seed) == (10, 0)
+    made = sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
+    assert (made.images, made.seed) == (10, 0)
     # 10 images x 3 judgements over 4 people: 30 = 8 + 8 + 7 + 7.
-    assert sorted(sheet.items for sheet in handed.sheets) == [7, 7, 8, 8]
+    assert sorted(sheet.images for sheet in made.sheets) == [7, 7, 8, 8]
     judged = Counter((row["prompt"], row["image"]) for name in PEOPLE for row in rows(tmp_path / "out", name))
     assert len(judged) == 10 and set(judged.values()) == {3}
 
@@ -109,9 +109,9 @@ def test_the_named_file_is_the_image(study: Study, tmp_path: Path) -> None:
 
 
 def test_filled_in_sheets_land_on_what_was_judged(study: Study, tmp_path: Path) -> None:
-    handed = sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
+    made = sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
     # "a ball" stands twice and one prompt is a formula: their ids are needed, and ids belong to a suite.
-    assert handed.how_back == "sightline import study SHEET.csv --option suite=drawn"
+    assert made.import_option == " --option suite=drawn"
     images = reading.images(study)
     called = {content_name(sha, home, name): key for key, home, name, sha in images[:, :4].iter_rows()}
     refs = {ref: key for key, _, ref, _ in reading.prompts(study).iter_rows()}
@@ -147,14 +147,14 @@ def test_unique_texts_need_no_suite(study: Study, tmp_path: Path) -> None:
         path="plain",
         digest="plain",
     )
-    handed = sightline.sheets(
+    made = sightline.sheets(
         study, tmp_path / "out", question="match", annotators=["ann"], per_item=1, suite="plain"
     )
-    assert handed.how_back.endswith("SHEET.csv")
+    assert made.import_option == ""
     sightline.import_(study, fill(tmp_path / "out", "ann", {0: "2"}))
     ((prompt, image),) = listing.judgements(study).select("prompt_id", "image_id").iter_rows()
     assert reading.prompts(study).row(by_predicate=_is("prompt_id", prompt))[1:3] == ("plain", "p")
-    # The bytes are those of careful's first picture, but this one was handed out.
+    # The bytes are those of careful's first picture, but this one was made out.
     assert reading.images(study).row(by_predicate=_is("image_id", image))[1:3] == ("x", "y")
 
 
@@ -206,10 +206,14 @@ def test_the_seed_is_in_the_log(study: Study, tmp_path: Path) -> None:
     ("told", "error", "said"),
     [
         ({"question": "mtch"}, UsageError, "Put this into"),
-        ({"annotators": []}, UsageError, "nobody is named"),
+        ({"annotators": []}, UsageError, "no annotators are named"),
         ({"annotators": ["ann", "Ann", "bea"]}, UsageError, "the same name"),
         ({"annotators": ["../ann", "bea", "cid"]}, UsageError, "cannot be called"),
-        ({"annotators": ["ann", "bea"]}, UsageError, "3 judgements an item cannot come from 2"),
+        (
+            {"annotators": ["ann", "bea"], "per_item": 3},
+            UsageError,
+            "cannot come from 2",
+        ),
         ({"per_item": 0}, UsageError, "0 judgements"),
         ({"suite": "drwn"}, UsageError, "Did you mean drawn"),
         ({"folder": "full"}, StudyError, "something there already"),

@@ -100,21 +100,28 @@ def test_planted_truth_is_recovered_and_nuisances_are_left_out(
     judged: tuple[Study, dict[int, float]],
 ) -> None:
     study, planted = judged
-    (plain,) = truth(study, "alignment", rule="mean", screening=[])
+    (plain,) = truth(study, "alignment", rule="mean", screening=[]).questions
     without_screening = rmse(study, planted)
-    (screened,) = truth(study, "alignment", rule="mean", screening=["one_value", "agreement_with_rest"])
+    (screened,) = truth(
+        study, "alignment", rule="mean", screening=["one_value", "agreement_with_rest"]
+    ).questions
     with_screening = rmse(study, planted)
     # Six sound annotators err by at most 0.06 each and greta by 0.22; the rest is clipping at both ends.
     assert with_screening < 0.06 < without_screening
-    assert {(out.annotator, out.rule) for out in screened.left_out} == {
+    assert {(out.annotator, out.rule) for out in screened.excluded} == {
         ("idle", "one_value"),
         ("hugo", "agreement_with_rest"),
     }
-    reasons = {out.annotator: out.reason for out in screened.left_out}
-    assert reasons["idle"] == "gave 7 in all of 80 votes"
+    reasons = {out.annotator: out.reason for out in screened.excluded}
+    assert reasons["idle"] == "gave 7 in all of 80 judgements"
     assert reasons["hugo"].startswith("correlation with the others") and "over 80 items" in reasons["hugo"]
-    assert (plain.votes, plain.annotators, plain.left_out) == (9 * 80, 9, [])
-    assert (screened.votes, screened.annotators, screened.settled, screened.without) == (7 * 80, 7, 80, 0)
+    assert (plain.judgements, plain.annotators, plain.excluded) == (9 * 80, 9, [])
+    assert (screened.judgements, screened.annotators, screened.items, screened.undecided) == (
+        7 * 80,
+        7,
+        80,
+        0,
+    )
     assert plain.agreement.value is not None and screened.agreement.value is not None
     assert screened.agreement.value > plain.agreement.value
 
@@ -140,17 +147,17 @@ def test_the_same_votes_settle_once_and_new_votes_make_it_stale(tmp_path: Path) 
     study = study_with(
         tmp_path / "s", small(vote("ann", "1", 2.0), vote("bob", "1", 4.0), vote("ann", "2", 8.0))
     )
-    (first,) = truth(study)
-    (again,) = truth(study)
+    (first,) = truth(study).questions
+    (again,) = truth(study).questions
     assert again.settlement_id == first.settlement_id
     assert truths(study) == [(3.0, 2, None), (8.0, 1, None)]
     assert reading.settlements(study)["newer_votes"].to_list() == [0]
-    (other,) = truth(study, rule="median")
+    (other,) = truth(study, rule="median").questions
     assert other.settlement_id != first.settlement_id
 
     more(study, "late", [vote("cat", "1", 9.0)])
     assert reading.settlements(study)["newer_votes"].to_list() == [1, 1]
-    (new,) = truth(study)
+    (new,) = truth(study).questions
     assert new.settlement_id not in (first.settlement_id, other.settlement_id)
     assert reading.settlements(study)["newer_votes"].to_list() == [1, 1, 0]
     # The newest settlement counts: (2 + 4 + 9) / 3.
@@ -161,20 +168,20 @@ def test_going_back_to_an_earlier_rule_puts_it_in_force(tmp_path: Path) -> None:
     # 1, 2, 6: mean 3, median 2.
     records = small(vote("a", "1", 1.0), vote("b", "1", 2.0), vote("c", "1", 6.0))
     with study_with(tmp_path / "s", records) as study:
-        (first,) = truth(study, rule="mean")
+        (first,) = truth(study, rule="mean").questions
         truth(study, rule="median")
         assert truths(study)[0][0] == 2
-        (again,) = truth(study, rule="mean")
+        (again,) = truth(study, rule="mean").questions
         assert truths(study)[0][0] == 3
         assert again.settlement_id != first.settlement_id
-        assert truth(study, rule="mean")[0].settlement_id == again.settlement_id
+        assert truth(study, rule="mean").questions[0].settlement_id == again.settlement_id
 
 
 def test_votes_on_another_question_settle_nothing_anew(tmp_path: Path) -> None:
     with study_with(tmp_path / "s", small(vote("a", "1", 1.0))) as study:
-        (first,) = truth(study, "alignment")
+        (first,) = truth(study, "alignment").questions
         more(study, "other", [vote("a", "1", 2.0)._replace(question="quality")])
-        assert truth(study, "alignment")[0].settlement_id == first.settlement_id
+        assert truth(study, "alignment").questions[0].settlement_id == first.settlement_id
         stale = reading.settlements(study).filter(pl.col("question") == "alignment")["newer_votes"]
         assert stale.to_list() == [0]
 
@@ -197,12 +204,12 @@ def test_anonymous_counted_votes(tmp_path: Path) -> None:
     study = study_with(
         tmp_path / "s", small(vote(None, "1", 2.0, n=3), vote(None, "1", 10.0, n=1), vote("ann", "1", 9.0))
     )
-    (settled,) = truth(study)
+    (settled,) = truth(study).questions
     # (3 * 2 + 10 + 9) / 5.
     assert truths(study) == [(5.0, 5, None)]
-    assert (settled.votes, settled.annotators) == (5, 1)
-    (most,) = truth(study, rule="majority")
-    assert most.settled == 1 and truths(study)[0][0] == 2.0
+    assert (settled.judgements, settled.annotators) == (5, 1)
+    (most,) = truth(study, rule="majority").questions
+    assert most.items == 1 and truths(study)[0][0] == 2.0
 
 
 def test_others_in_the_tally_count_as_often_as_they_voted(tmp_path: Path) -> None:
@@ -214,7 +221,7 @@ def test_others_in_the_tally_count_as_often_as_they_voted(tmp_path: Path) -> Non
         for judged in (vote(None, ref, many, n=3), vote("bob", ref, single), vote("ann", ref, 2.0 + n))
     ]
     study = study_with(tmp_path / "s", small(*votes))
-    (settled,) = truth(study)
+    (settled,) = truth(study).questions
     tally = {
         name: (n, r)
         for name, n, r, *_ in reading.settlement_notes(study, settled.settlement_id)["annotators"]
@@ -228,8 +235,8 @@ def test_no_value_keeps_its_reason(tmp_path: Path) -> None:
         tmp_path / "s",
         small(vote("ann", "1", 0.0), vote("bob", "1", 1.0), vote("ann", "2", 1.0), question=yes_no),
     )
-    (settled,) = truth(study, rule="majority")
-    assert (settled.settled, settled.without) == (1, 1)
+    (settled,) = truth(study, rule="majority").questions
+    assert (settled.items, settled.undecided) == (1, 1)
     assert truths(study) == [(None, 2, "the votes are tied"), (1.0, 1, None)]
 
 
@@ -238,8 +245,8 @@ def test_what_only_the_excluded_judged_has_no_value(tmp_path: Path) -> None:
         vote("ann", str(n), float(n)) for n in range(1, 10)
     ]
     study = study_with(tmp_path / "s", small(*votes))
-    (settled,) = truth(study, screening=["one_value"])
-    assert (settled.settled, settled.without) == (9, 1)
+    (settled,) = truth(study, screening=["one_value"]).questions
+    assert (settled.items, settled.undecided) == (9, 1)
     assert truths(study)[0] == (None, 0, "nobody judged it")
 
 
@@ -253,9 +260,9 @@ def test_everybody_excluded(tmp_path: Path) -> None:
 def test_rules_of_the_settings(tmp_path: Path) -> None:
     votes = small(vote("ann", "1", 2.0), vote("bob", "1", 3.0), vote("cat", "1", 10.0))
     study = study_with(tmp_path / "s", votes, '[truth]\nrule = "median"\n')
-    assert truth(study)[0].rule == "median" and truths(study)[0][0] == 3.0
+    assert truth(study).questions[0].rule == "median" and truths(study)[0][0] == 3.0
     each = study_with(tmp_path / "t", votes, "[truth]\nrule = { alignment = \"majority(ties='highest')\" }\n")
-    assert truth(each)[0].rule == "majority(ties='highest')" and truths(each)[0][0] == 10.0
+    assert truth(each).questions[0].rule == "majority(ties='highest')" and truths(each)[0][0] == 10.0
 
 
 def test_a_rule_must_fit_the_scale(tmp_path: Path) -> None:
@@ -271,7 +278,7 @@ def test_nothing_to_settle(tmp_path: Path) -> None:
     study = study_with(tmp_path / "s", [ALIGNMENT, Prompt(PromptKey("s", "1"), "one")])
     with pytest.raises(DataError, match="nobody has judged 'alignment'"):
         truth(study, "alignment")
-    with pytest.raises(DataError, match="no judgements to settle"):
+    with pytest.raises(DataError, match="no judgements to aggregate"):
         truth(study)
     with pytest.raises(UsageError, match="no question is called 'alignement'") as told:
         truth(study, "alignement")
@@ -281,7 +288,7 @@ def test_nothing_to_settle(tmp_path: Path) -> None:
 
 def test_votes_off_the_scale_are_refused(tmp_path: Path) -> None:
     with study_with(tmp_path / "s", small(vote("a", "1", 5.0), vote("b", "1", 999.0))) as study:
-        with pytest.raises(DataError, match=r"1 votes on 'alignment' are off its scale 0 to 10, such as 999"):
+        with pytest.raises(DataError, match=r"off its scale 0 to 10, such as 999"):
             truth(study)
         assert truths(study) == []
 
@@ -290,12 +297,12 @@ def test_the_latest_of_single_anonymous_verdicts_counts_and_is_told(tmp_path: Pa
     # Item 1 was rated twice, 0 then 1; item 2 once. Of named people's repeats the first counts, or all.
     again = [vote(None, "1", 0.0), vote(None, "1", 1.0, repetition=1), vote(None, "2", 0.0)]
     with study_with(tmp_path / "s", small(*again)) as study:
-        (found,) = truth(study, rule="mean")
+        (found,) = truth(study, rule="mean").questions
         assert found.superseded == 1
         assert [value for value, _, _ in truths(study)] == [1.0, 0.0]
     named = [vote("a", "1", 0.0), vote("a", "1", 1.0, repetition=1)]
     with study_with(tmp_path / "t", small(*named)) as study:
-        (found,) = truth(study, rule="mean")
+        (found,) = truth(study, rule="mean").questions
         assert found.superseded == 0 and truths(study)[0][0] == 0.0
         for told, value in (("all", 0.5), ("last", 1.0), ("first", 0.0)):
             study.settings = {"truth": {"repeats": told}}
@@ -335,8 +342,8 @@ def test_a_rule_that_needs_controls_is_refused_without_them(tmp_path: Path) -> N
         with pytest.raises(UsageError, match="needs control items"):
             truth(study, "alignment", screening=["control_kappa"])
         # Where all questions are settled, those without controls do without, and say so.
-        (found,) = truth(study, screening=["control_kappa"])
-        assert found.skipped_rules == ["control_kappa"] and found.settled == 1
+        (found,) = truth(study, screening=["control_kappa"]).questions
+        assert found.skipped_rules == ["control_kappa"] and found.items == 1
 
 
 def test_people_of_the_same_name_in_two_panels_stay_two(tmp_path: Path) -> None:
@@ -344,6 +351,6 @@ def test_people_of_the_same_name_in_two_panels_stay_two(tmp_path: Path) -> None:
     for judged in [vote("1", "1", 5.0), vote("1", "2", 1.0)]:
         records.append(judged._replace(annotator=AnnotatorKey("crowd", "1")))
     with study_with(tmp_path / "s", records) as study:
-        (found,) = truth(study, rule="mean")
+        (found,) = truth(study, rule="mean").questions
         notes = reading.settlement_notes(study, found.settlement_id)
         assert [(name, n) for name, n, *_ in notes["annotators"]] == [("crowd/1", 2), ("panel/1", 2)]

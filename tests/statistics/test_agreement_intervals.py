@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, t
 
-from sightline.statistics.agreement import Agreement, cohen_kappa, fleiss_kappa, krippendorff_alpha
+from sightline.estimate import Estimate
+from sightline.statistics.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from sightline.statistics.agreement_intervals import MOST_UNITS
 
 SCALES = ("nominal", "ordinal", "interval")
@@ -54,10 +55,10 @@ def test_the_published_variance_of_kappa():
 def test_what_shows_no_spread_has_no_limits():
     item = np.repeat(np.arange(6), 2)
     perfect = np.repeat([0.0, 1, 2, 0, 1, 2], 2)
-    assert cohen_kappa(perfect[::2], perfect[1::2]) == Agreement(1.0, 6)
-    assert fleiss_kappa(item, perfect) == Agreement(1.0, 6)
+    assert cohen_kappa(perfect[::2], perfect[1::2]) == Estimate(1.0, n=6)
+    assert fleiss_kappa(item, perfect) == Estimate(1.0, n=6)
     for scale in SCALES:
-        assert krippendorff_alpha(item, perfect, scale=scale) == Agreement(1.0, 6)
+        assert krippendorff_alpha(item, perfect, scale=scale) == Estimate(1.0, n=6)
     # One item only: nothing to resample, nothing to leave out.
     assert fleiss_kappa([0, 0, 0], [1, 1, 2]).low is None
     assert krippendorff_alpha([0, 0, 0], [1, 1, 2]).low is None
@@ -142,8 +143,8 @@ def test_limits_hold_the_value_and_the_seed_decides(seed, scale):
     if found.low is not None:
         assert found.low <= found.value <= found.high <= 1
         assert krippendorff_alpha(item, value, scale=scale, resamples=100, seed=1) != found
-    assert krippendorff_alpha(item, value, scale=scale, resamples=0) == Agreement(
-        found.value, found.n, found.reason
+    assert krippendorff_alpha(item, value, scale=scale, resamples=0) == Estimate(
+        found.value, n=found.n, reason=found.reason
     )
     kappa = fleiss_kappa(item, value)
     if kappa.low is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from sightline.judging.annotate import Opened, annotate
+from sightline.judging.annotate import OpenRound, annotate
 from sightline.judging.oversee import invite
 from sightline.judging.store import tokens
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
@@ -88,7 +88,7 @@ class LiveServer:
 
     url: str
     study: Study
-    opened: list[Opened]
+    opened: Sequence[OpenRound]
     server: Any = None
     thread: Any = None
     links: dict[str, str] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class LiveServer:
 
     def owner(self) -> str:
         """A link that lets the owner in."""
-        return f"{self.url}/j/{tokens.issue(self.study, 'owner', 1)[0]}"
+        return f"{self.url}/j/{tokens.issue_token(self.study, 'owner', 1)[0]}"
 
     def answers(self) -> list[dict[str, Any]]:
         """Every judgement in the study, in the order it was kept."""
@@ -130,7 +130,7 @@ class LiveServer:
 
 def serve_study(study: Study, *, rules: Rules | None = None, limits: Limits | None = None) -> LiveServer:
     """Serve all rounds of a study on a free port of the loopback."""
-    opened = annotate(study)
+    opened = annotate(study).rounds
     app = create_app(study, opened, rules=rules or rules_for("127.0.0.1"))
     ready = threading.Event()
     told: list[str] = []

@@ -46,8 +46,20 @@ def post(who: Any, what: str, status: int = 200, **body: Any) -> Any:
     return reply.json()
 
 
-def overview(who: Any, round: str = "") -> Any:
+def owner_page(who: Any, round: str = "") -> Any:
     return who.get(f"/api/owner/overview{f'?round={round}' if round else ''}")
+
+
+def overview(who: Any, round: str = "") -> Any:
+    return owner_page(who, round)["overview"]
+
+
+def disputes(who: Any) -> Any:
+    return overview(who)["disputes"]["relevance"]
+
+
+def images(dispute: Any) -> list[str]:
+    return [f"/api/owner/images/{dispute['item']}/{n}" for n in range(dispute["images"])]
 
 
 @pytest.fixture(scope="module")
@@ -127,25 +139,25 @@ def test_a_revoked_owner_is_out(live: Any, client: Any) -> None:
 
 def test_the_overview_counts_what_was_judged(disputed: Any) -> None:
     _, who = disputed
-    told = overview(who)
+    page = owner_page(who)
+    told = page["overview"]
     progress = told["progress"]
     # Eight prompts of four images, two a page, judged twice: 16 items, 32 pages, 64 judgements.
     assert (progress["items"], progress["wanted"], progress["done"]) == (16, 32, 32)
-    assert (progress["judgements_wanted"], progress["judgements_in"], progress["share"]) == (64, 64, 1.0)
+    assert (progress["judgements_wanted"], progress["judgements"]) == (64, 64)
     assert told["cost"]["so_far"] == told["cost"]["at_end"] == "16.00"
     assert [person["name"] for person in told["people"]] == ["ann", "bob"]
     for person in told["people"]:
         assert (person["done"], person["judgements"], person["seconds"]) == (16, 32, 1.5)
         assert person["risks"][0]["rule"] == "one_value(least=4)"
-        assert person["link"] is not None
+        assert person["link_expires"] is not None
     # Nobody agrees with anybody: all pairs differ, 32 items. Alpha = 1 - 63 x 64 / (64^2 - 2 x 32^2).
-    (agreement,) = told["agreement"]
-    assert agreement["figure"]["value"] == pytest.approx(1 - 63 * 64 / 2048)
-    (disputes,) = told["disputes"]
-    assert len(disputes["disputes"]) == 20
-    assert {label["text"] for label in disputes["labels"]} == {"relevant", "irrelevant"}
-    assert {chart["name"] for chart in told["charts"]} == {"labels", "annotators", "categories"}
-    assert told["rounds"] == ["relevance"] and told["state"] == "open"
+    assert told["agreement"]["relevance"]["value"] == pytest.approx(1 - 63 * 64 / 2048)
+    assert len(told["disputes"]["relevance"]) == 20
+    (asked,) = page["questions"]
+    assert {label["text"] for label in asked["labels"]} == {"relevant", "irrelevant"}
+    assert {chart["name"] for chart in page["charts"]} == {"labels", "annotators", "categories"}
+    assert page["rounds"] == ["relevance"] and told["state"] == "open"
 
 
 def test_rounds_are_chosen_by_name(live: Any, client: Any) -> None:
@@ -159,9 +171,9 @@ def test_rounds_are_chosen_by_name(live: Any, client: Any) -> None:
 def test_new_answers_are_in_the_next_overview(live: Any, client: Any) -> None:
     server = live(RELEVANCE)
     who = owner_of(server, client)
-    assert overview(who)["progress"]["judgements_in"] == 0
+    assert overview(who)["progress"]["judgements"] == 0
     judge(server, client, "ann", 1, 2)
-    assert overview(who)["progress"]["judgements_in"] == 4
+    assert overview(who)["progress"]["judgements"] == 4
 
 
 # -- actions ------------------------------------------------------------------------------------------------
@@ -176,7 +188,7 @@ def test_an_invitation_opens_the_judging_page(live: Any, client: Any) -> None:
     assert annotator.get("/api/task")["round"] == "relevance"
     assert post(who, "revoke", round="relevance", name="Zoë")["message"].startswith("1 link")
     assert annotator.http.get("/api/task").status_code == 401
-    assert overview(who)["people"][0]["link"] is None
+    assert overview(who)["people"][0]["link_expires"] is None
 
 
 def test_pausing_is_felt_at_once(live: Any, client: Any) -> None:
@@ -194,19 +206,19 @@ def test_excluding_and_restoring(disputed: Any) -> None:
     _, who = disputed
     post(who, "exclude", name="bob", reason="always no")
     told = overview(who)
-    assert told["people"][1]["left_out"] == "always no"
-    assert told["disputes"][0]["disputes"] == []
+    assert told["people"][1]["excluded"] == "always no"
+    assert told["disputes"]["relevance"] == []
     post(who, "restore", name="bob")
-    assert len(overview(who)["disputes"][0]["disputes"]) == 20
+    assert len(disputes(who)) == 20
 
 
 def test_deciding_a_dispute(disputed: Any) -> None:
     server, who = disputed
-    first = overview(who)["disputes"][0]["disputes"][0]
+    first = disputes(who)[0]
     said = post(who, "adjudicate", question="relevance", item=first["item"], value=1)
     assert said["message"] == "relevance: decided."
     assert "already" in post(who, "adjudicate", question="relevance", item=first["item"], value=1)["message"]
-    assert "anew" in post(who, "adjudicate", question="relevance", item=first["item"], value=0)["message"]
+    assert "revised" in post(who, "adjudicate", question="relevance", item=first["item"], value=0)["message"]
     assert [row["value"] for row in server.answers() if row["annotator"] == "owner"] == [1.0, 0.0]
     refused = post(who, "adjudicate", 400, question="relevance", item=first["item"], value=7)
     assert "off the scale" in refused["error"]
@@ -219,8 +231,8 @@ def test_judging_again(disputed: Any, client: Any) -> None:
     judge(server, client, "cat", 1, 4)
     told = overview(who)
     assert (told["progress"]["again"], told["progress"]["again_done"]) == (4, 4)
-    (checked,) = told["checked"]
-    assert (checked["by"], checked["same"]["n"]) == ("other", 8)
+    (again,) = told["rejudged"]
+    assert (again["by"], again["same"]["n"]) == ("other", 8)
 
 
 @pytest.mark.parametrize(
@@ -304,13 +316,13 @@ def test_charts_that_there_are_none_of(live: Any, client: Any) -> None:
 
 def test_images_of_disputes_do_not_tell_their_maker(disputed: Any) -> None:
     _, who = disputed
-    for dispute in overview(who)["disputes"][0]["disputes"]:
-        for address in dispute["images"]:
+    for dispute in disputes(who):
+        for address in images(dispute):
             reply = who.http.get(address)
             assert reply.status_code == 200 and reply.headers["content-type"] == "image/png"
             assert b"made by" not in reply.content and b"diffusion" not in reply.content
     assert who.http.get("/api/owner/images/999999/0").status_code == 404
-    assert who.http.get(dispute["images"][0][:-1] + "1").status_code == 404
+    assert who.http.get(images(dispute)[0][:-1] + "1").status_code == 404
 
 
 def test_the_page_has_the_colours_of_the_house() -> None:
@@ -417,7 +429,7 @@ def test_excluding_asks_for_a_reason_first(disputed: Any, opened: Any) -> None:
     row = page.locator("#people-list tbody tr").nth(1)
     row.get_by_role("button", name="Exclude").click()
     page.get_by_role("button", name="Cancel").click()
-    assert overview(who)["people"][1]["left_out"] is None
+    assert overview(who)["people"][1]["excluded"] is None
     row.get_by_role("button", name="Exclude").click()
     page.locator("#ask-yes").click()
     # Without a reason nothing is sent, and the question stays.
@@ -425,10 +437,10 @@ def test_excluding_asks_for_a_reason_first(disputed: Any, opened: Any) -> None:
     page.get_by_label("Reason").fill("always no")
     page.locator("#ask-yes").click()
     row.get_by_text("excluded", exact=True).wait_for()
-    assert overview(who)["people"][1]["left_out"] == "always no"
+    assert overview(who)["people"][1]["excluded"] == "always no"
     row.get_by_role("button", name="Restore").click()
     row.get_by_role("button", name="Exclude").wait_for()
-    assert overview(who)["people"][1]["left_out"] is None
+    assert overview(who)["people"][1]["excluded"] is None
 
 
 def test_revoking_and_pausing_ask_first(disputed: Any, opened: Any) -> None:
@@ -436,25 +448,25 @@ def test_revoking_and_pausing_ask_first(disputed: Any, opened: Any) -> None:
     page = opened(server)
     page.locator("#people-list tbody tr").first.get_by_role("button", name="Revoke").click()
     page.keyboard.press("Escape")
-    assert overview(who)["people"][0]["link"] is not None
+    assert overview(who)["people"][0]["link_expires"] is not None
     page.locator("#people-list tbody tr").first.get_by_role("button", name="Revoke").click()
     page.locator("#ask-yes").click()
-    page.get_by_text("taken back").wait_for()
-    assert overview(who)["people"][0]["link"] is None
+    page.get_by_text("revoked").wait_for()
+    assert overview(who)["people"][0]["link_expires"] is None
     page.get_by_role("button", name="Pause").click()
     page.locator("#ask-yes").click()
     page.locator("#paused").wait_for(state="visible")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     page.locator("#paused").wait_for(state="hidden")
     assert overview(who)["state"] == "open"
 
 
 def test_one_click_decides(disputed: Any, opened: Any) -> None:
     server, who = disputed
-    first, second = overview(who)["disputes"][0]["disputes"][:2]
+    first, second = disputes(who)[:2]
     page = opened(server)
     card = page.locator(".dispute").first
-    assert card.locator("img").get_attribute("src") == first["images"][0]
+    assert card.locator("img").get_attribute("src") == images(first)[0]
     assert [each.inner_text() for each in card.locator(".votes li").all()] == [
         "bob irrelevant",
         "ann relevant",
@@ -464,7 +476,7 @@ def test_one_click_decides(disputed: Any, opened: Any) -> None:
     # It sinks below what is still open, and the next one stands first.
     from playwright.sync_api import expect
 
-    expect(page.locator(".dispute").first.locator("img")).to_have_attribute("src", second["images"][0])
+    expect(page.locator(".dispute").first.locator("img")).to_have_attribute("src", images(second)[0])
     kept = [row for row in server.answers() if row["annotator"] == "owner"]
     assert [(row["item_id"], row["value"]) for row in kept] == [(first["item"], 1.0)]
 
@@ -493,7 +505,7 @@ def test_judging_again_and_tables(disputed: Any, opened: Any, tmp_path: Any) -> 
     download.value.save_as(path)
     page.locator("input[type=file]").set_input_files(path)
     page.get_by_role("button", name="Upload").click()
-    page.get_by_text("0 judgements added, 64 known already").wait_for()
+    page.get_by_text("0 judgements added, 64 already in the study").wait_for()
     table = list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
     table[3]["value"] = "0.0" if table[3]["value"] == "1.0" else "1.0"
     path.write_text(_written(table), "utf-8")
@@ -529,7 +541,9 @@ def test_tokens_are_not_kept_in_the_page(live: Any, opened: Any) -> None:
     page = opened(server)
     assert page.url == f"{server.url}/owner"
     token = next(each["value"] for each in page.context.cookies() if each["name"] == "sightline_owner")
-    assert isinstance(tokens.holder(server.study, tokens.secret(server.study), token), tokens.Holder)
+    assert isinstance(
+        tokens.token_holder(server.study, tokens.signing_key(server.study), token), tokens.Holder
+    )
     assert token not in page.content()
     assert page.evaluate("document.cookie") == ""
 

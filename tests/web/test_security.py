@@ -496,7 +496,7 @@ def test_words_of_sql_are_words(live: Any, client: Callable[[str], Any]) -> None
     server = live(ROUND)
     ann = client(server.invite("ann"))
     ann.answer_page(ann.work()["pages"][0], 1)
-    secret = tokens.secret(server.study).hex()
+    secret = tokens.signing_key(server.study).hex()
     cookies = f"sightline={token_of(server.links['ann'])}; sightline_owner={token_of(server.owner())}"
     headers = {"Cookie": cookies, "X-Sightline": "1"}
     whole = asked(server, "GET", "/openapi.json").json()

@@ -1,8 +1,8 @@
-"""Rules that settle the votes on an item into one value, and what they share.
+"""Rules that aggregate the judgements of an item into one value, and what they share.
 
-A rule is given votes as columns and answers with a value, limits, n and a reason an item. Where only counts
-of votes were published, a row stands for n anonymous votes: rules that only count treat them as n votes, and
-rules that model annotators let all anonymous votes share one.
+A rule takes judgements as columns and returns a value, limits, n and a reason per item. Where only counts
+were published, a row stands for n anonymous judgements: rules that only count treat them as n, and rules that
+model annotators give all anonymous judgements to one.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from sightline.statistics.consensus import Consensus
 NOBODY = "nobody judged it"
 
 
-def settled(found: Consensus) -> Settled:
-    """What was found, where an item lacks a value only because nobody judged it."""
+def values_of(found: Consensus) -> Settled:
+    """Consensus values, where an item lacks a value only because nobody judged it."""
     reasons = [NOBODY if none else None for none in np.isnan(found.value)]
     return Settled(found.value, found.low, found.high, found.n, reasons)
 
 
-def need_share(rule: str, confidence: float) -> None:
-    """Refuse a confidence that is no share between 0 and 1."""
+def need_confidence(rule: str, confidence: float) -> None:
+    """Refuse a confidence that is not between 0 and 1."""
     if not 0 < confidence < 1:
         raise UsageError(
-            f"{rule}: confidence={confidence} is no share", remedy="For example confidence=0.95."
+            f"{rule}: confidence={confidence} is not between 0 and 1", remedy="For example confidence=0.95."
         )
 
 
 def in_favour(rule: str, votes: Votes, top: float | None) -> np.ndarray:
-    """Which votes are for the top: 1 for it, 0 not, NaN skipped.
+    """Which judgements are for the top: 1 for it, 0 not, NaN skipped.
 
     The top is the highest value of the scale, or from `top` up; of labels without order only `top` itself.
     """
@@ -41,7 +41,7 @@ def in_favour(rule: str, votes: Votes, top: float | None) -> np.ndarray:
         raise DataError(
             f"{rule} asks for the top value, but the scale of this question has no upper end",
             where=f"question {asked.name}",
-            remedy=f"Say from where a vote counts as the top, as in {rule}(top=1).",
+            remedy=f"Say from where a value counts as the top, as in {rule}(top=1).",
         )
     if (asked.low is not None and bound < asked.low) or (asked.high is not None and bound > asked.high):
         raise UsageError(

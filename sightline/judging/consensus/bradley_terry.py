@@ -6,7 +6,7 @@ import numpy as np
 
 from sightline.errors import DataError, UsageError
 from sightline.extension import consensus
-from sightline.judging.consensus import NOBODY, need_share
+from sightline.judging.consensus import NOBODY, need_confidence
 from sightline.records import Settled, Votes
 from sightline.statistics.grouping import sum_by
 from sightline.statistics.preferences import PRIOR
@@ -25,30 +25,30 @@ def bradley_terry(votes: Votes, *, prior: float = round(PRIOR, 4), confidence: f
     """Probability that A of a pair is preferred to B, from the choices between all pairs together.
 
     Each side has a strength s and P(A is preferred) = 1 / (1 + exp(-(s_A - s_B))): what A did against others
-    counts as well, so that few votes a pair suffice. The top of the question's scale is a vote for A, its
-    bottom for B, what lies between a share of a win for either: the middle is a tie, half a win each.
+    counts as well, so that few votes per pair suffice. The top of the question's scale is a vote for A, its
+    bottom for B, what lies between part of a win for either: the middle is a tie, half a win each.
     `prior` is the SD of strengths before any vote; by default every probability is about equally likely
     then. It keeps who always won finite. The interval comes from the observed information, on the scale of
     s_A - s_B.
     """
-    need_share("bradley_terry", confidence)
+    need_confidence("bradley_terry", confidence)
     if prior <= 0:
         raise UsageError(f"bradley_terry: prior={prior:g} is no SD", remedy="Say a number above 0.")
     if votes.pairs is None:
         raise DataError(
             "bradley_terry compares two sides, and these items are not pairs",
             where=f"question {votes.question.name}",
-            remedy="It is for questions about two images; settle others by mean or majority.",
+            remedy="It is for questions about two images; aggregate others by mean or majority.",
         )
-    share = _share_of_a(votes)
-    known = ~np.isnan(share)
-    share, item, weight = share[known], votes.item[known], np.asarray(votes.n[known], dtype=np.float64)
+    part = _part_of_a(votes)
+    known = ~np.isnan(part)
+    part, item, weight = part[known], votes.item[known], np.asarray(votes.n[known], dtype=np.float64)
     sides = np.unique(votes.pairs, return_inverse=True)[1].reshape(-1, 2).astype(np.int64)
     a, b = sides[item, 0], sides[item, 1]
     found = fit(
         np.concatenate([a, b]),
         np.concatenate([b, a]),
-        np.concatenate([weight * share, weight * (1 - share)]),
+        np.concatenate([weight * part, weight * (1 - part)]),
         players=int(sides.max(initial=-1)) + 1,
         prior=prior,
     )
@@ -63,7 +63,7 @@ def bradley_terry(votes: Votes, *, prior: float = round(PRIOR, 4), confidence: f
     return Settled(value, low, high, count.astype(np.int64), reasons)
 
 
-def _share_of_a(votes: Votes) -> np.ndarray:
+def _part_of_a(votes: Votes) -> np.ndarray:
     low, high = votes.question.low, votes.question.high
     if low is None or high is None or low >= high:
         raise DataError(
@@ -72,11 +72,11 @@ def _share_of_a(votes: Votes) -> np.ndarray:
             where=f"question {votes.question.name}",
             remedy="Give the question its ends, such as low 0 (B) and high 1 (A).",
         )
-    share = (votes.value - low) / (high - low)
-    if ((share < 0) | (share > 1)).any():
+    part = (votes.value - low) / (high - low)
+    if ((part < 0) | (part > 1)).any():
         raise DataError(
-            f"{int(((share < 0) | (share > 1)).sum())} votes lie off the scale {low:g} to {high:g}",
+            f"{int(((part < 0) | (part > 1)).sum())} votes lie off the scale {low:g} to {high:g}",
             where=f"question {votes.question.name}",
             remedy="Correct them, or the ends of the question.",
         )
-    return np.asarray(share, dtype=np.float64)
+    return np.asarray(part, dtype=np.float64)

@@ -6,7 +6,7 @@ import numpy as np
 
 from sightline.errors import DataError, UsageError
 from sightline.extension import consensus
-from sightline.judging.consensus import NOBODY, need_share
+from sightline.judging.consensus import NOBODY, need_confidence
 from sightline.records import Settled, Votes
 from sightline.statistics.labels import DawidSkene
 from sightline.statistics.labels import dawid_skene as fit
@@ -15,7 +15,7 @@ TIED = "two labels are equally probable"
 ALIKE = 1e-9
 """Probabilities closer than this differ by rounding only."""
 MOST = 100
-"""So many labels: a confusion matrix of more would hold more cells than there are votes to fill them."""
+"""So many labels: a confusion matrix of more would hold more cells than there are judgements to fill them."""
 
 
 @consensus(
@@ -28,24 +28,24 @@ def dawid_skene(
 ) -> Settled:
     """The most probable label, given how often each annotator mistakes one label for another.
 
-    Each annotator has a confusion matrix, found together with the labels by expectation-maximisation from
-    the shares of the votes; all anonymous votes share one. Who cast few votes is drawn towards the others,
-    by as much as the votes themselves call for: where annotators are alike, the result is that of counting.
-    `smoothing` sets the number of votes that this prior weighs; 0 is the original rule. With `probability`
-    the value is the probability of the higher of two labels, which says itself how sure it is and has no
-    interval. Otherwise, where labels have an order, the interval holds the labels between the quantiles of
-    their probabilities; it takes the confusion matrices for known, so it is too narrow where each annotator
-    judged little. Labels without order have none.
+    Each annotator has a confusion matrix, found together with the labels by expectation-maximisation from the
+    proportions of labels; all anonymous judgements have one in common. Whoever judged little is shrunk
+    towards the others, by as much as the judgements themselves call for: where annotators are alike, the
+    result is that of counting. `smoothing` sets the number of judgements that this prior weighs; 0 is the
+    original rule. With `probability` the value is the probability of the higher of two labels, which says
+    itself how sure it is and has no interval. Otherwise, where labels have an order, the interval holds the
+    labels between the quantiles of their probabilities; it takes the confusion matrices for known, so it is
+    too narrow where each annotator judged little. Labels without order have none.
     """
-    need_share("dawid_skene", confidence)
+    need_confidence("dawid_skene", confidence)
     if smoothing is not None and smoothing < 0:
-        raise UsageError(f"dawid_skene: smoothing={smoothing:g} is negative", remedy="Say 0 or more votes.")
+        raise UsageError(f"dawid_skene: smoothing={smoothing:g} is negative", remedy="Say 0 or more.")
     given = np.unique(votes.value[~np.isnan(votes.value)])
     if given.size > MOST:
         raise DataError(
             f"dawid_skene is for labels, and {given.size} different values were given",
             where=f"question {votes.question.name}",
-            remedy="Settle a scale by mos, mean or median.",
+            remedy="Aggregate a scale by mos_mle, mean or median.",
         )
     found = fit(
         votes.item,
@@ -66,10 +66,10 @@ def dawid_skene(
     best = np.nan_to_num(found.probability).max(axis=1)
     tied = (found.probability >= best[:, None] - ALIKE).sum(axis=1) > 1
     value = found.labels[np.nan_to_num(found.probability).argmax(axis=1)]
-    settled = np.where((found.n == 0) | tied, np.nan, value)
-    low, high = _limits(found, settled, confidence) if votes.question.scale != "nominal" else (none, none)
+    chosen = np.where((found.n == 0) | tied, np.nan, value)
+    low, high = _limits(found, chosen, confidence) if votes.question.scale != "nominal" else (none, none)
     reasons = [why or (TIED if even else None) for why, even in zip(nobody, tied, strict=True)]
-    return Settled(settled, low, high.copy(), found.n, reasons)
+    return Settled(chosen, low, high.copy(), found.n, reasons)
 
 
 def _two(votes: Votes, given: np.ndarray) -> np.ndarray:
@@ -81,7 +81,7 @@ def _two(votes: Votes, given: np.ndarray) -> np.ndarray:
         raise DataError(
             f"probability is that of the higher of two labels, and {given.size} were given",
             where=f"question {votes.question.name}",
-            remedy="Settle it without probability, or by share.",
+            remedy="Aggregate without probability, or by proportion.",
         )
     return given
 

@@ -19,8 +19,8 @@ TIES = ("none", "highest", "lowest")
 def majority(votes: Votes, *, ties: Literal["none", "highest", "lowest"] = "none") -> Settled:
     """The value that most votes were cast for, be it a label, a grade or A of A and B.
 
-    A tie settles nothing, or with `ties` the highest or the lowest of the tied values. No interval: a label
-    has none. How sure a majority is shows in `share`, or in `dawid_skene` with its probabilities.
+    A tie gives no value, or with `ties` the highest or the lowest of the tied values. No interval: a label
+    has none. How sure a majority is shows in `proportion`, or in `dawid_skene` with its probabilities.
     """
     if ties not in TIES:
         raise UsageError(f"majority: there is no rule {ties!r} for ties", remedy=near(ties, TIES))

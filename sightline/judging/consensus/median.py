@@ -1,4 +1,4 @@
-"""The middle vote."""
+"""The middle judgement."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from sightline.errors import UsageError
 from sightline.extension import consensus
-from sightline.judging.consensus import need_share, settled
+from sightline.judging.consensus import need_confidence, values_of
 from sightline.records import Settled, Votes
 from sightline.statistics.consensus import median_votes
 
@@ -16,14 +16,14 @@ from sightline.statistics.consensus import median_votes
     version=2,
 )  # fmt: skip
 def median(votes: Votes, *, top: float | None = None, confidence: float = 0.95) -> Settled:
-    """Median of an item's votes: half of them are no lower, half no higher; no stray vote can move it far.
+    """Median of an item's judgements: half are no lower, half no higher; no outlier can move it far.
 
-    An even number of votes gives the middle between the two central ones. Votes above `top` count as `top`:
+    An even number gives the middle between the two central ones. Judgements above `top` count as `top`:
     with `top=4` the two highest of five points are one, as W1KP has it. The interval lies between two of
-    the votes, counted from either end, and holds whatever the distribution; at 95 % that takes six votes, so
+    the judgements, counted from either end, and holds whatever the distribution; at 95 % that takes six, so
     with fewer there is none.
     """
-    need_share("median", confidence)
+    need_confidence("median", confidence)
     lowest = votes.question.low
     if top is not None and lowest is not None and top < lowest:
         raise UsageError(
@@ -31,4 +31,4 @@ def median(votes: Votes, *, top: float | None = None, confidence: float = 0.95) 
             remedy=f"The scale begins at {lowest:g}.",
         )
     value = votes.value if top is None else np.minimum(votes.value, top)
-    return settled(median_votes(votes.item, value, n=votes.n, items=votes.items, confidence=confidence))
+    return values_of(median_votes(votes.item, value, n=votes.n, items=votes.items, confidence=confidence))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sightline.extension import consensus
-from sightline.judging.consensus import NOBODY, need_share, on_the_scale
+from sightline.judging.consensus import NOBODY, need_confidence, on_the_scale
 from sightline.records import Settled, Votes
 from sightline.statistics.opinion_scores import mos_likelihood
 
@@ -17,21 +17,21 @@ from sightline.statistics.opinion_scores import mos_likelihood
     version=2,
 )
 def mos_mle(votes: Votes, *, confidence: float = 0.95) -> Settled:
-    """Mean opinion score by maximum likelihood: votes less their viewer's bias, weighted by care.
+    """Mean opinion score by maximum likelihood: judgements less their viewer's bias, weighted by consistency.
 
-    Model: vote = score + bias of the viewer + inconsistency of the viewer x noise. Nobody has to be thrown
-    out: a careless viewer weighs little. Biases are drawn to 0 and inconsistencies to a common one by as
-    much as few votes a viewer call for, so that where viewers are alike it is no worse than the mean. The
-    interval is score +- z / sqrt(sum of weights). On a scale with ends a score beyond them is the end
-    itself: the likelihood falls from its peak to both sides, so that is its maximum among the scores that
-    can occur. Anonymous votes have no bias and share one inconsistency.
+    Model: judgement = score + bias of the viewer + inconsistency of the viewer x noise. Nobody has to be
+    excluded: a careless viewer weighs little. Biases are drawn to 0 and inconsistencies to a common one by as
+    much as few judgements per viewer call for, so that where viewers are alike it is no worse than the mean.
+    The interval is score +- z / sqrt(sum of weights). On a scale with ends a score beyond them is the end
+    itself: the likelihood falls from its peak to both sides, so that is its maximum among the scores that can
+    occur. Anonymous judgements have no bias and one common inconsistency.
     """
     from scipy.special import ndtri
 
-    need_share("mos_mle", confidence)
+    need_confidence("mos_mle", confidence)
     found = mos_likelihood(votes.item, votes.annotator, votes.value, n=votes.n, items=votes.items)
     half = float(ndtri((1 + confidence) / 2)) * found.error
     reasons = [NOBODY if none else None for none in np.isnan(found.mos)]
-    told = (found.mos, found.mos - half, found.mos + half)
-    score, low, high = (on_the_scale(votes, each) for each in told)
+    limits = (found.mos, found.mos - half, found.mos + half)
+    score, low, high = (on_the_scale(votes, each) for each in limits)
     return Settled(score, low, high, found.n, reasons)

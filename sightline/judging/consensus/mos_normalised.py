@@ -1,4 +1,4 @@
-"""Opinion scores of votes made comparable first, viewer by viewer and session by session."""
+"""Opinion scores of judgements made comparable first, viewer by viewer and session by session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from sightline.errors import DataError, UsageError, near
 from sightline.extension import consensus
-from sightline.judging.consensus import NOBODY, need_share, on_the_scale
+from sightline.judging.consensus import NOBODY, need_confidence, on_the_scale
 from sightline.records import Exclusion, Settled, Votes
 from sightline.statistics.grouping import sum_by
 from sightline.statistics.opinion_scores import mos_normalised as normalised
@@ -25,16 +25,16 @@ def mos_normalised(
 ) -> Settled:
     """Mean opinion score of z-scores: each viewer's session means taken off, then divided by their spread.
 
-    z = (vote - mean of the viewer's session) / SD (n - 1) of these over all the viewer's sessions; the score
-    is the mean of the rescaled z of an item with Student's interval. With `rescale="panel"` z goes back to
-    the scale as the panel used it, m + s z (m the mean vote, s the harmonic mean of the viewers' SDs): the
-    score stays in the units of the votes. With `rescale="ends"` z from -3 to 3 is spread over the whole
-    scale, as much of the literature does. A score beyond an end is the end itself. A viewer with no spread
-    carries no information and is left out, as is a vote alone in its session: n counts what was used.
-    Taking session means off supposes that sessions are alike: many images each, drawn at random. Anonymous
-    votes are normalised together, as if one viewer had cast them.
+    z = (judgement - mean of the viewer's session) / SD (n - 1) of these over all the viewer's sessions; the
+    score is the mean of the rescaled z of an item with Student's interval. With `rescale="panel"` z goes back
+    to the scale as the panel used it, m + s z (m the mean judgement, s the harmonic mean of the viewers'
+    SDs): the score stays in the units of the judgements. With `rescale="ends"` z from -3 to 3 is spread over
+    the whole scale, as much of the literature does. A score beyond an end is the end itself. A viewer with no
+    spread carries no information and is excluded, as is a judgement alone in its session: n counts what was
+    used. Taking session means off supposes that sessions are alike: many images each, drawn at random.
+    Anonymous judgements are normalised together, as if one viewer had given them.
     """
-    need_share("mos_normalised", confidence)
+    need_confidence("mos_normalised", confidence)
     if rescale not in RESCALE:
         raise UsageError(f"mos_normalised: there is no rescale {rescale!r}", remedy=near(rescale, RESCALE))
     found = normalised(
@@ -56,7 +56,7 @@ def mos_normalised(
     score, low, high = (on_the_scale(votes, each) for each in (found.mos, found.low, found.high))
     cast = np.bincount(votes.annotator[votes.annotator >= 0], minlength=len(votes.annotators))
     left_out = [
-        Exclusion(annotator, f"gave one and the same value in all of {int(cast[number])} votes")
+        Exclusion(annotator, f"gave one and the same value in all of {int(cast[number])} judgements")
         for number, annotator in enumerate(votes.annotators)
         if found.left_out[number]
     ]

@@ -6,7 +6,7 @@ import numpy as np
 
 from sightline.errors import UsageError
 from sightline.extension import consensus
-from sightline.judging.consensus import in_favour, settled
+from sightline.judging.consensus import in_favour, values_of
 from sightline.records import Settled, Votes
 from sightline.statistics.consensus import relevant_if
 
@@ -18,12 +18,12 @@ from sightline.statistics.consensus import relevant_if
 def unanimous(
     votes: Votes, *, top: float | None = None, least: int = 1, allowing: float | None = None
 ) -> Settled:
-    """Relevant (1) if at least one vote is for the top value of the scale and none is another, else 0.
+    """Relevant (1) if at least one judgement is for the top value of the scale and none is another, else 0.
 
-    `top` takes the votes from there up as "relevant", or names another label of a question without order.
-    The softer reading of ConQA is `least=3, allowing=0.5`: at least three say relevant, and votes down to
-    0.5 (unsure) do not speak against it. No interval: the verdict is about these votes; the more people are
-    asked, the rarer it is that all agree, so that there is no value it would come close to.
+    `top` takes judgements from there up as "relevant", or names another label of a question without order.
+    The softer reading of ConQA is `least=3, allowing=0.5`: at least three say relevant, and those down to
+    0.5 (unsure) do not speak against it. No interval: the verdict is about these judgements; the
+    more people are asked, the rarer it is that all agree, so that it converges to nothing.
     """
     favour = in_favour("unanimous", votes, top)
     if least < 1:
@@ -37,4 +37,4 @@ def unanimous(
     known = ~np.isnan(favour)
     kept, said = votes.where(known), favour[known] > 0
     against = ~said if allowing is None else ~said & (kept.value < allowing)
-    return settled(relevant_if(kept.item, said, against, n=kept.n, items=votes.items, least=least))
+    return values_of(relevant_if(kept.item, said, against, n=kept.n, items=votes.items, least=least))

@@ -25,12 +25,12 @@ def two_sliders() -> Mode:
         ),
         examples=[
             Example(
-                "Text: a red car beside a tree. Image: a crisp photo of a red car, and no tree.",
+                "Text: a red car next to a tree. Image: a crisp photo of a red car, and no tree.",
                 "looks 4.5, shows the text 2.5",
                 "It is well made, but half of what the text asks for is missing.",
             ),
             Example(
-                "The same text. Image: a blurred red car beside a blurred tree.",
+                "The same text. Image: a blurred red car next to a blurred tree.",
                 "looks 1.0, shows the text 4.5",
                 "Everything is there, and badly made.",
             ),

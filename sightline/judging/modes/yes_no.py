@@ -8,7 +8,7 @@ from sightline.records import Example, Mode, Question
 
 @annotation_mode(source="Achterberg et al. 2023 (GIMBRR)", licence="Apache-2.0", version=2)
 def yes_no() -> Mode:
-    """One image with its prompt: it matches, or it does not; images of simpler prompts open beside it."""
+    """One image with its prompt: it matches, or it does not; images of simpler prompts open next to it."""
     return Mode(
         layout="single",
         images=1,
@@ -19,7 +19,7 @@ def yes_no() -> Mode:
         instructions=(
             "Yes only if everything the text names is there as it says: each object, its number, its place. "
             "How beautiful the image is does not matter. Where you wonder whether a thing is what it should "
-            "be, look at how the same maker draws that thing alone."
+            "be, look at how the same system shows that thing alone."
         ),
         examples=[
             Example("Text: three apples. Image: three apples in a bowl.", "yes", "The bowl does no harm."),

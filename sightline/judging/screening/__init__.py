@@ -1,1 +1,1 @@
-"""Rules that say which annotators' votes do not count, and on which numbers."""
+"""Rules that say which annotators' judgements do not count, and on which numbers."""

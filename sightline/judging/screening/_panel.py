@@ -1,4 +1,4 @@
-"""What the rules share: each annotator's votes, and votes laid against the answers of control items."""
+"""What the rules share: each annotator's judgements, and judgements paired with known answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cast(votes: Votes) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Answered:
-    """Votes on control items, one row a vote and voucher.
+    """Votes on control items, one row per judgement and voucher.
 
     `vote` and `control` are rows of the votes and of the controls; `given` is the vote's value, and
     `expected` itself where it lies within the control's tolerance.
@@ -48,7 +48,7 @@ class Answered:
 
 
 def answered(votes: Votes, controls: Controls | None, kinds: Collection[str]) -> Answered:
-    """Every vote on an item with a control of these kinds, beside each answer that is vouched for.
+    """Every vote on an item with a control of these kinds, with each answer that is vouched for.
 
     An expected value that is not known (NaN) is the good end of the question's scale.
     """

@@ -1,4 +1,4 @@
-"""Leaves out who does not go with the others."""
+"""Excludes whoever does not go with the others."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sightline.statistics.grouping import sum_by
 def agreement_with_rest(
     votes: Votes, controls: Controls | None, *, below: float = 0.2, least: int = 10
 ) -> Sequence[Exclusion]:
-    """Excludes annotators whose votes hardly correlate with the mean vote of the others.
+    """Excludes annotators whose judgements hardly correlate with the mean of the others.
 
-    Pearson's r between an annotator's votes and the mean of everybody else's on the same items, once over
-    all votes (nobody is judged against a panel already thinned out). Needs `least` common items; an
+    Pearson's r between an annotator's judgements and the mean of everybody else's on the same items, once
+    over all of them (nobody is compared with a panel already thinned out). Needs `least` common items; an
     annotator without spread has no correlation and is left to the rule one_value.
     """
     cast = np.flatnonzero(~np.isnan(votes.value))

@@ -1,4 +1,4 @@
-"""Leaves out who did not look."""
+"""Excludes whoever did not look."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def attention(
 ) -> Sequence[Exclusion]:
     """Excludes annotators who failed more attention checks than allowed.
 
-    The answer to an attention check is plain (an image beside itself), so that one failure is evidence:
-    none is `allowed` unless told otherwise. Fewer than `least` checks are no ground.
+    The answer to an attention check is obvious (an image compared with itself), so that one failure is
+    evidence: none is `allowed` by default. Fewer than `least` checks are no ground.
     """
     found = answered(votes, controls, ("attention",))
     excluded = []

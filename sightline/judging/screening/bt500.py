@@ -1,4 +1,4 @@
-"""Leaves out viewers by the screening of ITU-R BT.500."""
+"""Excludes viewers by the screening of ITU-R BT.500."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def bt500(
     asymmetry: float = 0.3,
     least: int = 20,
 ) -> Sequence[Exclusion]:
-    """Excludes viewers whose votes lie far from the mean too often, now above it and now below.
+    """Excludes viewers whose judgements lie far from the mean too often, now above it and now below.
 
-    Of each presentation: mean, standard deviation s (n-1) and kurtosis m4 / m2^2. A vote is far above (P) or
-    below (Q) if 2 s or more from the mean where the kurtosis is 2 to 4, as in a normal distribution, and
-    sqrt(20) s elsewhere. Out are viewers with (P + Q) / presentations more than `outlying` and
-    |P - Q| / (P + Q) less than `asymmetry`: who is merely strict or lenient stays. Applied once, as the
-    recommendation says. An item judged on two repetitions is two presentations. Fewer than `least`
-    presentations are no ground; with five viewers or fewer nobody can be 2 s away, so nobody is excluded.
+    Of each presentation: mean, standard deviation s (n-1) and kurtosis m4 / m2^2. A judgement is far above
+    (P) or below (Q) if 2 s or more from the mean where the kurtosis is 2 to 4, as in a normal distribution,
+    and sqrt(20) s elsewhere. Out are viewers with (P + Q) / presentations more than `outlying` and |P - Q| /
+    (P + Q) less than `asymmetry`: who is merely strict or lenient stays. Applied once, as the recommendation
+    says. An item judged on two repetitions is two presentations. Fewer than `least` presentations are no
+    ground; with five viewers or fewer nobody can be 2 s away, so nobody is excluded.
     """
     rows = cast(votes)
     above, below = _far(votes, rows)
@@ -40,7 +40,7 @@ def bt500(
             excluded.append(
                 Exclusion(
                     annotator,
-                    f"{p} votes far above and {q} far below the mean of {n} presentations: "
+                    f"{p} judgements far above and {q} far below the mean of {n} presentations: "
                     f"{(p + q) / n:.1%} above {outlying:.4g}, asymmetry {abs(p - q) / (p + q):.2f} "
                     f"below {asymmetry:g}",
                 )

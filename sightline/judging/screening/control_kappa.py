@@ -1,4 +1,4 @@
-"""Leaves out who does not agree with the control annotators."""
+"""Excludes annotators who disagree with the control annotators."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sightline.estimate import Estimate
 from sightline.extension import screening
 from sightline.judging.screening._panel import answered, by_annotator, is_trusted, refuse, trusted
 from sightline.records import Controls, Exclusion, Votes
-from sightline.statistics.agreement import Agreement, cohen_kappa
+from sightline.statistics.agreement import cohen_kappa
 
 KNOWN = "the control answers"
 
@@ -22,9 +23,9 @@ def control_kappa(
 
     Kappa must be `above` 0.4 with each control annotator over the control items both judged; `against`
     "best" asks for one of them only, as the code released with PQPP does. Where nobody judged the controls
-    beforehand, the known answers and attention checks take a control annotator's place. A vote within a
-    control's tolerance counts as the expected answer. Fewer than `least` votes on the items of a control
-    annotator are no ground; control annotators themselves are never excluded.
+    beforehand, the known answers and attention checks take a control annotator's place. A
+    judgement within a control's tolerance counts as the expected answer. Fewer than `least` judgements of a
+    control annotator's items are no ground; control annotators themselves are never excluded.
     """
     refuse("control_kappa", "against", against, against in ("each", "best"), '"each" or "best"')
     people = trusted(controls)
@@ -34,13 +35,15 @@ def control_kappa(
     for annotator, own in by_annotator(votes, found.vote):
         if controls is None or is_trusted(annotator, people):
             continue
-        told = _kappas(controls, found.control[own], found.given[own], found.expected[own], least)
-        failed = {by: kappa for by, kappa in told.items() if kappa.value is not None and kappa.value <= above}
-        if not failed or (against == "best" and len(failed) < len(told)):
+        kappas = _kappas(controls, found.control[own], found.given[own], found.expected[own], least)
+        failed = {
+            by: kappa for by, kappa in kappas.items() if kappa.value is not None and kappa.value <= above
+        }
+        if not failed or (against == "best" and len(failed) < len(kappas)):
             continue
         pick = max if against == "best" else min
         by = pick(failed, key=lambda name: (failed[name].value or 0.0, name))
-        of = "best kappa" if against == "best" and len(told) > 1 else "kappa"
+        of = "best kappa" if against == "best" and len(kappas) > 1 else "kappa"
         excluded.append(
             Exclusion(
                 annotator,
@@ -52,7 +55,7 @@ def control_kappa(
 
 def _kappas(
     controls: Controls, control: np.ndarray, given: np.ndarray, expected: np.ndarray, least: int
-) -> dict[str, Agreement]:
+) -> dict[str, Estimate]:
     """Kappa with each voucher who has enough items in common.
 
     Kappa is undefined where both only ever used one value, which here means that all were right.
@@ -60,9 +63,9 @@ def _kappas(
     vouchers = np.array(
         [controls.by[row] if controls.kind[row] == "annotator" else KNOWN for row in control], dtype=str
     )
-    told = {}
+    kappas = {}
     for by in np.unique(vouchers):
         with_this = vouchers == by
         if with_this.sum() >= least:
-            told[str(by)] = cohen_kappa(given[with_this], expected[with_this])
-    return told
+            kappas[str(by)] = cohen_kappa(given[with_this], expected[with_this])
+    return kappas

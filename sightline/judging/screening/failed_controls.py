@@ -1,4 +1,4 @@
-"""Leaves out who fails most of the control tasks."""
+"""Excludes whoever fails most of the control tasks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sightline.records import Controls, Exclusion, Votes
 def failed_controls(
     votes: Votes, controls: Controls | None, *, share: float = 0.7, least: int = 3
 ) -> Sequence[Exclusion]:
-    """Excludes annotators who failed at least a share of their control tasks.
+    """Excludes annotators who failed too many of their control tasks.
 
-    A vote passes if it lies within the tolerance of an answer that anybody vouches for; failing a `share` of
-    70 % or more means out, with all votes. Fewer than `least` control tasks are no ground (ConQA itself set
-    no such limit: `least=1`). Reference photos do not count here; they have a rule of their own. Control
-    annotators themselves are never excluded.
+    A judgement passes if it lies within the tolerance of an answer that anybody vouches for; failing a
+    proportion of `share` or more (70 %) means out, with all judgements. Fewer than `least` control tasks are
+    no ground (ConQA itself set no such limit: `least=1`). Reference photos do not count here; they have a
+    rule of their own. Control annotators themselves are never excluded.
     """
     found = answered(votes, controls, ("known", "attention", "annotator"))
     people = trusted(controls)

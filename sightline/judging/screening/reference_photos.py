@@ -1,4 +1,4 @@
-"""Leaves out who does not see that the photo belongs to its prompt."""
+"""Excludes whoever does not see that the photo belongs to its prompt."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def reference_photos(
 ) -> Sequence[Exclusion]:
     """Excludes annotators who gave too few reference photos the top value.
 
-    The photo that a prompt was written for is hidden among its images; the share of them that an annotator
-    rates as expected (the top of the scale, within the tolerance) must be `above` 95 %. Fewer than `least`
-    rated photos are no ground; below twenty a single slip is enough to fail.
+    The photo that a prompt was written for is hidden among its images; the proportion that an annotator rates
+    as expected (the top of the scale, within the tolerance) must be `above` 95 %. Fewer than `least` rated
+    photos are no ground; below twenty a single slip is enough to fail.
     """
     found = answered(votes, controls, ("reference",))
     excluded = []

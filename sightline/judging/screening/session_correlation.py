@@ -1,4 +1,4 @@
-"""Leaves out viewers who do not go with the rest of their sessions."""
+"""Excludes viewers who do not go with the rest of their sessions."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from sightline.statistics.others import mean_of_others
 def session_correlation(
     votes: Votes, controls: Controls | None, *, below: float = 0.2, share: float = 0.5, least: int = 20
 ) -> Sequence[Exclusion]:
-    """Excludes viewers whose votes do not correlate with those of the others, session by session.
+    """Excludes viewers whose judgements do not correlate with those of the others, session by session.
 
-    Per viewer and session, Pearson's r between the viewer's votes and the mean of everybody else's on the
-    same items; a session fails `below` 0.2. Out are viewers who failed at least a `share` of half of their
-    sessions. Sessions with fewer than `least` items in common with others, or without any spread, are no
-    ground.
+    Per viewer and session, Pearson's r between the viewer's judgements and the mean of everybody else's on
+    the same items; a session fails `below` 0.2. Out are viewers who failed at least a proportion of `share`
+    (half) of their sessions. Sessions with fewer than `least` items in common with others, or without any
+    spread, are no ground.
     """
     rows = cast(votes)
     others = mean_of_others(
         votes.item[rows], votes.annotator[rows], votes.value[rows], votes.n[rows].astype(np.float64)
     )
-    beside = ~np.isnan(others)
-    rows, others = rows[beside], others[beside]
+    shared = ~np.isnan(others)
+    rows, others = rows[shared], others[shared]
     excluded = []
     for annotator, own in by_annotator(votes, rows):
         session = votes.session[rows[own]]

@@ -1,4 +1,4 @@
-"""Leaves out who was too fast to have looked."""
+"""Excludes whoever was too fast to have looked."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ LEAST_PEOPLE = 3
 def speed(
     votes: Votes, controls: Controls | None, *, least_ms: float = 0.0, share: float = 0.25, least: int = 10
 ) -> Sequence[Exclusion]:
-    """Excludes annotators whose median time an item is below a limit.
+    """Excludes annotators whose median time per item is below a limit.
 
-    The limit is the larger of `least_ms` milliseconds and a `share` of the panel's pace, the median of its
+    The limit is the larger of `least_ms` milliseconds and `share` times the panel's pace, the median of its
     annotators' medians (0 turns either off); a panel of fewer than three has no pace. Fewer than `least`
-    votes with a time are no ground, and votes without one are not looked at.
+    judgements with a time are no ground, and those without one are ignored.
     """
     rows = cast(votes)
     rows = rows[~np.isnan(votes.took_ms[rows])]
@@ -45,5 +45,5 @@ def speed(
             limit = f"{share:g} of the panel's median {pace:.0f} ms"
         else:
             continue
-        excluded.append(Exclusion(annotator, f"median {middle:.0f} ms over {n} votes, below {limit}"))
+        excluded.append(Exclusion(annotator, f"median {middle:.0f} ms over {n} judgements, below {limit}"))
     return excluded

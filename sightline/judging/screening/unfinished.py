@@ -1,4 +1,4 @@
-"""Leaves out who did not finish."""
+"""Excludes whoever did not finish."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sightline.records import Controls, Exclusion, Votes
 def unfinished(
     votes: Votes, controls: Controls | None, *, share: float = 1.0, least: int = 10
 ) -> Sequence[Exclusion]:
-    """Excludes annotators who judged fewer than a share of the items of their panel.
+    """Excludes annotators who did not judge enough of the items of their panel.
 
     The items of a panel are those that anybody of it judged, control items aside; each counts once, however
-    often it was judged. Who judged less than a `share` of them (all) is out. For panels in which everybody
-    is meant to judge everything. A panel that judged fewer than `least` items is no ground.
+    often it was judged. Whoever judged less than a proportion of `share` of them (all) is out. For panels in
+    which everybody is meant to judge everything. A panel that judged fewer than `least` items is no ground.
     """
     rows = cast(votes)
     rows = rows[~votes.control[rows]]

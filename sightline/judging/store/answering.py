@@ -1,24 +1,25 @@
-"""Answers as they come in from a browser: each kept exactly once, a changed mind as a new record."""
+"""Answers as they come in from a browser: each stored exactly once, a changed mind as a revision."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, text
 
 from sightline.judging.store.rounds import Round
-from sightline.judging.store.tasks import Page, given_answers, page_by_key, questions_due, set_page_state
+from sightline.judging.store.tasks import Task, given_answers, questions_due, set_task_state, task_by_key
 from sightline.records import Question
 from sightline.study.schema import database, tables
 
 
-class Told(NamedTuple):
+class SubmittedAnswer(NamedTuple):
     """One answer as the browser sent it; `value` is as it was shown, with A and B perhaps swapped."""
 
     key: str
-    page: str
+    task: str
     slot: int
     question: str
     value: float | None
@@ -26,45 +27,46 @@ class Told(NamedTuple):
     took_ms: int | None
 
 
-class Kept(NamedTuple):
-    """What became of an answer: stored, known (it was there already) or refused, and why."""
+@dataclass(frozen=True)
+class Receipt:
+    """What became of an answer: stored, known (a resend of what is there already) or refused, and why."""
 
     key: str
     status: str
     reason: str | None = None
 
 
-def record(
-    connection: Connection, round_: Round, annotator_id: int, answers: Sequence[Told], at: str
-) -> list[Kept]:
-    """Keep answers in the order given, within the caller's transaction; what is refused changes nothing."""
-    keys = {told.key: _own_key(annotator_id, told.key) for told in answers}
+def record_answers(
+    connection: Connection, round_: Round, annotator_id: int, answers: Sequence[SubmittedAnswer], at: str
+) -> list[Receipt]:
+    """Store answers in the order given, within the caller's transaction; what is refused changes nothing."""
+    keys = {answer.key: _own_key(annotator_id, answer.key) for answer in answers}
     known = _known(connection, list(keys.values()))
-    pages: dict[str, Page | None] = {}
+    tasks: dict[str, Task | None] = {}
     receipts, rows = [], []
     fresh: dict[tuple[int, int, int], int] = {}
-    for told in answers:
-        key = keys[told.key]
+    for answer in answers:
+        key = keys[answer.key]
         if key in known:
-            receipts.append(Kept(told.key, "known"))
+            receipts.append(Receipt(answer.key, "known"))
             continue
-        if told.page not in pages:
-            pages[told.page] = page_by_key(connection, round_.id, annotator_id, told.page)
-        page = pages[told.page]
-        reason, row = _row(round_, page, told)
-        if row is None or page is None:
-            receipts.append(Kept(told.key, "refused", reason))
+        if answer.task not in tasks:
+            tasks[answer.task] = task_by_key(connection, round_.id, annotator_id, answer.task)
+        task = tasks[answer.task]
+        reason, row = _row(round_, task, answer)
+        if row is None or task is None:
+            receipts.append(Receipt(answer.key, "refused", reason))
             continue
         known.add(key)
         place = (row.question_id, row.item_id, row.repetition)
         if place not in fresh:
             fresh[place] = _next_revision(connection, annotator_id, row)
-        rows.append((key, row, fresh[place], page, told))
+        rows.append((key, row, fresh[place], task, answer))
         fresh[place] += 1
-        receipts.append(Kept(told.key, "stored"))
+        receipts.append(Receipt(answer.key, "stored"))
     _insert(connection, round_, annotator_id, rows, at)
-    for page in {page.id: page for _, _, _, page, _ in rows}.values():
-        finish(connection, round_, page, at)
+    for task in {task.id: task for _, _, _, task, _ in rows}.values():
+        finish(connection, round_, task, at)
     return receipts
 
 
@@ -87,28 +89,28 @@ def _known(connection: Connection, keys: Sequence[str]) -> set[str]:
     return {row[0] for row in connection.execute(query, {"keys": list(keys)}).fetchall()}
 
 
-def _row(round_: Round, page: Page | None, told: Told) -> tuple[str, _Row | None]:
-    if page is None:
-        return "there is no such page", None
-    slot = next((each for each in page.slots if each.slot == told.slot), None)
+def _row(round_: Round, task: Task | None, answer: SubmittedAnswer) -> tuple[str, _Row | None]:
+    if task is None:
+        return "there is no such task", None
+    slot = next((each for each in task.slots if each.slot == answer.slot), None)
     if slot is None:
-        return "there is no such image on this page", None
-    asked = round_.question(told.question)
+        return "there is no such image in this task", None
+    asked = round_.question(answer.question)
     if asked is None:
         return "this is not asked here", None
     key, question = asked
-    if (told.value is None) == (told.skipped is None):
+    if (answer.value is None) == (answer.skipped is None):
         return "an answer has either a value or a reason for skipping", None
-    if told.skipped is not None and ("\x00" in told.skipped or not told.skipped.strip()):
+    if answer.skipped is not None and ("\x00" in answer.skipped or not answer.skipped.strip()):
         return "the reason for skipping is empty or not text", None
-    value = told.value
+    value = answer.value
     if value is not None:
         wrong = off_scale(question, value)
         if wrong:
             return wrong, None
         if slot.swapped and question.low is not None and question.high is not None:
             value = question.low + question.high - value
-    return "", _Row(key, slot.item_id, slot.repetition, slot.control, value, told.skipped)
+    return "", _Row(key, slot.item_id, slot.repetition, slot.control, value, answer.skipped)
 
 
 def off_scale(question: Question, value: float) -> str:
@@ -141,7 +143,7 @@ def _insert(
     connection: Connection,
     round_: Round,
     annotator_id: int,
-    rows: Sequence[tuple[str, _Row, int, Page, Told]],
+    rows: Sequence[tuple[str, _Row, int, Task, SubmittedAnswer]],
     at: str,
 ) -> None:
     ids = database.fresh_ids(connection, tables.judgement, len(rows))
@@ -149,20 +151,20 @@ def _insert(
     columns += ["revision", "value", "skipped", "n", "session", "control", "took_ms", "at"]
     made = [
         (
-            i, key, row.question_id, row.item_id, annotator_id, page.id, told.slot, row.repetition,
-            revision, row.value, row.skipped, 1, f"{round_.name}-{page.session}", int(row.control),
-            told.took_ms, at,
+            i, key, row.question_id, row.item_id, annotator_id, task.id, answer.slot, row.repetition,
+            revision, row.value, row.skipped, 1, f"{round_.name}-{task.session}", int(row.control),
+            answer.took_ms, at,
         )
-        for i, (key, row, revision, page, told) in zip(ids, rows, strict=True)
+        for i, (key, row, revision, task, answer) in zip(ids, rows, strict=True)
     ]  # fmt: skip
     database.insert(connection, tables.judgement, columns, made)
 
 
-def finish(connection: Connection, round_: Round, page: Page, at: str) -> None:
-    """Once everything on a page is answered it is done, or skipped if nothing on it has a value."""
-    given = given_answers(connection, [page])
-    if {(each.slot, each.question_id) for each in given} < questions_due(page, round_):
+def finish(connection: Connection, round_: Round, task: Task, at: str) -> None:
+    """Once everything in a task is answered it is done, or skipped if nothing in it has a value."""
+    given = given_answers(connection, [task])
+    if {(each.slot, each.question_id) for each in given} < questions_due(task, round_):
         return
     state = "done" if any(each.value is not None for each in given) else "skipped"
     took = max((each.took_ms for each in given if each.took_ms is not None), default=None)
-    set_page_state(connection, page, state, took, at)
+    set_task_state(connection, task, state, took, at)

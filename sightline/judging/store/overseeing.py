@@ -26,7 +26,7 @@ OWNER = "owner"
 
 
 class Person(NamedTuple):
-    """An annotator of the study; `left_out` is the owner's reason to count none of the votes."""
+    """An annotator of the study; `left_out` is the owner's reason to exclude them."""
 
     id: int
     panel: str
@@ -37,7 +37,7 @@ class Person(NamedTuple):
 
 
 def people(study: Study, within: Connection | None = None) -> list[Person]:
-    """Every annotator, in the order that votes number them."""
+    """Every annotator, in the order that judgements number them."""
     query = text("SELECT id, panel, name, role, language, excluded FROM annotator ORDER BY id")
     if within is not None:
         return [Person(*row) for row in within.execute(query).fetchall()]
@@ -53,21 +53,21 @@ def find_person(known: Sequence[Person], name: str) -> Person:
     if len(fits) == 1 or len(own) == 1:
         return (own or fits)[0]
     if fits:
-        told = " or ".join(f"{each.panel}/{each.name}" for each in fits)
-        raise UsageError(f"{len(fits)} annotators are called {said!r}", remedy=f"Say which: {told}.")
-    names = [each.name for each in known if each.panel != OWNER]
-    raise UsageError(f"nobody is called {said!r} in this study", remedy=near(said, names))
+        names = " or ".join(f"{each.panel}/{each.name}" for each in fits)
+        raise UsageError(f"{len(fits)} annotators are called {said!r}", remedy=f"Say which: {names}.")
+    known_names = [each.name for each in known if each.panel != OWNER]
+    raise UsageError(f"nobody is called {said!r} in this study", remedy=near(said, known_names))
 
 
-def note(connection: Connection, what: str, told: Mapping[str, Any]) -> None:
+def note(connection: Connection, what: str, details: Mapping[str, Any]) -> None:
     """Append what the owner did to the study's log, within the transaction that does it."""
     (key,) = database.fresh_ids(connection, tables.event, 1)
-    row = (key, now(), OWNER, what, database.as_json(dict(told)))
+    row = (key, now(), OWNER, what, database.as_json(dict(details)))
     database.insert(connection, tables.event, ["id", "at", "actor", "what", "json"], [row])
 
 
 def leave_out(connection: Connection, annotator_id: int, reason: str | None) -> None:
-    """Say why an annotator's votes do not count; none counts them again. Nothing is deleted.
+    """Say why an annotator's judgements do not count; None counts them again. Nothing is deleted.
 
     Their places become free: somebody else judges what they judged.
     """
@@ -76,25 +76,18 @@ def leave_out(connection: Connection, annotator_id: int, reason: str | None) -> 
     take_out(connection, annotator_id, reason is not None)
 
 
-class Link(NamedTuple):
-    """The links of an annotator to a round: how many are good, and until when the last of them is."""
-
-    good: int
-    expires: str | None
-
-
-def links(study: Study, round_id: int) -> dict[int, Link]:
-    """Everybody who was ever given a link to a round, though it may not let them in any more."""
+def links(study: Study, round_id: int) -> dict[int, str | None]:
+    """Everybody who was ever given a link to a round, and when the last valid one expires, if any."""
     with database.reading(study.engine) as connection:
         rows = connection.execute(
             text(
-                "SELECT annotator_id, count(good), max(good) FROM (SELECT annotator_id, "
+                "SELECT annotator_id, max(good) FROM (SELECT annotator_id, "
                 "CASE WHEN revoked IS NULL AND expires > :now THEN expires END AS good "
                 "FROM token WHERE round_id = :r AND annotator_id IS NOT NULL) t GROUP BY annotator_id"
             ),
             {"r": round_id, "now": now()},
         ).fetchall()
-    return {int(who): Link(int(good), expires) for who, good, expires in rows}
+    return {int(who): expires for who, expires in rows}
 
 
 # -- decisions --------------------------------------------------------------------------------------------
@@ -173,7 +166,7 @@ def _adjudicator(connection: Connection, name: str) -> int:
 
 
 def decisions(study: Study, questions: Sequence[int]) -> dict[tuple[int, int], float]:
-    """The latest decision by (question, subject)."""
+    """The latest decision by (question, item)."""
     query = text(
         "SELECT j.question_id, j.item_id, j.value FROM judgement j WHERE j.annotator_id IN "
         "(SELECT id FROM annotator WHERE role = 'adjudicator') AND j.question_id IN :questions "
@@ -181,14 +174,14 @@ def decisions(study: Study, questions: Sequence[int]) -> dict[tuple[int, int], f
     ).bindparams(bindparam("questions", expanding=True))
     with database.reading(study.engine) as connection:
         rows = connection.execute(query, {"questions": list(questions)}).fetchall()
-    return {(int(question), int(subject)): float(value) for question, subject, value in rows}
+    return {(int(question), int(item)): float(value) for question, item, value in rows}
 
 
 # -- work judged again ------------------------------------------------------------------------------------
 
 
 class Doable(NamedTuple):
-    """Work items with a finished page, by place in the round, and those that were drawn before."""
+    """Work items with a finished task, by place in the round, and those that were drawn before."""
 
     done: Sequence[int]
     drawn: Sequence[int]
@@ -234,20 +227,20 @@ def add_again(connection: Connection, round_id: int, kind: str, items: Sequence[
 # -- judgements as a table --------------------------------------------------------------------------------
 
 
-def known_rows(study: Study, told: Sequence[Judgement]) -> list[bool]:
+def known_rows(study: Study, judgements: Sequence[Judgement]) -> list[bool]:
     """Which of these judgements the study holds already; one that it holds otherwise is an error.
 
-    Judgements made on pages have keys of their own, so they are known by who judged what on which repetition.
+    Judgements made in tasks have keys of their own, so they are known by who judged what on which repetition.
     """
     held: list[bool] = []
     with _undone(study) as connection:
         asked = {each.name: (key, each) for key, each in known_questions(study, connection)}
         who = {AnnotatorKey(each.panel, each.name): each.id for each in people(study, connection)}
-        for record in told:
+        for record in judgements:
             _refuse(record, asked)
         facts = Facts(connection, 0, Entities(study, connection, None))
-        subjects = facts.items([(record.item, record.at) for record in told])
-        database.matching(connection, [("id", "BIGINT")], [(key,) for key in sorted(set(subjects))])
+        items = facts.items([(record.item, record.at) for record in judgements])
+        database.matching(connection, [("id", "BIGINT")], [(key,) for key in sorted(set(items))])
         rows = database.fetch(
             connection,
             "SELECT j.annotator_id, j.question_id, j.item_id, j.repetition, j.revision, j.value, "
@@ -255,10 +248,10 @@ def known_rows(study: Study, told: Sequence[Judgement]) -> list[bool]:
             "WHERE j.annotator_id IS NOT NULL",
         )
         known = {row[:5]: row[5:] for row in rows}
-        for record, subject in zip(told, subjects, strict=True):
+        for record, item in zip(judgements, items, strict=True):
             assert record.annotator is not None
             key, _ = asked[record.question]
-            place = (who.get(record.annotator), key, subject, record.repetition, record.revision)
+            place = (who.get(record.annotator), key, item, record.repetition, record.revision)
             here = known.get(place)
             if here is not None and here != (record.value, record.skipped):
                 raise _otherwise(record, here)
@@ -289,7 +282,7 @@ def _otherwise(record: Judgement, here: tuple[Any, ...]) -> ConflictError:
         f"{record.annotator.name} answered {record.question!r} with {said(*here)} in this study, "
         f"and with {said(record.value, record.skipped)} here",
         where=record.at,
-        remedy="Take the row out, or mark a changed mind by a higher number in `revision`.",
+        remedy="Remove the row, or mark a changed mind by a higher number in `revision`.",
     )
 
 
@@ -299,7 +292,7 @@ class _Done(Exception):
 
 @contextmanager
 def _undone(study: Study) -> Iterator[Connection]:
-    """A transaction that may write to find out, and is taken back."""
+    """A transaction that may write to find out, and is rolled back."""
     try:
         with database.writing(study.engine) as connection:
             yield connection

@@ -20,7 +20,7 @@ WORK, AGAIN, CONTROL, REPEAT = range(4)
 class RoundVotes(NamedTuple):
     """The latest answers of a round as columns of equal length; `value` is NaN where one was skipped.
 
-    `seconds` says how long each page took, `by` whose it was: a page takes as long as it is in view until the
+    `seconds` says how long each task took, `by` whose it was: a task takes as long as it is in view until the
     last of its first answers.
     """
 
@@ -86,19 +86,19 @@ def _latest(table: NDArray[np.float64]) -> NDArray[np.bool_]:
     return keep
 
 
-class PageRow(NamedTuple):
-    """How many pages of an annotator are in a state."""
+class TaskCount(NamedTuple):
+    """How many tasks of an annotator are in a state."""
 
     annotator_id: int
     state: str
-    pages: int
+    tasks: int
 
 
 class Counted(NamedTuple):
-    """The items and pages of a round.
+    """The items and tasks of a round.
 
-    `wanted` and `done` count pages of work, each item at most as often as it is wanted; `judgements` are
-    those wanted. `recent` counts pages of work finished since a time, the first of them at `first`; `older`
+    `wanted` and `done` count tasks of work, each item at most as often as it is wanted; `judgements` are
+    those wanted. `recent` counts tasks of work finished since a time, the first of them at `first`; `older`
     is whether any was finished before.
     """
 
@@ -106,7 +106,7 @@ class Counted(NamedTuple):
     wanted: int
     done: int
     judgements: int
-    pages: Sequence[PageRow]
+    tasks: Sequence[TaskCount]
     recent: int
     first: str | None
     older: bool
@@ -140,12 +140,12 @@ _AGAIN = (
 
 
 def counted(study: Study, round_: Round, since: str) -> Counted:
-    """Count items and pages."""
+    """Count items and tasks."""
     values = {"r": round_.id, "since": since}
     with database.reading(study.engine) as connection:
         items, wanted, done = connection.execute(text(_ITEMS), {"r": round_.id}).one()
         slots = connection.execute(text(_JUDGEMENTS), {"r": round_.id}).scalar_one()
-        pages = connection.execute(text(_PAGES), {"r": round_.id}).fetchall()
+        tasks = connection.execute(text(_PAGES), {"r": round_.id}).fetchall()
         recent, first = connection.execute(text(_RECENT), values).one()
         older = connection.execute(text(_OLDER), values).first() is not None
         again, again_done = connection.execute(text(_AGAIN), {"r": round_.id}).one()
@@ -154,7 +154,7 @@ def counted(study: Study, round_: Round, since: str) -> Counted:
         int(wanted),
         int(done),
         int(slots) * len(round_.questions),
-        [PageRow(int(who), state, int(n)) for who, state, n in pages],
+        [TaskCount(int(who), state, int(n)) for who, state, n in tasks],
         int(recent),
         first,
         older,
@@ -164,7 +164,7 @@ def counted(study: Study, round_: Round, since: str) -> Counted:
 
 
 def newest(study: Study) -> tuple[int, int, int]:
-    """Numbers that change whenever a judgement, a page or an action of the owner is added."""
+    """Numbers that change whenever a judgement, a task or an action of the owner is added."""
     with database.reading(study.engine) as connection:
         found = [
             connection.exec_driver_sql(f"SELECT coalesce(max(id), 0) FROM {name}").scalar_one()
@@ -181,10 +181,10 @@ class Shown(NamedTuple):
     images: Sequence[int]
 
 
-def shown(study: Study, subjects: Sequence[int]) -> dict[int, Shown]:
-    """Prompt and images of subjects."""
+def shown(study: Study, items: Sequence[int]) -> dict[int, Shown]:
+    """Prompt and images of items."""
     with database.reading(study.engine) as connection:
-        database.matching(connection, [("id", "BIGINT")], [(int(key),) for key in subjects])
+        database.matching(connection, [("id", "BIGINT")], [(int(key),) for key in items])
         rows = database.fetch(
             connection,
             "SELECT s.id, s.prompt_id, p.text, s.image_id, s.image_b, s.image_c FROM wanted w "
@@ -203,10 +203,10 @@ def image_of(study: Study, item_id: int, n: int) -> int | None:
     return found.images[n] if found and 0 <= n < len(found.images) else None
 
 
-def systems_of(study: Study, subjects: Sequence[int]) -> dict[int, list[str]]:
-    """The systems that answered a subject's prompt with its image; several may have, or none."""
+def systems_of(study: Study, items: Sequence[int]) -> dict[int, list[str]]:
+    """The systems that answered an item's prompt with its image; several may have, or none."""
     with database.reading(study.engine) as connection:
-        database.matching(connection, [("id", "BIGINT")], [(int(key),) for key in subjects])
+        database.matching(connection, [("id", "BIGINT")], [(int(key),) for key in items])
         rows = database.fetch(
             connection,
             "SELECT DISTINCT s.id, y.name FROM wanted w JOIN item s ON s.id = w.id JOIN answer a "
@@ -214,6 +214,6 @@ def systems_of(study: Study, subjects: Sequence[int]) -> dict[int, list[str]]:
             "WHERE s.image_b = 0 ORDER BY s.id, y.name",
         )
     found: dict[int, list[str]] = {}
-    for subject, name in rows:
-        found.setdefault(int(subject), []).append(str(name))
+    for item, name in rows:
+        found.setdefault(int(item), []).append(str(name))
     return found

@@ -178,7 +178,7 @@ def count_items(connection: Connection, round_id: int) -> dict[str, int]:
     return {"work": 0, "control": 0, "again": 0, "repeat": 0, **{row[0]: int(row[1]) for row in rows}}
 
 
-def rounds(study: Study) -> list[Round]:
+def rounds_of(study: Study) -> list[Round]:
     """Every round, the oldest first."""
     with database.reading(study.engine) as connection:
         rows = connection.execute(text("SELECT name FROM round ORDER BY id")).fetchall()

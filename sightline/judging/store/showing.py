@@ -43,7 +43,7 @@ def linking(connection: Connection, prompts: Collection[int]) -> set[int]:
     return {row[0] for row in connection.execute(query, {"ids": list(prompts)}).fetchall()}
 
 
-def linked(connection: Connection, prompt_id: int, image_id: int) -> list[tuple[int, list[int]]]:
+def linked_prompts(connection: Connection, prompt_id: int, image_id: int) -> list[tuple[int, list[int]]]:
     """The prompts that this one builds on, each with the images of whoever answered with this image."""
     rows = connection.execute(
         text(
@@ -65,7 +65,7 @@ def linked(connection: Connection, prompt_id: int, image_id: int) -> list[tuple[
     return list(found.items())
 
 
-def content(connection: Connection, image_id: int) -> str | None:
+def content_of(connection: Connection, image_id: int) -> str | None:
     """The content hash of an image whose bytes are here."""
     found = connection.execute(text("SELECT sha256 FROM image WHERE id = :i"), {"i": image_id}).scalar()
     return None if found is None else str(found)

@@ -1,4 +1,4 @@
-"""Pages of judging: items as one annotator gets them, in an order and with answers of their own."""
+"""Tasks: items as one annotator gets them, in an order and with answers of their own."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sightline.study.schema import database, tables
 class Standing(NamedTuple):
     """How far an annotator is in a round."""
 
-    pages: int
+    tasks: int
     finished: int
     open: int
     session: int
-    session_pages: int
+    session_tasks: int
     session_finished: int
     last_finished: str | None
     took_ms: int
@@ -28,7 +28,7 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True)
 class Slot:
-    """One thing on a page: what is judged, in which places, on which repetition. `parts` are image ids."""
+    """One item of a task: what is judged, in which places, on which repetition. `parts` are image ids."""
 
     slot: int
     item_id: int
@@ -45,8 +45,8 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Page:
-    """A page without its answers; nothing of it but the state ever changes."""
+class Task:
+    """A task without its answers; nothing of it but the state ever changes."""
 
     id: int
     key: str
@@ -71,7 +71,7 @@ class Given(NamedTuple):
 
 
 def standing(connection: Connection, round_id: int, annotator_id: int) -> Standing:
-    """Count an annotator's pages."""
+    """Count an annotator's tasks."""
     rows = connection.execute(
         text(
             "SELECT session, state, count(*), max(finished), coalesce(sum(took_ms), 0) FROM task "
@@ -83,11 +83,11 @@ def standing(connection: Connection, round_id: int, annotator_id: int) -> Standi
     over = ("done", "skipped")
     current = [row for row in rows if row[0] == session]
     return Standing(
-        pages=sum(row[2] for row in rows),
+        tasks=sum(row[2] for row in rows),
         finished=sum(row[2] for row in rows if row[1] in over),
         open=sum(row[2] for row in rows if row[1] == "open"),
         session=int(session),
-        session_pages=sum(row[2] for row in current),
+        session_tasks=sum(row[2] for row in current),
         session_finished=sum(row[2] for row in current if row[1] in over),
         last_finished=max((row[3] for row in current if row[3]), default=None),
         took_ms=int(sum(row[4] for row in rows)),
@@ -95,7 +95,7 @@ def standing(connection: Connection, round_id: int, annotator_id: int) -> Standi
 
 
 def lapse(connection: Connection, round_id: int, before: str) -> int:
-    """Give items back whose pages were handed out before a time and never answered."""
+    """Free items whose tasks were assigned before a time and never answered."""
     rows = connection.execute(
         text(
             "SELECT id, round_item_id, counted FROM task "
@@ -164,7 +164,7 @@ def size(connection: Connection, round_id: int) -> int:
 
 
 def to_repeat(connection: Connection, round_id: int, annotator_id: int, before: int) -> list[int]:
-    """Work this annotator finished before page `before` and has seen only once, oldest first."""
+    """Work this annotator finished before task `before` and has seen only once, oldest first."""
     rows = connection.execute(
         text(
             "SELECT p.round_item_id, min(p.ordinal) FROM task p JOIN round_item i ON i.id = p.round_item_id "
@@ -178,7 +178,7 @@ def to_repeat(connection: Connection, round_id: int, annotator_id: int, before: 
 
 
 def item_slots(connection: Connection, round_item_id: int) -> list[tuple[int, bool]]:
-    """The subjects of an item and whether each is a control; all are, on a control item."""
+    """What a task judges and whether each is a control; all are, in a control task."""
     rows = connection.execute(
         text(
             "SELECT s.item_id, CASE WHEN i.kind = 'control' THEN 1 ELSE s.control END "
@@ -193,11 +193,11 @@ def item_slots(connection: Connection, round_item_id: int) -> list[tuple[int, bo
 def repetitions(
     connection: Connection, round_: Round, annotator_id: int, subjects: Sequence[int]
 ) -> dict[int, int]:
-    """How often an annotator was shown, or told of, each of these subjects with the round's questions."""
+    """How often an annotator was shown each of these items with the round's questions."""
     asked = [key for key, _ in round_.questions]
     rows = connection.execute(text("SELECT id, questions FROM round")).fetchall()
-    told = {row[0]: json.loads(row[1]) if isinstance(row[1], str) else row[1] for row in rows}
-    same = [key for key, questions in told.items() if set(questions) & set(asked)]
+    asking = {row[0]: json.loads(row[1]) if isinstance(row[1], str) else row[1] for row in rows}
+    same = [key for key, questions in asking.items() if set(questions) & set(asked)]
     wanted = {"a": annotator_id, "subjects": list(subjects), "rounds": same, "questions": asked}
     shown = text(
         "SELECT s.item_id, max(s.repetition) + 1 FROM task_slot s JOIN task p ON p.id = s.task_id "
@@ -215,8 +215,8 @@ def repetitions(
     return found
 
 
-class NewPage(NamedTuple):
-    """A page to be handed out; `slots` are (subject, control, swapped, repetition) as they are shown."""
+class NewTask(NamedTuple):
+    """A task to be assigned; `slots` are (item, control, swapped, repetition) as they are shown."""
 
     key: str
     round_item_id: int
@@ -226,55 +226,55 @@ class NewPage(NamedTuple):
     state: str = "open"
 
 
-def add_page(connection: Connection, round_id: int, annotator_id: int, page: NewPage, at: str) -> int:
-    """Keep a page, and count it as given unless the annotator has had the item before."""
+def add_task(connection: Connection, round_id: int, annotator_id: int, task: NewTask, at: str) -> int:
+    """Store a task, and count it as given unless the annotator has had the item before."""
     before = text("SELECT count(*) FROM task WHERE round_item_id = :i AND annotator_id = :a")
-    counted = not connection.execute(before, {"i": page.round_item_id, "a": annotator_id}).scalar_one()
+    counted = not connection.execute(before, {"i": task.round_item_id, "a": annotator_id}).scalar_one()
     (task_id,) = database.fresh_ids(connection, tables.task, 1)
     row = {
         "id": task_id,
-        "key": page.key,
+        "key": task.key,
         "round_id": round_id,
         "annotator_id": annotator_id,
-        "round_item_id": page.round_item_id,
-        "session": page.session,
-        "ordinal": page.ordinal,
-        "state": page.state,
+        "round_item_id": task.round_item_id,
+        "session": task.session,
+        "ordinal": task.ordinal,
+        "state": task.state,
         "counted": int(counted),
         "assigned": at,
-        "finished": at if page.state == "done" else None,
+        "finished": at if task.state == "done" else None,
     }
     database.insert(connection, tables.task, list(row), [tuple(row.values())])
     slots = [
         (task_id, number, subject, int(control), int(swapped), repetition)
-        for number, (subject, control, swapped, repetition) in enumerate(page.slots)
+        for number, (subject, control, swapped, repetition) in enumerate(task.slots)
     ]
     names = ["task_id", "slot", "item_id", "control", "swapped", "repetition"]
     database.insert(connection, tables.task_slot, names, slots)
     if counted:
-        _count(connection, page.round_item_id, given=1, done=int(page.state == "done"))
+        _count(connection, task.round_item_id, given=1, done=int(task.state == "done"))
     return int(task_id)
 
 
-def set_page_state(connection: Connection, page: Page, state: str, took_ms: int | None, at: str) -> None:
-    """Change a page's state, and what its item counts as given and done."""
+def set_task_state(connection: Connection, task: Task, state: str, took_ms: int | None, at: str) -> None:
+    """Change a task's state, and what its item counts as given and done."""
     connection.execute(
         text(
             "UPDATE task SET state = :s, finished = coalesce(finished, :at), "
             "took_ms = coalesce(took_ms, :took) WHERE id = :p"
         ),
-        {"s": state, "at": at, "took": took_ms, "p": page.id},
+        {"s": state, "at": at, "took": took_ms, "p": task.id},
     )
-    if not page.counted or page.state == state:
+    if not task.counted or task.state == state:
         return
-    # A skipped or lapsed page leaves its place to somebody else.
+    # A skipped or lapsed task leaves its place to somebody else.
     holds = {"open": (1, 0), "done": (1, 1), "skipped": (0, 0), "lapsed": (0, 0)}
-    given, done = (after - was for after, was in zip(holds[state], holds[page.state], strict=True))
-    _count(connection, page.round_item_id, given=given, done=done)
+    given, done = (after - was for after, was in zip(holds[state], holds[task.state], strict=True))
+    _count(connection, task.round_item_id, given=given, done=done)
 
 
 def take_out(connection: Connection, annotator_id: int, out: bool) -> None:
-    """Free the places an annotator's pages take, or let them take these again; answers stay as they are."""
+    """Free the places an annotator's tasks take, or let them take these again; answers stay as they are."""
     first = (
         "NOT EXISTS (SELECT 1 FROM task q WHERE q.round_item_id = task.round_item_id "
         "AND q.annotator_id = task.annotator_id AND q.ordinal < task.ordinal)"
@@ -301,9 +301,9 @@ def _count(connection: Connection, round_item_id: int, given: int = 0, done: int
     )
 
 
-def page_by_key(connection: Connection, round_id: int, annotator_id: int, key: str) -> Page | None:
-    """One of the annotator's own pages; anybody else's does not exist for them."""
-    found = _pages(
+def task_by_key(connection: Connection, round_id: int, annotator_id: int, key: str) -> Task | None:
+    """One of the annotator's own tasks; anybody else's does not exist for them."""
+    found = _tasks(
         connection,
         "p.key = :key AND p.annotator_id = :a AND p.round_id = :r",
         {"key": key, "a": annotator_id, "r": round_id},
@@ -311,19 +311,19 @@ def page_by_key(connection: Connection, round_id: int, annotator_id: int, key: s
     return found[0] if found else None
 
 
-def open_pages(connection: Connection, round_id: int, annotator_id: int) -> list[Page]:
-    """The pages an annotator has not answered yet, in order; lapsed ones may still be answered."""
-    return _pages(
+def open_tasks(connection: Connection, round_id: int, annotator_id: int) -> list[Task]:
+    """The tasks an annotator has not answered yet, in order; lapsed ones may still be answered."""
+    return _tasks(
         connection,
         "p.annotator_id = :a AND p.round_id = :r AND p.state IN ('open', 'lapsed')",
         {"a": annotator_id, "r": round_id},
     )
 
 
-def past_pages(
+def past_tasks(
     connection: Connection, round_id: int, annotator_id: int, before: int, most: int
-) -> list[Page]:
-    """The last pages finished before page `before`, the newest first."""
+) -> list[Task]:
+    """The last tasks finished before task `before`, the newest first."""
     rows = connection.execute(
         text(
             "SELECT id FROM task WHERE annotator_id = :a AND round_id = :r AND ordinal < :before "
@@ -332,11 +332,11 @@ def past_pages(
         {"a": annotator_id, "r": round_id, "before": before, "most": most},
     ).fetchall()
     ids = [int(row[0]) for row in rows]
-    found = _pages(connection, "p.id IN :ids", {"ids": ids}) if ids else []
-    return sorted(found, key=lambda page: -page.ordinal)
+    found = _tasks(connection, "p.id IN :ids", {"ids": ids}) if ids else []
+    return sorted(found, key=lambda task: -task.ordinal)
 
 
-def _pages(connection: Connection, condition: str, values: dict[str, Any]) -> list[Page]:
+def _tasks(connection: Connection, condition: str, values: dict[str, Any]) -> list[Task]:
     query = text(
         "SELECT p.id, p.key, p.annotator_id, p.round_item_id, p.session, p.ordinal, p.state, p.counted, "
         "s.slot, s.item_id, u.prompt_id, u.image_id, u.image_b, u.image_c, s.control, s.swapped, "
@@ -352,33 +352,33 @@ def _pages(connection: Connection, condition: str, values: dict[str, Any]) -> li
         slot = Slot(row[8], row[9], row[10], parts, bool(row[14]), bool(row[15]), row[16])
         found.setdefault(row[0], (row, []))[1].append(slot)
     return [
-        Page(row[0], row[1], row[2], row[3], row[4], row[5], row[6], bool(row[7]), slots)
+        Task(row[0], row[1], row[2], row[3], row[4], row[5], row[6], bool(row[7]), slots)
         for row, slots in found.values()
     ]
 
 
-def given_answers(connection: Connection, pages: Sequence[Page]) -> list[Given]:
-    """The latest answers on these pages."""
-    if not pages:
+def given_answers(connection: Connection, tasks: Sequence[Task]) -> list[Given]:
+    """The latest answers of these tasks."""
+    if not tasks:
         return []
     query = text(
         "SELECT task_id, slot, question_id, value, skipped, took_ms FROM judgement WHERE task_id IN :ids "
         "ORDER BY revision, id"
     ).bindparams(bindparam("ids", expanding=True))
-    rows = connection.execute(query, {"ids": [page.id for page in pages]}).fetchall()
+    rows = connection.execute(query, {"ids": [task.id for task in tasks]}).fetchall()
     latest = {(row[0], row[1], row[2]): Given(*row) for row in rows}
     return list(latest.values())
 
 
-def questions_due(page: Page, round_: Round) -> set[tuple[int, int]]:
-    """Every (slot, question) a page asks."""
-    return {(slot.slot, key) for slot in page.slots for key, _ in round_.questions}
+def questions_due(task: Task, round_: Round) -> set[tuple[int, int]]:
+    """Every (slot, question) a task asks."""
+    return {(slot.slot, key) for slot in task.slots for key, _ in round_.questions}
 
 
 def unadopted(
     connection: Connection, round_: Round
 ) -> dict[tuple[int, int], dict[int, list[tuple[int, int]]]]:
-    """Judgements that came in by import on items their annotators have no page of.
+    """Judgements that came in by import of items their annotators have no task for.
 
     (annotator, item) -> slot -> (question, judgement).
     """
@@ -400,7 +400,7 @@ def unadopted(
 
 
 def answered_elsewhere(connection: Connection, round_: Round) -> dict[str, list[tuple[int, int]]]:
-    """Imported judgements on pages that were handed out and not answered: page -> (slot, judgement)."""
+    """Imported judgements of tasks that were assigned and not answered: task -> (slot, judgement)."""
     query = text(
         "SELECT p.key, s.slot, j.id FROM task p JOIN task_slot s ON s.task_id = p.id "
         "JOIN judgement j ON j.item_id = s.item_id AND j.annotator_id = p.annotator_id "
@@ -414,14 +414,14 @@ def answered_elsewhere(connection: Connection, round_: Round) -> dict[str, list[
     return found
 
 
-def page_anyhow(connection: Connection, key: str) -> Page:
-    """A page by its key, whosever it is."""
-    return _pages(connection, "p.key = :key", {"key": key})[0]
+def task_of(connection: Connection, key: str) -> Task:
+    """A task by its key, whosever it is."""
+    return _tasks(connection, "p.key = :key", {"key": key})[0]
 
 
-def link_judgements(connection: Connection, task_id: int, told: Sequence[tuple[int, int]]) -> None:
-    """Say on which page, (slot, judgement), imported judgements are."""
-    for slot, judgement in told:
+def link_judgements(connection: Connection, task_id: int, judged: Sequence[tuple[int, int]]) -> None:
+    """Say to which task, as (slot, judgement), imported judgements belong."""
+    for slot, judgement in judged:
         connection.execute(
             text("UPDATE judgement SET task_id = :p, slot = :s WHERE id = :j"),
             {"p": task_id, "s": slot, "j": judgement},

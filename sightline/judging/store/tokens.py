@@ -35,7 +35,7 @@ class Holder:
     expires: str
 
 
-def secret(study: Study) -> bytes:
+def signing_key(study: Study) -> bytes:
     """The key that this study's links are signed with, made when first needed."""
     with database.reading(study.engine) as connection:
         found = _secret(connection)
@@ -53,16 +53,16 @@ def _secret(connection: Connection) -> str | None:
     return None if found is None else str(found)
 
 
-def issue(
+def issue_token(
     study: Study, role: str, days: float, annotator_id: int | None = None, round_id: int | None = None
 ) -> tuple[str, str]:
     """A new token and when it expires."""
     if not 0 < days <= LONGEST_DAYS:
         raise UsageError(f"a link cannot be valid for {days:g} days", remedy=f"Between 0 and {LONGEST_DAYS}.")
     expires = (datetime.now(UTC) + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    told = {"role": role, "a": annotator_id, "r": round_id, "x": expires, "n": secrets.token_hex(8)}
-    body = _encoded(json.dumps(told, separators=(",", ":")).encode())
-    token = f"{body}.{_encoded(_sign(secret(study), body))}"
+    claims = {"role": role, "a": annotator_id, "r": round_id, "x": expires, "n": secrets.token_hex(8)}
+    body = _encoded(json.dumps(claims, separators=(",", ":")).encode())
+    token = f"{body}.{_encoded(_sign(signing_key(study), body))}"
     with database.writing(study.engine) as connection:
         columns = ["hash", "annotator_id", "round_id", "role", "made", "expires"]
         row = (_hash(token), annotator_id, round_id, role, now(), expires)
@@ -70,7 +70,7 @@ def issue(
     return token, expires
 
 
-def holder(study: Study, key: bytes, token: str) -> Holder | str:
+def token_holder(study: Study, key: bytes, token: str) -> Holder | str:
     """Whom a token lets in, or the reason why it lets nobody in: forged, expired or revoked."""
     body, _, signature = token.partition(".")
     if not hmac.compare_digest(_encoded(_sign(key, body)).encode(), signature.encode("utf-8", "replace")):
@@ -83,14 +83,14 @@ def holder(study: Study, key: bytes, token: str) -> Holder | str:
     if row is None:
         return "this link is not known any more"
     if row[4] is not None:
-        return "this link was taken back"
+        return "this link was revoked"
     if row[3] <= now():
         return f"this link was valid until {row[3]}"
     return Holder(row[0], row[1], row[2], row[3])
 
 
 def revoke(connection: Connection, round_id: int, annotator_id: int) -> int:
-    """Take back every link of an annotator to a round; how many were still good."""
+    """Revoke every link of an annotator to a round; how many were still valid."""
     counted = connection.execute(
         text(
             "SELECT count(*) FROM token WHERE annotator_id = :a AND round_id = :r AND revoked IS NULL "
@@ -134,8 +134,8 @@ def set_language(connection: Connection, annotator_id: int, language: str | None
     connection.execute(query, {"language": language or None, "a": annotator_id})
 
 
-def person(connection: Connection, annotator_id: int) -> dict[str, Any]:
-    """An annotator: key, role, language and the owner's reason to leave them out."""
+def person_of(connection: Connection, annotator_id: int) -> dict[str, Any]:
+    """An annotator: key, role, language and the owner's reason to exclude them."""
     row = connection.execute(
         text("SELECT panel, name, role, language, excluded FROM annotator WHERE id = :a"),
         {"a": annotator_id},

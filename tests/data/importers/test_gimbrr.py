@@ -345,7 +345,7 @@ def test_a_study_settles_to_the_latest_verdict(data: Path, tmp_path: Path) -> No
     # suites; the other systems were rated once.
     with create_study(tmp_path / "s") as study:
         import_(study, data / "gimbrr")
-        (settled,) = truth(study)
+        (settled,) = truth(study).questions
         assert settled.superseded == 16
         tags = reading.tags(study).filter(pl.col("name") == "task")
         kept = tags.filter(~pl.col("value").str.contains("(?i)controlled"))["prompt_id"]

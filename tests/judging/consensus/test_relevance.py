@@ -84,7 +84,7 @@ def test_share_with_wilsons_interval(settle: Settle, anonymous: Cast) -> None:
 def test_the_top_of_labels_without_order_is_the_label_itself(settle: Settle, anonymous: Cast) -> None:
     cast = replace(anonymous([0, 1, 1, 2]), question=Question("q", "nominal", 0, 2))
     assert settle("proportion", cast).value == pytest.approx([0.25])
-    assert settle("share(top=1)", cast).value == pytest.approx([0.5])
+    assert settle("proportion(top=1)", cast).value == pytest.approx([0.5])
     with pytest.raises(UsageError, match="have none"):
         settle("unanimous(allowing=1)", cast)
 

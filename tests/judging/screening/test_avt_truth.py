@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sightline.data.import_ import import_
-from sightline.judging.truth import Settlement, truth
+from sightline.judging.truth import QuestionTruth, truth
 from sightline.study import reading
 from sightline.study.study import Study, create_study
 
@@ -29,9 +29,9 @@ def study(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stud
     made.close()
 
 
-def settle(study: Study, question: str) -> tuple[Settlement, dict[int, tuple[float, int]]]:
+def settle(study: Study, question: str) -> tuple[QuestionTruth, dict[int, tuple[float, int]]]:
     """The settlement by plain means, and the value and number of votes of each image."""
-    (done,) = truth(study, question, rule="mean", screening=[RULE])
+    (done,) = truth(study, question, rule="mean", screening=[RULE]).questions
     return done, {i: (value, n) for i, value, n in rows(study, question, None)}
 
 
@@ -43,9 +43,9 @@ def published(study: Study, question: str, test: str) -> dict[int, float]:
     return {i: value for i, value, _ in rows(study, question, f"published_{test}")}
 
 
-def names(done: Settlement) -> set[str]:
+def names(done: QuestionTruth) -> set[str]:
     """Who is left out, without the panel that is named where both tests have the same number."""
-    return {left.annotator.rpartition("/")[2] for left in done.left_out}
+    return {left.annotator.rpartition("/")[2] for left in done.excluded}
 
 
 @pytest.mark.parametrize("question", ["realism", "prompt_matching"])
@@ -84,8 +84,8 @@ def test_appeal_was_asked_in_both_tests(study: Study) -> None:
 
 
 def test_without_the_rule_the_means_differ(study: Study) -> None:
-    (done,) = truth(study, "realism", rule="mean", screening=[])
-    assert not done.left_out
+    (done,) = truth(study, "realism", rule="mean", screening=[]).questions
+    assert not done.excluded
     means = published(study, "realism", "test1")
     apart = [abs(value - means[image]) for image, value, _ in rows(study, "realism", None)]
     assert max(apart) > 0.05

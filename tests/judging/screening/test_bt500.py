@@ -25,7 +25,7 @@ def test_a_table_by_hand(make_votes: MakeVotes, excluded: Excluded) -> None:
     table = np.array([high, low] * 2 + [plain] * 16).T
     # The last viewer: P = 2 and Q = 2 of 20 presentations, share .2, asymmetry 0. Nobody else is ever far.
     assert excluded("bt500", make_votes(table)) == {
-        "a9": "2 votes far above and 2 far below the mean of 20 presentations: 20.0% above 0.05, "
+        "a9": "2 judgements far above and 2 far below the mean of 20 presentations: 20.0% above 0.05, "
         "asymmetry 0.00 below 0.3"
     }
     assert excluded("bt500(least=21)", make_votes(table)) == {}
@@ -63,7 +63,7 @@ def test_sureal_rejects_the_same_viewers(make_votes: MakeVotes, excluded: Exclud
     assert set(found) == {"a3", "a17"}
     for viewer in (3, 17):
         p, q = literally(table, viewer)
-        assert found[f"a{viewer}"].startswith(f"{p} votes far above and {q} far below the mean of 40 ")
+        assert found[f"a{viewer}"].startswith(f"{p} judgements far above and {q} far below the mean of 40 ")
     assert literally(table, 5)[0] > 4 and literally(table, 5)[1] == 0
 
 

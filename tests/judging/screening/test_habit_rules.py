@@ -45,9 +45,11 @@ def test_who_is_too_fast_is_out(make_votes: MakeVotes, excluded: Excluded) -> No
     # Medians of those with ten times: 4000, 3000, 5000, 900; their median 3500, a quarter of it 875.
     assert excluded("speed", votes) == {}
     assert excluded("speed(share=0.3)", votes) == {
-        "a3": "median 900 ms over 10 votes, below 0.3 of the panel's median 3500 ms"
+        "a3": "median 900 ms over 10 judgements, below 0.3 of the panel's median 3500 ms"
     }
-    assert excluded("speed(least_ms=1000)", votes) == {"a3": "median 900 ms over 10 votes, below 1000 ms"}
+    assert excluded("speed(least_ms=1000)", votes) == {
+        "a3": "median 900 ms over 10 judgements, below 1000 ms"
+    }
     # The fifth has nine times only; counted, the pace is 3000 and a quarter of it 750.
     assert set(excluded("speed(least=9)", votes)) == {"a4"}
     pair = make_votes(table[:2], took_ms=[[4000.0] * 10, [10.0] * 10])

@@ -54,7 +54,7 @@ def test_few_common_items_are_no_ground() -> None:
 def test_no_spread_is_left_to_the_rule_for_it() -> None:
     votes = panel(RISING, RISING, [3.0] * 10)
     assert excluded("agreement_with_rest", votes) == {}
-    assert excluded("one_value", votes) == {"a2": "gave 3 in all of 10 votes"}
+    assert excluded("one_value", votes) == {"a2": "gave 3 in all of 10 judgements"}
     assert excluded("one_value(least=11)", votes) == {}
 
 

@@ -16,7 +16,7 @@ from sightline.errors import ConflictError, StudyError, UsageError
 from sightline.judging import assignment
 from sightline.judging.store import answering, rounds, tokens
 from sightline.judging.store import tasks as pages
-from sightline.judging.store.answering import Told
+from sightline.judging.store.answering import SubmittedAnswer as Sent
 from sightline.judging.store.rounds import NewItem, NewSlot, Round
 from sightline.records import AnnotatorKey as Who
 from sightline.records import Answer, Image, ImageKey, Item, Judgement, Prompt, PromptKey, Question, Record
@@ -54,12 +54,12 @@ def person(study: Study, name: str) -> int:
 
 def hand(study: Study, round_: Round, who: int, at: datetime = NOON) -> list[pages.Page]:
     with database.writing(study.engine) as connection:
-        return list(assignment.hand_out(connection, round_, who, "annotator", at).pages)
+        return list(assignment.assign(connection, round_, who, "annotator", at).tasks)
 
 
-def tell(study: Study, round_: Round, who: int, *told: Told) -> list[str]:
+def tell(study: Study, round_: Round, who: int, *answers: Sent) -> list[str]:
     with database.writing(study.engine) as connection:
-        found = answering.record(connection, round_, who, told, "2026-05-01T12:00:00Z")
+        found = answering.record_answers(connection, round_, who, answers, "2026-05-01T12:00:00Z")
     return [each.status for each in found]
 
 
@@ -76,7 +76,7 @@ def test_handing_out_counts_what_is_given_and_done(study: Study, round_: Round) 
     got = hand(study, round_, ann)
     assert len(got) == 3 and sorted(counts(study)) == [(0, 0)] * 3 + [(1, 0)] * 3
     assert hand(study, round_, ann) == got, "asking again gives the same pages"
-    assert tell(study, round_, ann, Told("k1", got[0].key, 0, "match", 1.0, None, 900)) == ["stored"]
+    assert tell(study, round_, ann, Sent("k1", got[0].key, 0, "match", 1.0, None, 900)) == ["stored"]
     assert sorted(counts(study)) == [(0, 0)] * 3 + [(1, 0)] * 2 + [(1, 1)]
     assert [page.ordinal for page in hand(study, round_, ann)] == [1, 2, 3]
 
@@ -84,16 +84,16 @@ def test_handing_out_counts_what_is_given_and_done(study: Study, round_: Round) 
 def test_somebody_elses_page_does_not_exist(study: Study, round_: Round) -> None:
     ann, bob = person(study, "ann"), person(study, "bob")
     (page, *_) = hand(study, round_, ann)
-    assert tell(study, round_, bob, Told("k", page.key, 0, "match", 1.0, None, None)) == ["refused"]
-    assert tell(study, round_, ann, Told("k", page.key, 0, "match", 1.0, None, None)) == ["stored"]
+    assert tell(study, round_, bob, Sent("k", page.key, 0, "match", 1.0, None, None)) == ["refused"]
+    assert tell(study, round_, ann, Sent("k", page.key, 0, "match", 1.0, None, None)) == ["stored"]
 
 
 def test_a_key_stands_for_one_annotators_answer_only(study: Study, round_: Round) -> None:
     ann, bob = person(study, "ann"), person(study, "bob")
     mine, theirs = hand(study, round_, ann)[0], hand(study, round_, bob)[0]
     for who, page in ((ann, mine), (bob, theirs)):
-        assert tell(study, round_, who, Told("same", page.key, 0, "match", 1.0, None, None)) == ["stored"]
-        assert tell(study, round_, who, Told("same", page.key, 0, "match", 0.0, None, None)) == ["known"]
+        assert tell(study, round_, who, Sent("same", page.key, 0, "match", 1.0, None, None)) == ["stored"]
+        assert tell(study, round_, who, Sent("same", page.key, 0, "match", 0.0, None, None)) == ["known"]
 
 
 def test_pages_left_lying_go_to_others_and_still_count_when_answered(study: Study, round_: Round) -> None:
@@ -101,7 +101,7 @@ def test_pages_left_lying_go_to_others_and_still_count_when_answered(study: Stud
     left = hand(study, round_, ann)
     hand(study, round_, bob, NOON + timedelta(hours=2))
     assert sum(given for given, _ in counts(study)) == 3, "ann's pages do not hold their items any more"
-    assert tell(study, round_, ann, Told("k", left[0].key, 0, "match", 1.0, None, None)) == ["stored"]
+    assert tell(study, round_, ann, Sent("k", left[0].key, 0, "match", 1.0, None, None)) == ["stored"]
     assert sum(given for given, _ in counts(study)) == 4 and sum(done for _, done in counts(study)) == 1
 
 
@@ -133,12 +133,12 @@ def test_imported_judgements_become_pages(study: Study, round_: Round, put: Put)
         assert assignment.adopt(connection, round_, NOON) == 0
     ann = person(study, "ann")
     with database.reading(study.engine) as connection:
-        past = pages.past_pages(connection, round_.id, ann, 100, 10)
+        past = pages.past_tasks(connection, round_.id, ann, 100, 10)
         given = pages.given_answers(connection, past)
     assert len(past) == 2 and {each.value for each in given} == {1.0}
     # The other four are all that is left for ann, and revising an imported one is a revision.
     assert len(hand(study, round_, ann)) == 3
-    assert tell(study, round_, ann, Told("k", past[0].key, 0, "match", 0.0, None, None)) == ["stored"]
+    assert tell(study, round_, ann, Sent("k", past[0].key, 0, "match", 0.0, None, None)) == ["stored"]
     with database.reading(study.engine) as connection:
         found = connection.execute(text("SELECT max(revision) FROM judgement")).scalar_one()
     assert found == 1
@@ -149,7 +149,7 @@ def test_jobs_that_wait_together_are_committed_together_and_fail_alone(study: St
     people = [person(study, f"p{number}") for number in range(8)]
 
     def give(who: int) -> Callable[[Any], Any]:
-        return lambda connection: assignment.hand_out(connection, round_, who, "annotator", NOON)
+        return lambda connection: assignment.assign(connection, round_, who, "annotator", NOON)
 
     def broken(connection: Any) -> None:
         connection.execute(text("UPDATE round_item SET given = 99"))
@@ -170,23 +170,23 @@ def test_jobs_that_wait_together_are_committed_together_and_fail_alone(study: St
 
 def test_tokens_are_signed_expire_and_can_be_taken_back(study: Study, round_: Round) -> None:
     ann = person(study, "ann")
-    key = tokens.secret(study)
-    token, expires = tokens.issue(study, "annotator", 1, ann, round_.id)
-    found = tokens.holder(study, key, token)
+    key = tokens.signing_key(study)
+    token, expires = tokens.issue_token(study, "annotator", 1, ann, round_.id)
+    found = tokens.token_holder(study, key, token)
     assert isinstance(found, tokens.Holder) and (found.annotator_id, found.round_id) == (ann, round_.id)
     body, _, signature = token.partition(".")
     for forged in (f"{body}.{signature[:-2]}AA", f"{body[:-2]}AA.{signature}", "", ".", "é.ü"):
-        assert tokens.holder(study, key, forged) == "this link was not made here"
-    assert isinstance(tokens.holder(study, b"another study", token), str)
+        assert tokens.token_holder(study, key, forged) == "this link was not made here"
+    assert isinstance(tokens.token_holder(study, b"another study", token), str)
     with database.writing(study.engine) as connection:
         connection.execute(text("UPDATE token SET expires = '2020-01-01T00:00:00Z'"))
-    assert tokens.holder(study, key, token) == "this link was valid until 2020-01-01T00:00:00Z"
+    assert tokens.token_holder(study, key, token) == "this link was valid until 2020-01-01T00:00:00Z"
     with database.writing(study.engine) as connection:
         connection.execute(text("UPDATE token SET expires = :x"), {"x": expires})
         assert tokens.revoke(connection, round_.id, ann) == 1
-    assert tokens.holder(study, key, token) == "this link was taken back"
+    assert tokens.token_holder(study, key, token) == "this link was revoked"
     with pytest.raises(UsageError, match="cannot be valid"):
-        tokens.issue(study, "owner", 0)
+        tokens.issue_token(study, "owner", 0)
 
 
 def test_a_judgement_given_on_a_page_is_known_when_it_comes_by_import(
@@ -194,7 +194,7 @@ def test_a_judgement_given_on_a_page_is_known_when_it_comes_by_import(
 ) -> None:
     ann = person(study, "ann")
     page = hand(study, round_, ann)[0]
-    tell(study, round_, ann, Told("k", page.key, 0, "match", 1.0, None, None))
+    tell(study, round_, ann, Sent("k", page.key, 0, "match", 1.0, None, None))
     image = ImageKey("c", f"{page.slots[0].parts[0] - 1}.png")
     told = Judgement("match", Item(PromptKey("s", "1"), image=image), 1.0, Who("people", "ann"))
     assert put(study, [told], "same").counts.get("judgements", 0) == 0
@@ -242,7 +242,7 @@ def test_a_second_round_on_the_same_images_counts_for_itself(study: Study, round
     for who, asked in ((round_, "match"), (second, "beauty")):
         for page in hand(study, who, ann):
             assert {slot.repetition for slot in page.slots} == {0}
-            tell(study, who, ann, Told(f"{asked}{page.key}", page.key, 0, asked, 1.0, None, None))
+            tell(study, who, ann, Sent(f"{asked}{page.key}", page.key, 0, asked, 1.0, None, None))
     assert hand(study, second, bob) == [], "ann has judged all of it"
     # The same question in a third round is another repetition, and its items count all the same.
     third = rounds.open_round(study, "r3", "yes_no", [ASKED], settings, 3, items)
@@ -255,7 +255,7 @@ def test_what_stands_twice_on_a_page_is_kept_twice(study: Study, round_: Round) 
     twice = rounds.open_round(study, "twice", "yes_no", [ASKED], SETTINGS, 3, [NewItem("work", [same, same])])
     ann = person(study, "ann")
     (page,) = hand(study, twice, ann)
-    told = [Told(f"k{slot}", page.key, slot, "match", float(slot), None, None) for slot in (0, 1)]
+    told = [Sent(f"k{slot}", page.key, slot, "match", float(slot), None, None) for slot in (0, 1)]
     assert tell(study, twice, ann, *told) == ["stored", "stored"]
     with database.reading(study.engine) as connection:
         rows = connection.execute(text("SELECT repetition, revision FROM judgement ORDER BY slot")).fetchall()
@@ -278,7 +278,7 @@ def test_an_excluded_annotator_leaves_the_places_to_others(study: Study, round_:
     one = rounds.get_round(study, "r")
     ann, bob = person(study, "ann"), person(study, "bob")
     for page in hand(study, one, ann):
-        tell(study, one, ann, Told(page.key, page.key, 0, "match", 1.0, None, 5))
+        tell(study, one, ann, Sent(page.key, page.key, 0, "match", 1.0, None, 5))
     assert hand(study, one, bob) == []
     oversee.exclude(study, "ann", "too fast")
     assert counts(study) == [(0, 0)] * 6 and hand(study, one, ann) == []
@@ -289,7 +289,7 @@ def test_an_excluded_annotator_leaves_the_places_to_others(study: Study, round_:
 
 def test_a_table_answers_pages_that_were_handed_out(study: Study, round_: Round, put: Put) -> None:
     ann = person(study, "ann")
-    handed = hand(study, round_, ann)
+    assigned = hand(study, round_, ann)
     records = [
         Judgement(
             "match", Item(PromptKey("s", "1"), image=ImageKey("c", f"{n}.png")), 1.0, Who("people", "ann")
@@ -299,4 +299,4 @@ def test_a_table_answers_pages_that_were_handed_out(study: Study, round_: Round,
     put(study, records, "j")
     with database.writing(study.engine) as connection:
         assignment.adopt(connection, round_, NOON)
-    assert len(handed) == 3 and counts(study) == [(1, 1)] * 6 and hand(study, round_, ann) == []
+    assert len(assigned) == 3 and counts(study) == [(1, 1)] * 6 and hand(study, round_, ann) == []

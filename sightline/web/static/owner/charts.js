@@ -7,15 +7,16 @@ const EVERY = 30_000;
 let drawn = 0;
 let version = "";
 
-export function showCharts(told) {
-  refresh($("charts"), [told.round, told.charts], () => {
+export function showCharts(page) {
+  const { round } = page.overview;
+  refresh($("charts"), [round, page.charts], () => {
     drawn = 0;
-    return told.charts.length
-      ? make("div", { class: "charts" }, told.charts.map((chart) => one(told, chart)))
+    return page.charts.length
+      ? make("div", { class: "charts" }, page.charts.map((chart) => one(round, chart)))
       : make("p", { class: "card" }, "There is nothing to draw yet.");
   });
-  if (told.version === version || Date.now() - drawn < EVERY) return;
-  version = told.version;
+  if (page.version === version || Date.now() - drawn < EVERY) return;
+  version = page.version;
   drawn = Date.now();
   for (const picture of document.querySelectorAll("#charts picture")) {
     for (const part of picture.children) {
@@ -26,8 +27,8 @@ export function showCharts(told) {
   }
 }
 
-function one(told, chart) {
-  const asked = { round: told.round, ...(chart.question && { question: chart.question }) };
+function one(round, chart) {
+  const asked = { round, ...(chart.question && { question: chart.question }) };
   const address = (theme, width) => `/api/owner/charts/${chart.name}.svg?${new URLSearchParams({ ...asked, theme, width })}`;
   const source = (media, theme, width) => make("source", { media, data: { address: address(theme, width) } });
   return make(

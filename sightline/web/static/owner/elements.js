@@ -15,14 +15,14 @@ export function make(name, values = {}, ...children) {
   return element;
 }
 
-// Builds the inside of an element anew only when what it shows has changed, and gives the focus back.
+// Builds the inside of an element again only when what it shows has changed, and gives the focus back.
 export function refresh(element, shown, build) {
-  const said = JSON.stringify(shown);
-  if (element.dataset.shown === said) return;
+  const state = JSON.stringify(shown);
+  if (element.dataset.shown === state) return;
   const held = element.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   const opened = new Set([...element.querySelectorAll("details[open][data-key]")].map((each) => each.dataset.key));
   element.replaceChildren(...[build()].flat());
-  element.dataset.shown = said;
+  element.dataset.shown = state;
   for (const each of element.querySelectorAll("details[data-key]")) each.open = opened.has(each.dataset.key);
   if (held) [...element.querySelectorAll("[data-key]")].find((each) => each.dataset.key === held)?.focus();
 }
@@ -30,7 +30,7 @@ export function refresh(element, shown, build) {
 const whole = new Intl.NumberFormat("en");
 export const count = (number) => whole.format(number);
 export const several = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
-export const percent = (share) => `${Math.floor(share * 100 + 1e-9)} %`;
+export const percent = (fraction) => `${Math.floor(fraction * 100 + 1e-9)} %`;
 const fixed = (number, places) => number.toFixed(places).replace("-", "−");
 
 export const number = (given, places = 2) => fixed(given, places);
@@ -54,15 +54,13 @@ export function moment(stamp, now = new Date()) {
 export const day = (stamp) => new Date(stamp).toLocaleDateString([], { day: "numeric", month: "long", year: "numeric" });
 
 // An estimate: value, interval, n; or a dash that says why there is none.
-export function figure(found, { share = false, n = true } = {}) {
-  if (!found || found.value === null) {
-    return make("span", { class: "quiet", title: found?.reason ?? "" }, "–");
+export function estimate({ name, value, low, high, n, reason }, { percent: asPercent = false } = {}) {
+  if (value === null) return make("span", { class: "quiet", title: reason ?? "" }, "–");
+  const text = (given) => (asPercent ? String(Math.round(given * 100)) : fixed(given, 2));
+  const parts = [make("span", {}, text(value) + (asPercent ? " %" : ""))];
+  if (low !== null && high !== null) {
+    parts.push(" ", make("span", { class: "interval" }, `[${text(low)}, ${text(high)}]`));
   }
-  const said = (given) => (share ? String(Math.round(given * 100)) : fixed(given, 2));
-  const parts = [make("span", {}, said(found.value) + (share ? " %" : ""))];
-  if (found.low !== null && found.high !== null) {
-    parts.push(" ", make("span", { class: "interval" }, `[${said(found.low)}, ${said(found.high)}]`));
-  }
-  if (n) parts.push(" ", make("span", { class: "n" }, `n ${count(found.n)}`));
-  return make("span", { title: found.name }, parts);
+  parts.push(" ", make("span", { class: "n" }, `n ${count(n)}`));
+  return make("span", { title: name }, parts);
 }

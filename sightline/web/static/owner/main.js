@@ -11,15 +11,15 @@ import { showQuality } from "./quality.js";
 
 const EVERY = 5_000;
 const round = new URLSearchParams(location.search).get("round") ?? "";
-let told = null;
+let page = null;
 let asking = null;
 let quiet = 0;
 
 async function look() {
   // One question at a time: a slow answer must not overtake a newer one.
   asking ??= get("/api/owner/overview", { round })
-    .then((found) => {
-      told = found;
+    .then((received) => {
+      page = received;
       show();
       $("live").textContent = `Live, ${new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" })}`;
       $("live").classList.add("on");
@@ -34,25 +34,26 @@ async function look() {
 
 function show() {
   $("all").hidden = false;
-  $("title").textContent = told.title;
-  $("mode").textContent = `${told.round} · ${told.mode}`;
-  const open = told.state === "open";
+  const { overview } = page;
+  $("title").textContent = page.title;
+  $("mode").textContent = `${overview.round} · ${overview.mode}`;
+  const open = overview.state === "open";
   $("pause").hidden = false;
-  $("pause").textContent = open ? "Pause" : "Go on";
+  $("pause").textContent = open ? "Pause" : "Resume";
   $("paused").hidden = open;
-  $("download").href = `/api/owner/judgements.csv?${new URLSearchParams({ round: told.round })}`;
-  refresh($("round"), told.rounds, () => told.rounds.map((name) => make("option", { value: name }, name)));
-  $("round").value = told.round;
-  $("round-part").hidden = told.rounds.length < 2;
+  $("download").href = `/api/owner/judgements.csv?${new URLSearchParams({ round: overview.round })}`;
+  refresh($("round"), page.rounds, () => page.rounds.map((name) => make("option", { value: name }, name)));
+  $("round").value = overview.round;
+  $("round-part").hidden = page.rounds.length < 2;
   const language = document.forms.invite.elements.language;
-  refresh(language, told.languages, () => [make("option", { value: "" }, "the original"), ...told.languages.map((name) => make("option", { value: name }, name))]);
-  $("language-part").hidden = !told.languages.length;
-  showProgress(told);
-  showPeople(told, act);
-  showDisputes(told, act);
-  showQuality(told);
-  showCharts(told);
-  refresh($("troubles"), told.troubles, () => told.troubles.map((said) => make("p", { class: "notice" }, said)));
+  refresh(language, page.languages, () => [make("option", { value: "" }, "the original"), ...page.languages.map((name) => make("option", { value: name }, name))]);
+  $("language-part").hidden = !page.languages.length;
+  showProgress(overview);
+  showPeople(overview, act);
+  showDisputes(page, act);
+  showQuality(overview);
+  showCharts(page);
+  refresh($("troubles"), overview.notes, () => overview.notes.map((note) => make("p", { class: "notice" }, note)));
 }
 
 // Does something and says what came of it; gives the answer, or nothing where it failed.
@@ -84,9 +85,10 @@ function say(message) {
 }
 
 $("pause").addEventListener("click", async () => {
-  if (told.state !== "open") return act("resume", { round: told.round });
-  const text = "Nobody gets new pages until you let it go on. What is on a screen can still be answered.";
-  if (await sure({ title: `Pause ${told.round}?`, text, yes: "Pause", danger: false })) await act("pause", { round: told.round });
+  const { round, state } = page.overview;
+  if (state !== "open") return act("resume", { round });
+  const text = "No new tasks are assigned until you resume. What is on a screen can still be answered.";
+  if (await sure({ title: `Pause ${round}?`, text, yes: "Pause", danger: false })) await act("pause", { round });
 });
 
 $("round").addEventListener("change", () => { location.search = new URLSearchParams({ round: $("round").value }); });
@@ -95,7 +97,7 @@ $("invite").addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target;
   const { name, role, days, language } = Object.fromEntries(new FormData(form));
-  const made = await act("invite", { round: told.round, name, role, days: Number(days), language: language || null });
+  const made = await act("invite", { round: page.overview.round, name, role, days: Number(days), language: language || null });
   if (!made) return;
   form.elements.name.value = "";
   await showLink(name.trim(), made);
@@ -105,9 +107,9 @@ $("again").addEventListener("submit", async (event) => {
   event.preventDefault();
   const { share, by, seed } = Object.fromEntries(new FormData(event.target));
   const whom = by === "same" ? "the same people" : "other people";
-  const text = `${Math.round(share * 100)} % of the finished work goes out once more, to ${whom}. That cannot be taken back.`;
+  const text = `${Math.round(share * 100)} % of the finished work goes out once more, to ${whom}. This cannot be undone.`;
   if (await sure({ title: "Have work judged again?", text, yes: "Draw", danger: false })) {
-    await act("again", { round: told.round, share: Number(share), by, seed: Number(seed) });
+    await act("again", { round: page.overview.round, share: Number(share), by, seed: Number(seed) });
   }
 });
 

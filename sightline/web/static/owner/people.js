@@ -1,55 +1,56 @@
 // The table of annotators, and what can be done about each.
 
-import { $, count, day, figure, make, refresh, seconds, several } from "./elements.js";
+import { $, count, day, estimate, make, refresh, seconds, several } from "./elements.js";
 import { showLink, sure } from "./dialogs.js";
 
 const NONE = "–";
 
-export function showPeople(told, act) {
-  refresh($("people-list"), [told.people, told.agreement.length], () =>
-    told.people.length ? table(told, act) : make("p", { class: "card" }, "Nobody is invited yet. Make a link below and send it."));
+export function showPeople(overview, act) {
+  refresh($("people-list"), overview.people, () =>
+    overview.people.length ? table(overview, act) : make("p", { class: "card" }, "Nobody is invited yet. Make a link below and send it."));
 }
 
-function table(told, act) {
-  const several_questions = told.agreement.length > 1;
-  const heads = ["annotator", "pages", "a page takes", "agreement", "controls passed", "reference photos", ""];
-  const controls = told.people.some((person) => person.passed + person.failed);
-  const photos = told.people.some((person) => person.reference.n);
+function table(overview, act) {
+  const { people } = overview;
+  const several_questions = Object.keys(overview.agreement).length > 1;
+  const heads = ["annotator", "tasks", "time per task", "agreement", "controls passed", "reference photos", ""];
+  const controls = people.some((person) => person.passed + person.failed);
+  const photos = people.some((person) => person.reference.n);
   const wanted = heads.filter((head) => (head !== "controls passed" || controls) && (head !== "reference photos" || photos));
-  const rows = told.people.map((person) => {
+  const rows = people.map((person) => {
     const cells = {
-      pages: pages(person),
-      "a page takes": seconds(person.seconds),
-      agreement: person.agreement.length
-        ? person.agreement.map(({ question, figure: found }) => make("div", {}, several_questions ? `${question} ` : "", figure(found)))
+      tasks: tasks(person),
+      "time per task": seconds(person.seconds),
+      agreement: Object.keys(person.with_others).length
+        ? Object.entries(person.with_others).map(([question, each]) => make("div", {}, several_questions ? `${question} ` : "", estimate(each)))
         : NONE,
       "controls passed": person.passed + person.failed ? tried(person) : NONE,
-      "reference photos": person.reference.n ? figure(person.reference, { share: true }) : NONE,
+      "reference photos": person.reference.n ? estimate(person.reference, { percent: true }) : NONE,
     };
     return make(
       "tr",
-      { class: person.left_out === null ? "" : "left-out" },
+      { class: person.excluded === null ? "" : "excluded" },
       make("th", { scope: "row" }, make("span", {}, make("bdi", {}, person.name)), " ", tags(person), why(person)),
       wanted.slice(1, -1).map((head) => make("td", { class: cells[head] === NONE ? "none" : "", data: { label: head } }, make("div", {}, cells[head]))),
-      make("td", {}, buttons(told, person, act)),
+      make("td", {}, buttons(overview.round, person, act)),
     );
   });
   return make(
     "div",
     { class: "scrolls stacks" },
     make("table", {}, make("caption", { class: "hidden" }, "Annotators of this round"),
-      make("thead", {}, make("tr", {}, wanted.map((head) => make("th", { scope: "col" }, head || make("span", { class: "hidden" }, "actions"), head === "agreement" ? coefficient(told) : "")))),
+      make("thead", {}, make("tr", {}, wanted.map((head) => make("th", { scope: "col" }, head || make("span", { class: "hidden" }, "actions"), head === "agreement" ? coefficient(people) : "")))),
       make("tbody", {}, rows)),
   );
 }
 
 // Which coefficient it is depends on the question's scale.
-function coefficient(told) {
-  const names = new Set(told.people.flatMap((person) => person.agreement.map(({ figure: found }) => found.name.split(" with ")[0])));
+function coefficient(people) {
+  const names = new Set(people.flatMap((person) => Object.values(person.with_others).map(({ name }) => name.split(" with ")[0])));
   return names.size === 1 ? make("div", { class: "n" }, [...names][0]) : "";
 }
 
-function pages(person) {
+function tasks(person) {
   const rest = [person.skipped ? `${count(person.skipped)} skipped` : "", person.open ? `${count(person.open)} open` : ""].filter(Boolean);
   return [`${count(person.done)} done`, rest.length ? make("div", { class: "n" }, rest.join(", ")) : ""];
 }
@@ -62,45 +63,45 @@ function tags(person) {
   const made = [];
   if (person.role === "control") made.push(make("span", { class: "tag" }, "control"));
   if (person.language) made.push(make("span", { class: "tag" }, person.language));
-  if (person.left_out !== null) made.push(make("span", { class: "tag alarm" }, "excluded"));
+  if (person.excluded !== null) made.push(make("span", { class: "tag alarm" }, "excluded"));
   else if (person.risks.length) made.push(make("span", { class: "tag alarm" }, "at risk"));
   return made.flatMap((tag) => [tag, " "]);
 }
 
 function why(person) {
-  if (person.left_out !== null) return make("p", { class: "why" }, person.left_out);
+  if (person.excluded !== null) return make("p", { class: "why" }, person.excluded);
   if (!person.risks.length) return "";
   return make("details", { data: { key: `why-${person.key}` } },
     make("summary", { class: "quiet" }, several(person.risks.length, "rule")),
     make("ul", { class: "why" }, person.risks.map((risk) => make("li", {}, `${risk.rule}: ${risk.reason}`))));
 }
 
-function buttons(told, person, act) {
+function buttons(round, person, act) {
   const key = (what) => ({ key: `${what}-${person.key}` });
   const made = [];
-  if (person.left_out === null && person.invitable) {
-    made.push(make("button", { type: "button", class: "plain small", data: key("link"), title: person.link ? `Has a link until ${day(person.link)}` : "Has no link at the moment", onclick: () => renew(told, person, act) }, "New link"));
+  if (person.excluded === null && person.invitable) {
+    made.push(make("button", { type: "button", class: "plain small", data: key("link"), title: person.link_expires ? `Has a link until ${day(person.link_expires)}` : "Has no link at the moment", onclick: () => renew(round, person, act) }, "New link"));
   }
-  if (person.link) {
-    made.push(make("button", { type: "button", class: "plain small", data: key("revoke"), onclick: () => revoke(told, person, act) }, "Revoke"));
+  if (person.link_expires) {
+    made.push(make("button", { type: "button", class: "plain small", data: key("revoke"), onclick: () => revoke(round, person, act) }, "Revoke"));
   }
-  if (person.left_out === null && person.role !== "control") {
+  if (person.excluded === null && person.role !== "control") {
     made.push(make("button", { type: "button", class: "plain small", data: key("exclude"), onclick: () => exclude(person, act) }, "Exclude"));
-  } else if (person.left_out !== null) {
+  } else if (person.excluded !== null) {
     made.push(make("button", { type: "button", class: "plain small", data: key("restore"), onclick: () => act("restore", { name: person.key }) }, "Restore"));
   }
   return make("div", { class: "buttons" }, made);
 }
 
-async function renew(told, person, act) {
-  const made = await act("invite", { round: told.round, name: person.name, role: person.role, days: 30, language: person.language });
+async function renew(round, person, act) {
+  const made = await act("invite", { round, name: person.name, role: person.role, days: 30, language: person.language });
   if (made) await showLink(person.name, made);
 }
 
-async function revoke(told, person, act) {
+async function revoke(round, person, act) {
   const text = "Their links stop working at once. What they judged stays and counts.";
-  if (await sure({ title: `Take back the links of ${person.name}?`, text, yes: "Take back" })) {
-    await act("revoke", { round: told.round, name: person.key });
+  if (await sure({ title: `Revoke the links of ${person.name}?`, text, yes: "Revoke" })) {
+    await act("revoke", { round, name: person.key });
   }
 }
 

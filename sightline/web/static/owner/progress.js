@@ -2,42 +2,45 @@
 
 import { $, count, make, moment, number, percent, refresh, seconds, several } from "./elements.js";
 
-export function showProgress(told) {
-  const { progress, times, cost } = told;
-  $("share").textContent = percent(progress.share);
-  $("share-told").textContent = `${count(progress.done)} of ${several(progress.wanted, "page")} of work done`;
-  $("bar").value = progress.share;
+export function showProgress(overview) {
+  const { progress, times, cost } = overview;
+  const fraction = progress.wanted ? progress.done / progress.wanted : 0;
+  $("share").textContent = percent(fraction);
+  $("share-note").textContent = `${count(progress.done)} of ${several(progress.wanted, "task")} done`;
+  $("bar").value = fraction;
+  const assigned = Object.values(progress.assigned).reduce((sum, n) => sum + n, 0);
   const facts = [
-    ["judgements", count(progress.judgements_in), `of ${count(progress.judgements_wanted)} wanted, ${several(progress.items, "item")}`],
-    ["handed out", count(progress.handed), pages(progress)],
-    ["expected end", ...end(told)],
-    ["a page takes", seconds(times.median), times.n ? `half of them ${seconds(times.low)} to ${seconds(times.high)}, n ${count(times.n)}` : "no page yet"],
+    ["judgements", count(progress.judgements), `of ${count(progress.judgements_wanted)} wanted, ${several(progress.items, "item")}`],
+    ["assigned", count(assigned), states(progress.assigned)],
+    ["expected end", ...end(overview)],
+    ["time per task", seconds(times.value), times.n ? `half of them ${seconds(times.low)} to ${seconds(times.high)}, n ${count(times.n)}` : times.reason],
   ];
   if (cost) {
-    facts.push(["cost so far", cost.so_far, `${several(cost.pages, "page")} at ${cost.price}${Number(cost.fee) ? ` plus ${Math.round(cost.fee * 100)} %` : ""}`]);
-    facts.push(["cost at the end", cost.at_end, `${several(cost.pages_at_end, "page")}, controls included`]);
+    facts.push(["cost so far", cost.so_far, `${several(cost.tasks, "task")} at ${cost.price}${Number(cost.fee) ? ` plus ${Math.round(cost.fee * 100)} %` : ""}`]);
+    facts.push(["cost at the end", cost.at_end, `${several(cost.tasks_at_end, "task")}, controls included`]);
   }
-  refresh($("facts"), [facts, told.agreement], () => [
-    ...facts.map(([name, said, note]) => fact(name, said, note)),
-    ...told.agreement.map(({ question, figure: found }) =>
-      fact(`${found.name}${told.agreement.length > 1 ? `, ${question}` : ""}`, found.value === null ? "–" : number(found.value), about(found))),
+  const agreement = Object.entries(overview.agreement);
+  refresh($("facts"), [facts, agreement], () => [
+    ...facts.map(([name, text, note]) => fact(name, text, note)),
+    ...agreement.map(([question, each]) =>
+      fact(`${each.name}${agreement.length > 1 ? `, ${question}` : ""}`, each.value === null ? "–" : number(each.value), about(each))),
   ]);
 }
 
-function fact(name, said, note) {
-  return make("div", {}, make("dt", {}, name), make("dd", {}, said), make("dd", { class: "note" }, note));
+function fact(name, text, note) {
+  return make("div", {}, make("dt", {}, name), make("dd", {}, text), make("dd", { class: "note" }, note));
 }
 
-function about(found) {
-  if (found.value === null) return found.reason;
-  const limits = found.low === null ? "" : `${number(found.low)} to ${number(found.high)}, `;
-  return `${limits}${several(found.n, "item")} judged twice or more`;
+function about(estimate) {
+  if (estimate.value === null) return estimate.reason;
+  const limits = estimate.low === null ? "" : `${number(estimate.low)} to ${number(estimate.high)}, `;
+  return `${limits}${several(estimate.n, "item")} judged twice or more`;
 }
 
-function pages(progress) {
-  const parts = [`${count(progress.open)} open`];
-  if (progress.skipped) parts.push(`${count(progress.skipped)} skipped`);
-  if (progress.lapsed) parts.push(`${count(progress.lapsed)} lapsed`);
+function states({ open = 0, skipped, lapsed }) {
+  const parts = [`${count(open)} open`];
+  if (skipped) parts.push(`${count(skipped)} skipped`);
+  if (lapsed) parts.push(`${count(lapsed)} lapsed`);
   return parts.join(", ");
 }
 
@@ -46,5 +49,5 @@ function end({ progress, state }) {
   if (state === "paused") return ["–", "the round is paused"];
   if (!progress.expected) return ["–", progress.rate.reason ?? "nobody is working at the moment"];
   const until = progress.latest ? `${moment(progress.earliest)} to ${moment(progress.latest)}, ` : "";
-  return [moment(progress.expected), `${until}at ${count(Math.round(progress.rate.value))} pages an hour`];
+  return [moment(progress.expected), `${until}at ${count(Math.round(progress.rate.value))} tasks per hour`];
 }
