@@ -1,7 +1,6 @@
-"""The command line: one file a command, which translates, calls a stage and shows what came of it.
+"""The command line: commands made from the verbs, which parse words, call a verb and show its result.
 
-Nothing but typer is imported until a command runs, and then only that command: `sightline --help` is there
-at once.
+Nothing heavy is imported until a command runs, and then only what that command needs.
 """
 
 from __future__ import annotations

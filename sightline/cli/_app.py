@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from importlib import import_module
+from collections.abc import Mapping
 from typing import Any
 
 import click
-import typer
 
 from sightline.cli import adapter
-from sightline.cli._errors import guarded
 from sightline.cli.adapter import SETTINGS
 from sightline.cli.annotate import annotate
 from sightline.cli.score import score
@@ -18,13 +15,7 @@ from sightline.errors import UsageError, near
 from sightline.verbs import GROUPS
 from sightline.version import __version__
 
-# Commands that are not yet made from a verb: name -> group and summary.
-LEGACY: Mapping[str, tuple[str, str]] = {}
-TAKEN_BY_PYTHON = ("import",)
 SHELLS = ("bash", "zsh", "fish")
-
-Function = Callable[..., Any]
-_built: dict[str, Any] = {}
 
 
 class Program(click.Group):
@@ -34,9 +25,7 @@ class Program(click.Group):
         return [*summaries()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in adapter.index():
-            return adapter.command(cmd_name)
-        return Legacy(cmd_name) if cmd_name in LEGACY else self.commands.get(cmd_name)
+        return adapter.command(cmd_name) if cmd_name in adapter.index() else self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
@@ -56,50 +45,13 @@ class Program(click.Group):
 def summaries() -> dict[str, tuple[str, str]]:
     """Every command with its group and the one line that help has for it."""
     verbs = {name: (str(each["group"]), str(each["summary"])) for name, each in adapter.index().items()}
-    old = {name: each for name, each in LEGACY.items() if name not in verbs}
     own = {name: (OWN_GROUPS.get(name, "set up"), each.get_short_help_str(100)) for name, each in OWN.items()}
-    return {**old, **verbs, **own}
+    return {**verbs, **own}
 
 
-class Legacy(click.Command):
-    """A command that typer still parses."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, add_help_option=False)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.args = args
-        return args
-
-    def invoke(self, ctx: click.Context) -> Any:
-        return parser(str(self.name)).main(args=ctx.args, prog_name=f"sightline {self.name}")
-
-
-def parser(name: str) -> Any:
+def parser(name: str) -> click.Command:
     """What parses a command: its arguments, options and help."""
-    if name in adapter.index():
-        return adapter.command(name)
-    if name in OWN:
-        return OWN[name]
-    import_module(f"{__package__}.{name}{'_' if name in TAKEN_BY_PYTHON else ''}")
-    return _built[name]
-
-
-def command(name: str) -> Callable[[Function], Function]:
-    """Make a function a command of typer's; an exit code is what it returns, 0 where it returns nothing."""
-
-    def add(function: Function) -> Function:
-        alone = typer.Typer(
-            add_completion=False,
-            rich_markup_mode=None,
-            pretty_exceptions_enable=False,
-            context_settings=SETTINGS,
-        )
-        alone.command(name)(guarded(function))
-        _built[name] = typer.main.get_command(alone)
-        return function
-
-    return add
+    return adapter.command(name) if name in adapter.index() else OWN[name]
 
 
 @click.command("help", context_settings=SETTINGS)

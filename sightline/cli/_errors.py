@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-import typer
 
 from sightline.errors import DataError, SightlineError
 
@@ -46,7 +45,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., None]:
         try:
             code = function(*args, **kwargs)
             sys.stdout.flush()
-        except (typer.Exit, typer.Abort, typer.BadParameter, click.ClickException, click.Abort):
+        except (click.exceptions.Exit, click.ClickException, click.Abort):
             raise
         except BrokenPipeError:
             # The reader has seen enough. The interpreter flushes once more at its end and must not complain.
@@ -78,7 +77,7 @@ def told(error: SightlineError, prefix: str = "Error: ") -> int:
     from sightline.estimate import clean
 
     # File names and prompts may hold anything, also what would command a terminal.
-    typer.echo(clean(f"{prefix}{error}"), err=True)
+    click.echo(clean(f"{prefix}{error}"), err=True)
     return error.exit_code
 
 
@@ -105,7 +104,7 @@ def _unexpected(error: Exception) -> int:
     from sightline.estimate import clean
 
     said = f"{type(error).__name__}: {error}".rstrip(": ")
-    typer.echo(
+    click.echo(
         clean(
             f"Sorry, Sightline met something it was not prepared for ({said}).\n"
             "  This is our mistake. SIGHTLINE_DEBUG=1 shows where it happened; please report it with that."

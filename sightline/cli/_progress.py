@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 if TYPE_CHECKING:
     from sightline.study.running.progress import Listener, Progress
@@ -85,7 +85,7 @@ def _lines(every: float = EVERY) -> Listener:
         if time.monotonic() - last >= every:
             last = time.monotonic()
             done = f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}"
-            typer.echo(
+            click.echo(
                 ", ".join(part for part in (f"{now.what}: {done}", rate(now), left(now)) if part), err=True
             )
 

@@ -14,7 +14,7 @@ import pytest
 
 from sightline import __version__
 from sightline.cli import main
-from sightline.cli._app import build, command, parser, summaries
+from sightline.cli._app import build, parser, summaries
 from sightline.cli._errors import BROKEN_PIPE, STOPPED, UNEXPECTED, guarded
 from sightline.errors import ConflictError, DataError, SightlineError, UsageError
 
@@ -52,19 +52,6 @@ def test_every_argument_and_option_is_documented() -> None:
         if not (getattr(parameter, "help", None) or "").strip()
     ]
     assert bare == []
-
-
-def test_an_undocumented_option_would_be_noticed() -> None:
-    import typer
-
-    app = typer.Typer()
-
-    @app.command()
-    def bare(word: str, flag: bool = False) -> None:
-        """Does nothing."""
-
-    found = typer.main.get_command(app)
-    assert {p.name for p in found.params if not (getattr(p, "help", None) or "").strip()} == {"word", "flag"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -168,22 +155,6 @@ def test_the_unexpected_shows_its_traceback_when_asked(
     assert "Traceback" in capsys.readouterr().err
     assert ends(DataError("bad")) == 3
     assert "Traceback" not in capsys.readouterr().err
-
-
-def test_what_a_command_returns_is_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sightline.cli import _app
-
-    monkeypatch.setattr(_app, "_built", {})
-
-    @command("check")
-    def check() -> int:
-        """Finds something."""
-        return 1
-
-    assert check() == 1
-    with pytest.raises(SystemExit) as end:
-        _app._built["check"]([])
-    assert end.value.code == 1
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
