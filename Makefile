@@ -36,7 +36,9 @@ lint: $(TESTS)  ## ruff and mypy
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
-docs: $(BASE)  ## write docs/formats and docs/reference from the source
+docs: $(BASE)  ## write docs/formats, docs/reference and the indexes of commands and extensions from the source
+	@$(BIN)/python tools/extensions.py
+	@$(BIN)/python tools/commands.py
 	@$(BIN)/python tools/reference.py
 
 # Not --quiet: it hides warnings from --strict too. The variable silences a notice about a later release of MkDocs.

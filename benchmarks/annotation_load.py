@@ -303,11 +303,11 @@ def examine(study: Study, found: dict[str, Any]) -> dict[str, int]:
 
 BARE = (
     "CREATE TABLE bare (id BIGINT PRIMARY KEY, key VARCHAR(32) NOT NULL UNIQUE, question_id BIGINT, "
-    "subject_id BIGINT, annotator_id BIGINT, page_id BIGINT, slot SMALLINT, repetition INTEGER, "
+    "item_id BIGINT, annotator_id BIGINT, task_id BIGINT, slot SMALLINT, repetition INTEGER, "
     "revision INTEGER, value DOUBLE PRECISION, skipped TEXT, n INTEGER, session TEXT, control SMALLINT, "
-    "took_ms INTEGER, at VARCHAR(40), UNIQUE (annotator_id, question_id, subject_id, repetition, revision))"
+    "took_ms INTEGER, at VARCHAR(40), UNIQUE (annotator_id, question_id, item_id, repetition, revision))"
 )
-INDEXES = ("subject_id", "annotator_id", "page_id", "question_id, subject_id")
+INDEXES = ("item_id", "annotator_id", "task_id", "question_id, item_id")
 
 
 def row(i: int) -> tuple[Any, ...]:

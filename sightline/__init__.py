@@ -15,15 +15,17 @@ from sightline.lazy import lazy
 from sightline.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from sightline.comparison.breakdown import breakdown as breakdown
     from sightline.comparison.compare import compare as compare
     from sightline.comparison.compare_sets import compare_sets as compare_sets
     from sightline.comparison.gate import gate as gate
-    from sightline.comparison.queries import query_analysis as query_analysis
+    from sightline.comparison.queries import queries as queries
     from sightline.comparison.trust import trust as trust
     from sightline.data.check import check as check
     from sightline.data.export import export as export
     from sightline.data.import_ import import_ as import_
-    from sightline.data.import_ import undo as undo
+    from sightline.data.imports import imports as imports
+    from sightline.data.imports import undo as undo
     from sightline.encoders.fit_bridge import fit_bridge as fit_bridge
     from sightline.judging.annotate import annotate as annotate
     from sightline.judging.sheets import sheets as sheets
@@ -33,12 +35,14 @@ if TYPE_CHECKING:
     from sightline.measures.score import score_files as score_files
     from sightline.prediction.fit import fit as fit
     from sightline.prediction.predict import predict as predict
-    from sightline.prediction.predict import suggest as suggest
+    from sightline.report.prediction_figures import figures as figures
     from sightline.report.report import report as report
     from sightline.report.status import status as status
     from sightline.selection.select import select as select
+    from sightline.study.cache import cache as cache
     from sightline.study.study import create_study as create
     from sightline.study.study import open_study as open
+    from sightline.systems.bridge_answers import bridge_answers as bridge_answers
     from sightline.systems.eligible import eligible as eligible
     from sightline.systems.fuse import fuse as fuse
     from sightline.systems.generate import generate as generate
@@ -46,12 +50,12 @@ if TYPE_CHECKING:
     from sightline.systems.rephrase import rephrase as rephrase
     from sightline.systems.rerank import rerank as rerank
     from sightline.systems.retrieve import retrieve as retrieve
+    from sightline.systems.suite import suite as suite
     from sightline.variability.calibrate import calibrate as calibrate
-    from sightline.variability.calibrate import check_encoders as check_encoders
-    from sightline.variability.reference import fit_reference as fit_reference
+    from sightline.variability.fit_reference import fit_reference as fit_reference
     from sightline.variability.reuse import reuse as reuse
     from sightline.variability.variability import variability as variability
-    from sightline.variability.wording import language_analysis as language_analysis
-    from sightline.variability.wording import setting_analysis as setting_analysis
+    from sightline.variability.wording import setting_effect as setting_effect
+    from sightline.variability.wording import wording as wording
 
 __all__ = lazy(__name__, __file__)

@@ -41,8 +41,11 @@ class Estimate:
     def __post_init__(self) -> None:
         for name in ("value", "low", "high"):
             number = getattr(self, name)
-            if number is not None and not math.isfinite(number):
+            if number is None:
+                continue
+            if not math.isfinite(number):
                 raise ValueError(f"{name} of an estimate must be finite, not {number}; use absent(reason)")
+            object.__setattr__(self, name, float(number))  # numpy's numbers are no JSON
         if (self.low is None) != (self.high is None):
             raise ValueError("an interval needs both its ends")
         if self.low is not None and self.high is not None and self.low > self.high:
@@ -116,7 +119,7 @@ def common_decimals(cells: Iterable[Cell]) -> int:
 def column_decimals(cells: Sequence[Cell]) -> list[int]:
     """Decimals for each cell of a column: the same for all, unless their sizes are too far apart for that.
 
-    Beside 0.46 [0.41, 0.50], three thousand with two decimals would pretend to a precision it has not.
+    Next to 0.46 [0.41, 0.50], three thousand with two decimals would pretend to a precision it has not.
     """
     if far_apart(cells):
         return [decimals_for(cell) for cell in cells]
@@ -152,7 +155,7 @@ def shared_decimals(quantities: Iterable[Estimate | None], domain: tuple[float, 
 def format_number(value: float, style: str = "", decimals: int | None = None) -> str:
     """A number in words a reader expects.
 
-    Styles: "" plain, "+" always signed, "%" a share of one as per cent, "p" a probability of chance,
+    Styles: "" plain, "+" always signed, "%" a proportion as per cent, "p" a p-value,
     anything else a Python format specification.
     """
     if style == "p":

@@ -1,11 +1,12 @@
-"""How anything is added: one decorated function or class in one file is a whole extension.
+"""How anything is added: one decorated function or class is a whole extension.
 
     @measure.of_image(direction="higher", range=(0, None), source="Pech-Pacheco 2000", licence="Apache-2.0")
     def sharpness(images: Sequence[Picture], *, blur: float = 0.0) -> Values:
         '''Variance of the Laplacian: how crisp the finest detail is.'''
 
-Keyword-only arguments are the parameters, each with a default; `needs()` asks for another extension.
-The file's stem is the extension's name, so that a look-up imports one file and not a shelf.
+Keyword-only arguments are the parameters, each with a default; `needs()` asks for another extension. A family
+of extensions may share a file. `aliases` are other names it is found by; one with a reason, as in
+`aliases={"clipscore": "CLIPScore is 2.5 times this cosine"}`, is not the same thing and is only suggested.
 """
 
 from __future__ import annotations
@@ -93,6 +94,7 @@ class Spec:
     parameters: tuple[Parameter, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     origin: str = "sightline"
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def parameter(self, name: str) -> Parameter:
         """The parameter of this name, or an error that suggests near ones."""
@@ -317,6 +319,9 @@ def _spec(kind: str, target: Callable[..., Any], told: dict[str, Any], details: 
         raise ExtensionError(
             f"{kind} {name}: direction {direction!r}", remedy=f"One of {', '.join(DIRECTIONS)}."
         )
+    _need_methods(kind, name, target)
+    aliases = told.pop("aliases", ())
+    told["aliases"] = dict(aliases) if isinstance(aliases, Mapping) else dict.fromkeys(aliases, "")
     signature = inspect.signature(target)
     parameters = []
     for parameter in signature.parameters.values():
@@ -329,7 +334,28 @@ def _spec(kind: str, target: Callable[..., Any], told: dict[str, Any], details: 
     return Spec(kind=kind, name=name, meaning=meaning, parameters=tuple(parameters), details=details, **told)
 
 
-_COMMON = ("direction", "range", "source", "licence", "version", "extra", "packages", "weights", "parallel")
+METHODS: Mapping[str, tuple[str, ...]] = {
+    "predictor": ("fit", "predict", "explain", "state", "restore"),
+}
+"""What a class of a kind must have."""
+
+
+def _need_methods(kind: str, name: str, target: Callable[..., Any]) -> None:
+    wanted = METHODS.get(kind, ())
+    if wanted and not inspect.isclass(target):
+        raise ExtensionError(f"{kind} {name} is no class", remedy=f"Write one with {', '.join(wanted)}.")
+    absent = [method for method in wanted if not callable(getattr(target, method, None))]
+    if absent:
+        raise ExtensionError(
+            f"{kind} {name} has no {' and no '.join(absent)}",
+            remedy=f"Every {kind} has {', '.join(wanted)}: docs/extending.md shows one.",
+        )
+
+
+_COMMON = (
+    *("direction", "range", "source", "licence", "version", "extra", "packages", "weights", "parallel"),
+    *("aliases", "parameters"),
+)
 
 
 def _decorator(kind: str, **allowed: Any) -> Callable[..., Callable[[Callable[..., Any]], Extension]]:
@@ -337,6 +363,8 @@ def _decorator(kind: str, **allowed: Any) -> Callable[..., Callable[[Callable[..
 
     def declare(**told: Any) -> Callable[[Callable[..., Any]], Extension]:
         details = {name: told.pop(name, default) for name, default in allowed.items()}
+        # What its example is run with, where its defaults cannot run: the user's own program, say.
+        details["parameters"] = told.pop("parameters", {})
         unknown = set(told) - set(_COMMON)
         if unknown:
             raise ExtensionError(
@@ -382,7 +410,7 @@ measure = _Measure()
 distance = _decorator("distance")
 encoder = _decorator("encoder", encodes=("text",), dimensions=None)
 predictor = _decorator("predictor", sees="prompt")
-importer = _decorator("importer", claims=(), example="")
+importer = _decorator("importer", claims=(), example="", files={})
 exporter = _decorator("exporter", suffix="")
 consensus = _decorator("consensus", scales=("nominal", "ordinal", "interval"))
 screening = _decorator("screening", needs_controls=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ SHELVES: Mapping[str, str] = {
     "check": "data/checks",
 }
 HOUSE = Path(__file__).parent
+INDEX = HOUSE / "extensions.json"
 
 
 @dataclass(frozen=True)
@@ -92,12 +94,36 @@ def names(kind: str) -> list[str]:
     return sorted(places(kind))
 
 
+def has(kind: str, name: str) -> bool:
+    """Whether there is an extension of this kind and name, or one that the name is an alias of."""
+    return name in places(kind) or aliases(kind).get(name.lower(), ("", "different"))[1] == ""
+
+
+def aliases(kind: str) -> dict[str, tuple[str, str]]:
+    """Other names of extensions: what each leads to, and the reason where that is only the nearest thing."""
+    ours = shelf_index()["aliases"].get(kind, {})
+    known = {alias: (str(name), str(reason)) for alias, (name, reason) in ours.items()}
+    for place in (*_in_packages(kind), *_in_folder(kind)):
+        try:
+            found = _load(place)
+        except Exception:  # a plug-in that cannot be read is reported where it is asked for
+            continue
+        known |= {alias: (found.spec.name, reason) for alias, reason in found.spec.aliases.items()}
+    return known
+
+
 def get(kind: str, name: str) -> Extension:
-    """The extension of this kind and name, or an error that suggests near names."""
+    """The extension of this kind and name or alias, or an error that suggests near names."""
     known = places(kind)
-    if name not in known:
-        raise UsageError(f"there is no {_spoken(kind)} called {name!r}", remedy=near(name, known))
-    return _load(known[name])
+    if name in known:
+        return _load(known[name])
+    meant, reason = aliases(kind).get(name.lower(), ("", ""))
+    if meant and not reason:
+        return _load(known[meant])
+    raise UsageError(
+        f"there is no {_spoken(kind)} called {name!r}",
+        remedy=f"The nearest is {meant}: {reason}" if meant else near(name, known),
+    )
 
 
 def everything(kind: str | None = None) -> Iterator[Extension | Broken]:
@@ -113,10 +139,11 @@ def everything(kind: str | None = None) -> Iterator[Extension | Broken]:
 def find_measure(text: str) -> Configured:
     """A measure of any kind from its printed form."""
     name = _name_of(text)
-    for kind in MEASURE_KINDS:
-        if name in places(kind):
-            return configure(kind, text)
-    known = [each for kind in MEASURE_KINDS for each in places(kind)]
+    kind = next((each for each in MEASURE_KINDS if has(each, name)), None)
+    kind = kind or next((each for each in MEASURE_KINDS if name.lower() in aliases(each)), None)
+    if kind is not None:
+        return configure(kind, text)
+    known = [each for every in MEASURE_KINDS for each in places(every)]
     raise UsageError(f"there is no measure called {name!r}", remedy=near(name, known))
 
 
@@ -252,12 +279,15 @@ def _known_kind(kind: str) -> None:
         raise UsageError(f"there is no kind of extension called {kind!r}", remedy=near(kind, SHELVES))
 
 
+@cache
+def shelf_index() -> Mapping[str, Any]:
+    """Where each of our extensions is, by kind and name, and their aliases: written by `make docs`."""
+    return dict(json.loads(INDEX.read_text("utf-8")))
+
+
 def _on_shelf(kind: str) -> Iterator[Place]:
-    shelf = HOUSE / SHELVES[kind]
-    package = "sightline." + SHELVES[kind].replace("/", ".")
-    for file in sorted(shelf.glob("*.py")):
-        if not file.stem.startswith("_"):
-            yield Place(kind, file.stem, "sightline", f"{package}.{file.stem}")
+    for name, module in shelf_index()["extensions"].get(kind, {}).items():
+        yield Place(kind, name, "sightline", f"sightline.{module}")
 
 
 @cache
@@ -284,9 +314,18 @@ def _in_folder(kind: str) -> Iterator[Place]:
             if kind == "of_image":
                 yield Place(kind, file.stem, f"plugins/{file.name}", f"sightline_plugins.{file.stem}", file)
             continue
-        found = getattr(module, file.stem, None)
-        if kind == (found.spec.kind if isinstance(found, Extension) else "of_image"):
+        own = extensions_in(module)
+        if not own and kind == "of_image":
             yield Place(kind, file.stem, f"plugins/{file.name}", module.__name__, file)
+        for extension in own:
+            if extension.spec.kind == kind:
+                yield Place(kind, extension.spec.name, f"plugins/{file.name}", module.__name__, file)
+
+
+def extensions_in(module: ModuleType) -> list[Extension]:
+    """The extensions that a module declares itself, in the order of their declaration."""
+    found = [each for each in vars(module).values() if isinstance(each, Extension)]
+    return [each for each in found if getattr(each.target, "__module__", "") == module.__name__]
 
 
 def _plugin_files() -> list[Path]:
@@ -328,7 +367,7 @@ def _load(place: Place) -> Extension:
         raise ExtensionError(
             f"there is no extension called {place.name!r} in it",
             where=place.origin if place.file else place.module,
-            remedy="The decorated function or class must have the name of its file.",
+            remedy="Declare it with one of the decorators of sightline.extension.",
         )
     if found.spec.kind != place.kind:
         raise ExtensionError(

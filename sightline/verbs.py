@@ -152,7 +152,8 @@ def _type(annotation: Any, where: str) -> tuple[str, str, list[str]]:
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         inner = [each for each in get_args(annotation) if each is not type(None)]
-        known = [each for each in inner if each is not Path] or inner
+        typed = [each for each in inner if get_origin(each) is not Callable]  # functions are for Python alone
+        known = [each for each in typed if each is not Path] or typed
         several = [each for each in known if each is not str and get_origin(each) is not None]
         return _type((several or known)[0], where)
     if origin is Annotated:

@@ -21,7 +21,7 @@ LONGEST = 600
 ORDER = [
     "statistics", "language", "rendering", "study", "data", "encoders", "systems", "judging", "detectors",
     "measures", "skills", "variability", "prediction", "selection", "comparison", "report", "reproductions",
-    "samples", "web", "cli",
+    "samples", "testing", "web", "cli",
 ]  # fmt: skip
 FOUNDATION = {
     "records", "errors", "estimate", "extension", "registry", "pictures", "pickles", "weights", "version",

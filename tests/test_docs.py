@@ -174,7 +174,7 @@ def test_every_command_and_option_is_documented() -> None:
 
 def test_every_command_has_a_page_and_a_place_in_the_index() -> None:
     index = (DOCS / "README.md").read_text(encoding="utf-8")
-    without = {"demo", "init", "list"}
+    without = {"demo", "init", "list", "help", "completion"}
     for name in set(reference().commands()) - without:
         assert (DOCS / "commands" / f"{name}.md").is_file(), f"docs/commands/{name}.md is missing"
         assert f"commands/{name}.md" in index
@@ -290,3 +290,26 @@ def test_examples_of_the_commands_run(page: Path, at_work: None, request: pytest
 def test_the_first_steps_run_one_after_the_other(at_work: None) -> None:
     assert {*START} == {*(DOCS / "start").glob("*.md")}
     assert all(run_examples(page) >= 2 for page in START)
+
+
+def test_the_notebook_runs(sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import json
+
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(sample, tmp_path / "sightline-demo")
+    cells = json.loads((DOCS / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
+    scope: dict[str, Any] = {}
+    for number, cell in enumerate(cells):
+        if cell["cell_type"] != "code":
+            continue
+        assert cell["outputs"] == [], "the repository holds it without outputs"
+        *lines, last = "".join(cell["source"]).splitlines()
+        exec(compile("\n".join(lines), f"cell {number}", "exec"), scope)
+        try:
+            shown = eval(last, scope)
+        except SyntaxError:
+            exec(last, scope)
+            continue
+        if hasattr(shown, "_repr_html_"):
+            assert "<" in shown._repr_html_()
+    assert "toprule" in (tmp_path / "comparison.tex").read_text(encoding="utf-8")

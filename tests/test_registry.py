@@ -348,9 +348,9 @@ def test_any_text_is_either_a_measure_or_a_usage_error(text: str) -> None:
         assert str(error)
 
 
-@given(k=st.integers(), level=st.floats(allow_nan=False, allow_infinity=False))
-def test_any_plain_parameters_read_back(k: int, level: float) -> None:
-    found = registry.configure("of_ranking", "precision", k=k, level=level)
+@given(k=st.integers(), min_rel=st.floats(allow_nan=False, allow_infinity=False))
+def test_any_plain_parameters_read_back(k: int, min_rel: float) -> None:
+    found = registry.configure("of_ranking", "precision", k=k, min_rel=min_rel)
     assert registry.configure("of_ranking", str(found)) == found
 
 

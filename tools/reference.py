@@ -14,6 +14,7 @@ from typing import Any
 
 from sightline import registry
 from sightline.extension import MEASURE_KINDS, Extension, Parameter
+from sightline.verbs import described
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -159,6 +160,7 @@ def pages() -> dict[str, str]:
     for page, (kinds, about) in PAGES.items():
         found[f"reference/{page}.md"] = _kinds(kinds, about)
     found["reference/commands.md"] = _commands()
+    found["reference/python.md"] = _functions()
     return {name: f"{MARK}\n\n{text.rstrip()}\n" for name, text in found.items()}
 
 
@@ -350,6 +352,56 @@ def _commands() -> str:
     for name, command in commands().items():
         parts += _command(name, command)
     return "\n\n".join(parts)
+
+
+def _functions() -> str:
+    """Every function of the Python interface with its signature, and what its parameters mean."""
+    import sightline
+
+    parts = [
+        "# Python functions",
+        "Every verb as `import sightline` gives it, with its parameters.",
+    ]
+    for name in sightline.__all__:
+        function = getattr(sightline, name)
+        if not inspect.isfunction(function):
+            continue
+        parts += [f"## {name}", _fenced(_signature(name, function), "text"), _docstring_of(function)]
+        if hasattr(function, "verb"):
+            stated = [each for each in described(function)["parameters"] if "help" in each]
+            rows = [(f"`{each['name']}`", _prose(each["help"])) for each in stated]
+            parts += [_table(("parameter", "meaning"), rows)] if rows else []
+    return "\n\n".join(parts)
+
+
+def _signature(name: str, function: Any) -> str:
+    signature = inspect.signature(function)
+    words: list[str] = []
+    for each in signature.parameters.values():
+        if each.kind is inspect.Parameter.KEYWORD_ONLY and "*" not in words:
+            words.append("*")
+        default = "" if each.default is inspect.Parameter.empty else f" = {each.default!r}"
+        words.append(f"{each.name}: {_annotation(each.annotation)}{default}")
+    inside = "".join(f"\n    {word}," for word in words)
+    return f"sightline.{name}({inside}\n) -> {_annotation(signature.return_annotation)}"
+
+
+def _annotation(annotation: Any) -> str:
+    """A type as a reader wants it: without the help that the command line is made from."""
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    if text.startswith("Annotated["):
+        depth, inner = 0, ""
+        for letter in text.removeprefix("Annotated["):
+            if letter == "," and not depth:
+                break
+            depth += {"[": 1, "(": 1, "]": -1, ")": -1}.get(letter, 0)
+            inner += letter
+        text = inner.strip()
+    return str(text)
+
+
+def _docstring_of(function: Any) -> str:
+    return _marked(inspect.getdoc(function) or "")
 
 
 def commands() -> dict[str, Any]:

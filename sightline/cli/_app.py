@@ -11,7 +11,9 @@ import typer
 
 from sightline.cli import adapter
 from sightline.cli._errors import guarded
+from sightline.cli.adapter import SETTINGS
 from sightline.cli.annotate import annotate
+from sightline.cli.score import score
 from sightline.errors import UsageError, near
 from sightline.verbs import GROUPS
 from sightline.version import __version__
@@ -19,31 +21,10 @@ from sightline.version import __version__
 # Commands that are not yet made from a verb: name -> group and summary.
 LEGACY: Mapping[str, tuple[str, str]] = {
     "demo": ("set up", "See the whole flow work on a sample study."),
-    "init": ("set up", "Make an empty study with a commented settings file."),
-    "status": ("set up", "Tell what is in a study, and what comes next."),
     "list": ("set up", "List every measure, layout, rule and other extension."),
-    "cache": ("set up", "Show what is kept of computed things, or let go of it."),
-    "import": ("collect", "Bring prompts, images, judgements or truth into a study."),
-    "export": ("collect", "Write tables of a study to files, or copy it whole."),
-    "check": ("collect", "Check the data: duplicates, gaps, blank images and more."),
-    "select": ("collect", "Choose a few prompts that stand for many."),
-    "suite": ("collect", "Make prompts that test one skill."),
-    "rephrase": ("collect", "Word prompts anew; what is relevant stays the same."),
-    "generate": ("collect", "Let a generator draw the prompts of a study."),
-    "bridge": ("collect", "Fit a search engine's eye on your own captioned images."),
-    "retrieve": ("collect", "Let a search engine answer the prompts of a study."),
-    "pool": ("collect", "Gather the images that people are to judge for each prompt."),
-    "score": ("measure", "Compute automatic measures of a study or of image files."),
-    "variability": ("measure", "Tell how alike a system's images of one prompt are."),
-    "predict": ("measure", "Predict how hard prompts are, and tell how well that works."),
-    "gate": ("analyse", "Fail a build when a new system falls below a baseline."),
-    "queries": ("analyse", "Tell what goes with a query being hard."),
-    "wording": ("analyse", "Tell what in the wording goes with variability."),
-    "report": ("share", "Write the findings as one self-contained HTML page."),
     "reproduce": ("share", "Obtain a paper's figures anew, and hold them against print."),
 }
 TAKEN_BY_PYTHON = ("import", "list")
-SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 SHELLS = ("bash", "zsh", "fish")
 
 Function = Callable[..., Any]
@@ -157,8 +138,10 @@ def completion(shell: str) -> None:
     click.echo(made(build(), {}, "sightline", "_SIGHTLINE_COMPLETE").source())
 
 
-OWN: Mapping[str, click.Command] = {"annotate": annotate, "help": help_, "completion": completion}
-OWN_GROUPS: Mapping[str, str] = {"annotate": "judge"}
+OWN: Mapping[str, click.Command] = {
+    "annotate": annotate, "score": score, "help": help_, "completion": completion,
+}  # fmt: skip
+OWN_GROUPS: Mapping[str, str] = {"annotate": "judge", "score": "measure"}
 
 
 def build() -> Program:

@@ -52,10 +52,9 @@ def guarded(function: Callable[..., Any]) -> Callable[..., None]:
             # The reader has seen enough. The interpreter flushes once more at its end and must not complain.
             _redirect_to_nowhere()
             code = BROKEN_PIPE
-        except KeyboardInterrupt:
-            code = told(
-                Stopped("Stopped. What was done is kept; run the same command again to go on."), prefix=""
-            )
+        except KeyboardInterrupt as error:
+            usual = "Stopped. What was done is kept; run the same command again to resume."
+            code = told(Stopped(str(error) or usual), prefix="")
         except Stopped as error:
             code = told(error, prefix="")
         except SightlineError as error:

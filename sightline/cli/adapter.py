@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 INDEX = Path(__file__).with_name("commands.json")
 STUDY = "The study: its folder, or its PostgreSQL address."
+SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
 @cache
@@ -40,25 +41,39 @@ def command(name: str) -> click.Command:
     entry = index()[name]
     given = [_parameter(each) for each in entry["parameters"]]
     own = {each["flag"] for each in entry["parameters"] if each["type"] != "study"}
-    faces = [
-        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, and nothing else."),
-        click.Option(["--csv", "as_csv"], is_flag=True, help="Print CSV, and nothing else."),
-        click.Option(
-            ["--to", "to_file"],
-            metavar="FILE",
-            help="Write the result to a .html, .json, .csv, .tex or .txt file.",
-        ),
-    ]
-    faces = [each for each in faces if each.opts[0] not in own]
     call = guarded(lambda **words: _run(entry, words))
-    return click.Command(
+    return VerbCommand(
         name,
         callback=call,
-        params=[*given, *faces],
+        params=[*given, *(each for each in faces() if each.opts[0] not in own)],
         help=entry["help"],
         short_help=entry["summary"],
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+        context_settings=SETTINGS,
     )
+
+
+class VerbCommand(click.Command):
+    """A command that refers to another one where an option has its name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = error.option_name.lstrip("-")
+            if name not in index():
+                raise
+            what = f"No such option {error.option_name!r}: use the command sightline {name}."
+            raise click.UsageError(what, ctx) from None
+
+
+def faces() -> list[click.Option]:
+    """The options of every command that shows a result, as show() takes them."""
+    to_file = "Write the result to a .html, .json, .csv, .tex or .txt file."
+    return [
+        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, and nothing else."),
+        click.Option(["--csv", "as_csv"], is_flag=True, help="Print CSV, and nothing else."),
+        click.Option(["--to", "to_file"], metavar="FILE", help=to_file),
+    ]
 
 
 def _parameter(entry: Mapping[str, Any]) -> click.Parameter:
@@ -73,11 +88,13 @@ def _parameter(entry: Mapping[str, Any]) -> click.Parameter:
         "choice": click.Choice(entry["choices"]) if entry["choices"] else click.STRING,
     }[entry["type"]]
     metavar = entry["metavar"] or None
+    # To click an explicit default of None is a default: nothing would be required.
+    default: dict[str, Any] = {} if entry["required"] or entry["many"] else {"default": entry["default"]}
     if entry["positional"]:
         nargs = -1 if entry["many"] else 1
         return click.Argument(
             [entry["name"]], metavar=metavar, type=kind, nargs=nargs, required=entry["required"],
-            help=entry["help"], default=None if nargs == -1 else entry["default"],
+            help=entry["help"], **default,
         )  # fmt: skip
     if entry["type"] == "flag":
         names = [entry["flag"]] if not entry["default"] else [f"{entry['flag']}/--no-{entry['flag'][2:]}"]
@@ -87,14 +104,13 @@ def _parameter(entry: Mapping[str, Any]) -> click.Parameter:
     shows = entry["shown"] or (entry["default"] not in (None, "", [], {}) and not entry["many"])
     return click.Option(
         [entry["flag"], entry["name"]], metavar=metavar, type=kind, multiple=bool(entry["many"]),
-        required=entry["required"], default=None if entry["many"] else entry["default"],
-        help=entry["help"], show_default=shows,
+        required=entry["required"], help=entry["help"], show_default=shows, **default,
     )  # fmt: skip
 
 
 def _run(entry: Mapping[str, Any], words: dict[str, Any]) -> int:
-    faces = {name: words.pop(name, None) for name in ("as_json", "as_csv", "to_file")}
-    if faces["as_json"] and faces["as_csv"]:
+    wanted = {name: words.pop(name, None) for name in ("as_json", "as_csv", "to_file")}
+    if wanted["as_json"] and wanted["as_csv"]:
         raise UsageError("--json and --csv exclude each other", remedy="Give one of them.")
     address = words.pop("study", None)
     given = {each["name"]: each for each in entry["parameters"]}
@@ -103,7 +119,8 @@ def _run(entry: Mapping[str, Any], words: dict[str, Any]) -> int:
     function = getattr(import_module(entry["module"]), entry["function"])
     with ExitStack() as stack:
         if address is not None:
-            values["study"] = stack.enter_context(_opened(address, creates=entry["creates"]))
+            dry_run = bool(values.get("dry_run"))
+            values["study"] = stack.enter_context(_opened(address, entry["creates"], dry_run))
         if entry["progress"]:
             from sightline.cli._progress import watched
 
@@ -113,7 +130,7 @@ def _run(entry: Mapping[str, Any], words: dict[str, Any]) -> int:
 
             stack.enter_context(waiting(entry["name"]))
         result = function(**values)
-    show(result, address=address or "", **faces)
+    show(result, address=address or "", **wanted)
     return int(result.exit_code)
 
 
@@ -123,7 +140,7 @@ _LEFT_OUT = object()
 def _value(entry: Mapping[str, Any], word: Any) -> Any:
     """What is typed as the verb takes it; what is not typed is left to the verb's own default."""
     if entry["name"] == "workers" and word is None:
-        return _cores()
+        return cores()
     if entry["many"] == "mapping":
         return _pairs(word, entry["flag"], entry["metavar"])
     if entry["many"]:
@@ -143,13 +160,14 @@ def _pairs(words: tuple[str, ...], flag: str, example: str) -> dict[str, str]:
     return found
 
 
-def _opened(address: str, *, creates: bool) -> Any:
+def _opened(address: str, creates: bool, dry_run: bool) -> Any:
     from sightline.study.study import open_or_create, open_study
 
-    return open_or_create(address) if creates else open_study(address)
+    return open_or_create(address, temporary=dry_run) if creates else open_study(address)
 
 
-def _cores() -> int:
+def cores() -> int:
+    """The processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

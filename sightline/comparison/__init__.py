@@ -1,4 +1,4 @@
-"""Which system is better: compare, compare_sets, trust, gate, queries."""
+"""Which system is better: compare, compare_sets, breakdown, trust, gate, queries."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING
 from sightline.lazy import lazy
 
 if TYPE_CHECKING:
+    from sightline.comparison.breakdown import Breakdown as Breakdown
+    from sightline.comparison.breakdown import breakdown as breakdown
     from sightline.comparison.compare import Comparison as Comparison
     from sightline.comparison.compare import compare as compare
     from sightline.comparison.compare_sets import SetComparison as SetComparison
     from sightline.comparison.compare_sets import compare_sets as compare_sets
+    from sightline.comparison.gate import GateResult as GateResult
+    from sightline.comparison.gate import gate as gate
+    from sightline.comparison.queries import QueryAnalysis as QueryAnalysis
+    from sightline.comparison.queries import queries as queries
     from sightline.comparison.trust import Trust as Trust
     from sightline.comparison.trust import trust as trust
 

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-import numpy as np
 import polars as pl
 
 from sightline import registry
 from sightline.errors import DataError, UsageError, near
-from sightline.estimate import Cell, Direction, Estimate, absent
+from sightline.estimate import Cell, Direction, absent
 from sightline.extension import MEASURE_KINDS, Configured
 from sightline.measures.rankings import UNJUDGED, Overlap, Ranked, overlap, place, rankings_for
+from sightline.rendering.blocks import Figure
+from sightline.rendering.charts import Dot, dot_interval
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
+from sightline.rendering.theme import Colour
 from sightline.statistics import comparison
 from sightline.statistics.comparison import Pair, Standing
-from sightline.statistics.intervals import mean_interval, within
+from sightline.statistics.intervals import within
 from sightline.study import reading, rollup
 from sightline.study.study import Study
 from sightline.verbs import SEED, option, verb
 
 SURE = 0.05
 """Below this p a difference is significant."""
-GROUPS = range(2, 17)
-"""A tag with this many values is worth a breakdown."""
 
 
 @dataclass(frozen=True)
@@ -107,26 +107,28 @@ class Comparison(Result):
         made = {
             "systems": Table(
                 [
-                    Column("rank"),
                     Column("system"),
                     Column("mean", f"mean {self.by}", self.direction, estimate=True),
+                    Column("rank"),
                 ],
-                [(_ranks(each), each.system, each.mean) for each in self.systems],
+                [(each.system, each.mean, _ranks(each)) for each in self.systems],
                 f"Systems by {self.by} over {self.prompts:,} prompts{kept}",
             ),
             "pairs": Table(
                 [
-                    Column("first"),
-                    Column("second"),
-                    Column("difference", "first minus second", format="+", estimate=True),
+                    Column("pair", "systems"),
+                    Column("first", detail=True),
+                    Column("second", detail=True),
+                    Column("verdict"),
+                    Column("difference", format="+", estimate=True),
                     Column("p", format="p"),
                     Column("p_adjusted", "p after Holm", format="p"),
-                    Column("p_bh", "p after BH", format="p"),
-                    Column("significant"),
+                    Column("p_bh", "p after BH", format="p", detail=True),
+                    Column("significant", detail=True),
                     Column("detectable", "minimum detectable effect"),
                 ],
-                [_pair(each) for each in self.pairs],
-                "Pairs",
+                [self._pair(each) for each in self.pairs],
+                f"Differences in {self.by}, first minus second, over the prompts that both answered",
             ),
         }
         if self.overlaps:
@@ -136,6 +138,38 @@ class Comparison(Result):
                 f"Images in common among the first {self.overlaps[0].k}: images of both by images of either",
             )
         return made
+
+    def figures(self, colours: Mapping[str, Colour] | None = None) -> dict[str, Figure]:
+        """Each system's mean as a dot with its interval."""
+        dots = [Dot(each.system, each.mean) for each in self.systems if each.mean.value is not None]
+        if not dots:
+            return {}
+        domain = None if self.low is None or self.high is None else (self.low, self.high)
+        how = "sign flips" if self.test == "sign_flip" else "the bootstrap"
+        figure = Figure.of(
+            lambda width: dot_interval(
+                dots, axis=self.by, direction=self.direction, domain=domain, colours=colours, width=width
+            ),
+            f"Each dot is a system's mean {self.by} over prompts, each line its 95 % interval (Student's t). "
+            f"Differences are paired by prompt; p by {how}, adjusted after Holm.",
+        )
+        return {"means": figure}
+
+    def _pair(self, pair: Pair) -> tuple[Cell, ...]:
+        tested = (absent("not tested") if p is None else p for p in (pair.p, pair.p_adjusted, pair.p_bh))
+        detectable = absent(pair.undetectable or "not known") if pair.detectable is None else pair.detectable
+        names = f"{pair.first} − {pair.second}", pair.first, pair.second, self._verdict(pair)
+        return *names, pair.difference, *tested, pair.significant, detectable
+
+    def _verdict(self, pair: Pair) -> str:
+        if pair.difference.value is None:
+            return "no prompt in common"
+        if not pair.significant:
+            return "cannot be told apart"
+        if self.direction == "none":
+            return "they differ"
+        first = (pair.difference.value > 0) == (self.direction != "lower")
+        return f"{pair.first if first else pair.second} is better"
 
     def _neither(self) -> str:
         return " Neither end of it is better." if self.direction == "none" else ""
@@ -196,7 +230,7 @@ def compare(
     matrix, prompts, systems = rollup.matrix(values)
     compared = comparison.compare(matrix, systems, direction=basis.direction, seed=seed, test=test)
     standings = [replace(each, mean=within(each.mean, basis.low, basis.high)) for each in compared.standings]
-    notes, overlaps, brief = _beside(study, basis, kept)
+    notes, overlaps, brief = _about_rankings(study, basis, kept)
     return Comparison(
         by=name,
         direction=basis.direction,
@@ -219,16 +253,10 @@ def _ranks(standing: Standing) -> str:
     return f"{best}" if best == worst else f"{best}-{worst}"
 
 
-def _pair(pair: Pair) -> tuple[Cell, ...]:
-    tested = (absent("not tested") if p is None else p for p in (pair.p, pair.p_adjusted, pair.p_bh))
-    detectable = absent(pair.undetectable or "not known") if pair.detectable is None else pair.detectable
-    return pair.first, pair.second, pair.difference, *tested, pair.significant, detectable
-
-
-def _beside(
+def _about_rankings(
     study: Study, basis: Basis, prompts: Sequence[int] | None
 ) -> tuple[Sequence[str], Sequence[Overlap], str]:
-    """What belongs beside the means of a measure of rankings: what nobody judged, what engines share."""
+    """What a reader of a ranking measure needs to know: unjudged images, and images that engines share."""
     if basis.measure is None or basis.ranked is None:
         return (), (), ""
     measure, ranked = basis.measure, basis.ranked
@@ -247,13 +275,13 @@ def values_by(study: Study, by: str | None, ranked: Ranked | None = None) -> Bas
     if by is None:
         known = settled or ranking_measures(study)
         if not known:
-            told = _by_ranking(study) or "Settle judgements first: sightline truth"
-            raise DataError("there is no truth to compare by", where=study.name, remedy=told)
+            remedy = _by_ranking(study) or "Aggregate the judgements first: sightline truth STUDY"
+            raise DataError("there is no truth to compare by", where=study.name, remedy=remedy)
         by = known[0]
     if by in questions:
         if by not in settled:
-            told = _by_ranking(study) or "sightline truth STUDY"
-            raise DataError(f"{by} has no truth about systems yet", remedy=told)
+            remedy = _by_ranking(study) or "sightline truth STUDY"
+            raise DataError(f"{by} has no truth about systems yet", remedy=remedy)
         asked = questions[by]
         return Basis(rollup.by_system(study, by), by, asked.direction, asked.low, asked.high)
     chosen = _scored(study, by, settled)
@@ -298,10 +326,10 @@ def _scored(study: Study, by: str, settled: Sequence[str]) -> Configured:
     name = by.partition("(")[0].partition("@")[0]
     alike = [form for form in forms if form.partition("(")[0] == name]
     if not alike:
-        told = near(by, [*settled, *(form.partition("(")[0] for form in forms)])
+        remedy = near(by, [*settled, *(form.partition("(")[0] for form in forms)])
         if any(name in registry.names(kind) for kind in MEASURE_KINDS):
-            told = f"Compute it first: sightline score {study.name} {shlex.quote(by)}"
-        raise UsageError(f"there is neither a question nor a scored measure called {by!r}", remedy=told)
+            remedy = f"Compute it first: sightline score {study.name} {shlex.quote(by)}"
+        raise UsageError(f"there is neither a question nor a scored measure called {by!r}", remedy=remedy)
     asked = registry.find_measure(by)
     if str(asked) in alike:
         return asked
@@ -313,8 +341,8 @@ def _scored(study: Study, by: str, settled: Sequence[str]) -> Configured:
 def scores_by_system(study: Study, measure: str) -> pl.DataFrame:
     """A system's mean score on each prompt.
 
-    Rankings are measured anew: judgements, settings and answers may have changed since they were scored, and
-    to find that out costs more than the measure.
+    Rankings are measured again: judgements, settings and answers may have changed since they were scored, and
+    finding that out costs more than the measure.
     """
     configured = registry.find_measure(measure)
     if configured.spec.kind == "of_ranking":
@@ -352,48 +380,6 @@ def tagged(study: Study, where: str) -> list[int]:
             f"no prompt has {name} = {value!r}", remedy=near(value, known["value"].unique().to_list())
         )
     return [int(prompt) for prompt in found]
-
-
-def main_tags(study: Study) -> list[str]:
-    """Tags with a few values, those of the fewest first: what a breakdown can be made by."""
-    tags = reading.tags(study)
-    if tags.is_empty():
-        return []
-    sizes = tags.group_by("name").agg(pl.col("value").n_unique().alias("values"), pl.len().alias("n"))
-    total = len(reading.prompts(study))
-    # A split is how the data was cut for learning; it says nothing about the prompts.
-    fits = sizes.filter(
-        pl.col("values").is_in(list(GROUPS)) & (pl.col("n") >= 0.5 * total) & (pl.col("name") != "split")
-    )
-    return [str(name) for name in fits.sort("values", "name")["name"]]
-
-
-@dataclass(frozen=True)
-class TagMean:
-    """One system's mean over the prompts with one value of a tag."""
-
-    group: str
-    system: str
-    mean: Estimate
-
-
-def breakdown(study: Study, by: str, tag: str, ranked: Ranked | None = None) -> list[TagMean]:
-    """The means of every system, split by the values of one tag."""
-    basis = values_by(study, by, ranked)
-    tags = (
-        reading.tags(study).filter(pl.col("name") == tag).select("prompt_id", pl.col("value").alias("group"))
-    )
-    joined = basis.values.join(tags, on="prompt_id")
-    return [
-        TagMean(
-            str(group),
-            str(system),
-            within(mean_interval(np.asarray(rows["value"])), basis.low, basis.high),
-        )
-        for (group, system), rows in joined.sort("group", "system_id").group_by(
-            ["group", "system"], maintain_order=True
-        )
-    ]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -100,15 +100,15 @@ def compare_sets(
     As ConQA tables it. Different prompts are not paired: a one-sided Mann-Whitney U test that values on the
     first set tend to be lower, or higher where less is better.
     """
-    first, second, groups, untold = _two_sets(study, sets)
+    first, second, groups, without = _two_sets(study, sets)
     lines, less, ranked = [], set(), None
     for name in [by] if isinstance(by, str) else by:
         basis = values_by(study, name, ranked)
         ranked = basis.ranked or ranked
         if basis.direction == "lower":
             less.add(basis.name)
-        told = basis.values.sort("system_id", "prompt_id")
-        lines.append(told.select("prompt_id", "system", "value", by=pl.lit(basis.name)))
+        values = basis.values.sort("system_id", "prompt_id")
+        lines.append(values.select("prompt_id", "system", "value", by=pl.lit(basis.name)))
     values = pl.concat(lines)
     whole = values.join(groups, on="prompt_id", maintain_order="left")
     if whole.is_empty():
@@ -126,26 +126,26 @@ def compare_sets(
             found, found.values(), holm(p), benjamini_hochberg(p), strict=True
         )
     ]
-    untagged = values.join(untold, on="prompt_id", how="semi")["prompt_id"].n_unique()
+    untagged = values.join(without, on="prompt_id", how="semi")["prompt_id"].n_unique()
     return SetComparison(first, second, rows, untagged)
 
 
 def _two_sets(study: Study, sets: str) -> tuple[str, str, pl.DataFrame, pl.DataFrame]:
-    """The names of the sets, which prompt is in which, and the prompts of which nobody said it."""
-    tag, _, told = sets.partition("=")
-    names = [name.strip() for name in told.split(",")]
-    if not tag or not told or len(names) > 2 or not all(names) or len(set(names)) < len(names):
+    """The names of the sets, which prompt is in which, and the prompts without the tag."""
+    tag, _, listed = sets.partition("=")
+    names = [name.strip() for name in listed.split(",")]
+    if not tag or not listed or len(names) > 2 or not all(names) or len(set(names)) < len(names):
         raise UsageError(
             f"cannot read {sets!r}",
             remedy="Write a tag and two of its values: kind=conceptual,descriptive",
         )
     chosen = [tagged(study, f"{tag}={name}") for name in names]
     tags = reading.tags(study).filter(pl.col("name") == tag)
-    untold = reading.prompts(study).select("prompt_id")
-    untold = untold.clear() if len(chosen) == 2 else untold.join(tags, on="prompt_id", how="anti")
+    without = reading.prompts(study).select("prompt_id")
+    without = without.clear() if len(chosen) == 2 else without.join(tags, on="prompt_id", how="anti")
     if len(chosen) == 1:
         names.append(f"not {names[0]}")
         chosen.append(tags.filter(~pl.col("prompt_id").is_in(chosen[0]))["prompt_id"].to_list())
     rows = [(prompt, bool(number)) for number, group in enumerate(chosen) for prompt in group]
     schema = {"prompt_id": pl.Int64, "second": pl.Boolean}
-    return names[0], names[1], pl.DataFrame(rows, schema=schema, orient="row"), untold
+    return names[0], names[1], pl.DataFrame(rows, schema=schema, orient="row"), without

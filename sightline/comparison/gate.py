@@ -1,4 +1,4 @@
-"""Gate: did a new system fall below a baseline, on all prompts or on a class of them?"""
+"""Gate: is a new system significantly worse than a baseline, on all prompts or on a class of them?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from sightline.comparison.compare import Basis, values_by
 from sightline.comparison.gate_classes import WHOLE, classes_of
 from sightline.errors import DataError, UsageError, near
-from sightline.estimate import Estimate
+from sightline.estimate import Cell, Direction, Estimate, absent
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.statistics.comparison import MOST_DRAWN
 from sightline.statistics.intervals import mean_interval, negated
 from sightline.statistics.significance import (
@@ -26,21 +28,23 @@ from sightline.statistics.significance import (
 )
 from sightline.study import reading
 from sightline.study.study import Study
+from sightline.verbs import SEED, argument, option, verb
 
 Array = NDArray[np.float64]
-Verdict = Literal["passed", "fell", "could not tell"]
-LEAST = 10
-"""Fewer prompts than this are not tested, unless a user says so."""
-MOST_ALPHA = 0.25
+Verdict = Literal["passed", "regressed", "inconclusive"]
+EXIT_CODES: Mapping[Verdict, int] = {"passed": 0, "regressed": 1, "inconclusive": 4}
+MIN_PROMPTS = 10
+"""Classes with fewer prompts than this are not tested, unless a user asks for it."""
+MAX_ALPHA = 0.25
 
 
 @dataclass(frozen=True)
-class Ruling:
-    """What the differences of one class say, oriented so that higher is better; `reason` if none could.
+class ClassTest:
+    """The test of one class, oriented so that higher is better; `reason` says why it is inconclusive.
 
     `p` tests that the mean lies below minus the margin, `p_holm` is adjusted for all classes and measures;
-    `p_within`, with a margin, tests that it lies above. `detectable` is the true fall that so many prompts
-    of this spread would have found with a chance of 80 %.
+    `p_within`, with a margin, tests that it lies above. `detectable` is the true regression that so many
+    prompts with this spread detect with a power of 80 %.
     """
 
     verdict: Verdict
@@ -53,120 +57,209 @@ class Ruling:
 
 
 @dataclass(frozen=True)
-class Held:
-    """One class by one question or measure: means over the prompts that both answered, and the ruling.
+class ClassResult:
+    """One class by one question or measure: means over the prompts that both answered, and the test.
 
-    The ruling's difference is new minus baseline as measured. `missing` prompts have a value of the baseline
-    alone. `named` if a user asked for this class, so that a pass needs it.
+    The test's difference is new minus baseline as measured. `missing` prompts have a value of the baseline
+    alone. `named` if a user asked for this class, so that it has to pass.
     """
 
     group: str
     by: str
-    direction: str
+    direction: Direction
     prompts: int
     baseline: float | None
     new: float | None
     margin: float
-    ruling: Ruling
+    test: ClassTest
     missing: int = 0
     named: bool = True
 
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The row of the table."""
+        test = self.test
+        untested = absent(test.reason or "not tested")
+        constant = absent("the differences do not vary") if test.p is not None else untested
+        return (
+            self.group, self.by, self.direction, self.prompts,
+            *(untested if mean is None else mean for mean in (self.baseline, self.new)),
+            test.difference if test.difference.value is not None else untested,
+            *(untested if p is None else p for p in (test.p, test.p_holm)),
+            constant if test.detectable is None else test.detectable,
+            test.verdict, self.missing, test.reason,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
-class Gated:
-    """Every class by every question or measure, what to know beside, and whether the new system passes."""
+class GateResult(Result):
+    """Every class by every question or measure, and whether the new system passes."""
 
     new: str
     baseline: str
     alpha: float
-    rows: Sequence[Held]
+    rows: Sequence[ClassResult]
     notes: Sequence[str] = ()
 
     @property
     def verdict(self) -> Verdict:
-        """Fell if any class did; a pass needs every class that was named, and one at the least."""
-        each = [row.ruling.verdict for row in self.rows]
-        if "fell" in each:
-            return "fell"
-        open_ = any(row.named and row.ruling.verdict == "could not tell" for row in self.rows)
-        return "could not tell" if open_ or "passed" not in each else "passed"
+        """Regressed if any class has; to pass, every class that was named must, and at least one."""
+        each = [row.test.verdict for row in self.rows]
+        if "regressed" in each:
+            return "regressed"
+        undecided = any(row.named and row.test.verdict == "inconclusive" for row in self.rows)
+        return "inconclusive" if undecided or "passed" not in each else "passed"
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.verdict]
 
     @property
     def sentence(self) -> str:
         """The outcome in a sentence or two."""
-        fell = [row for row in self.rows if row.ruling.verdict == "fell"]
-        unsure = [row for row in self.rows if row.ruling.verdict == "could not tell"]
-        untested = ""
-        if unsure and self.verdict != "could not tell":
-            untested = f" Could not be told: {_some([_called(row) for row in unsure])}."
-        if fell:
-            told = [f"{_called(row)} ({_figures(row)}, p {row.ruling.p_holm:.2g})" for row in fell]
-            return f"{self.new} fell below {self.baseline}{_beyond(fell)}: by {_some(told)}.{untested}"
-        if self.verdict == "could not tell":
-            named = [row for row in unsure if row.named] or unsure
-            told = [f"{_called(row)} ({row.ruling.reason})" for row in named]
-            return f"Could not tell whether {self.new} fell below {self.baseline}: by {_some(told)}."
-        passed = [row for row in self.rows if row.ruling.verdict == "passed"]
-        over = _some([_called(row) for row in passed])
+        regressed = [row for row in self.rows if row.test.verdict == "regressed"]
+        undecided = [row for row in self.rows if row.test.verdict == "inconclusive"]
+        rest = ""
+        if undecided and self.verdict != "inconclusive":
+            rest = f" Inconclusive: {_some([_name(row) for row in undecided])}."
+        if regressed:
+            each = [f"{_name(row)} ({_means(row)}, p {row.test.p_holm:.2g})" for row in regressed]
+            return f"{self.new} is worse than {self.baseline}{_beyond(regressed)}: by {_some(each)}.{rest}"
+        if self.verdict == "inconclusive":
+            named = [row for row in undecided if row.named] or undecided
+            each = [f"{_name(row)} ({row.test.reason})" for row in named]
+            return f"Inconclusive whether {self.new} is worse than {self.baseline}: by {_some(each)}."
+        passed = [row for row in self.rows if row.test.verdict == "passed"]
+        over = _some([_name(row) for row in passed])
         if any(row.margin for row in passed):
-            over, power = f"{_beyond(passed)}, which is shown by {over}", ""
-        else:
-            over, power = f" by {over}", _power(passed)
-        return f"{self.new} did not fall below {self.baseline}{over}.{power}{untested}"
+            return f"{self.new} is not worse than {self.baseline}{_beyond(passed)}, shown by {over}.{rest}"
+        return f"{self.new} is not significantly worse than {self.baseline} by {over}.{_power(passed)}{rest}"
+
+    @property
+    def next(self) -> Sequence[str]:
+        first = next((row.by for row in self.rows if row.test.verdict == "regressed"), None)
+        return () if first is None else (f"sightline compare STUDY --by {shlex.quote(first)}",)
+
+    def facts(self) -> Mapping[str, Any]:
+        margins = {row.by: row.margin for row in self.rows}
+        return {**super().facts(), "verdict": self.verdict, "exit_code": self.exit_code, "margin": margins}
+
+    def tables(self) -> dict[str, Table]:
+        level = f"{1 - 2 * self.alpha:.0%}".replace("%", " %")
+        columns = [
+            Column("class"),
+            Column("by"),
+            Column("direction"),
+            Column("prompts"),
+            Column("baseline", self.baseline),
+            Column("new", self.new),
+            Column("difference", format="+", estimate=True),
+            Column("p", format="p"),
+            Column("p_holm", "p after Holm", format="p"),
+            Column("detectable", "detectable regression"),
+            Column("verdict"),
+            Column("missing", detail=True),
+            Column("reason", detail=True),
+        ]
+        caption = f"{self.new} against {self.baseline} (difference with {level} interval)"
+        return {"": Table(columns, [row.cells for row in self.rows], caption)}
 
 
+@verb("analyse")
 def gate(
     study: Study,
-    new: str,
-    baseline: str,
-    by: str | Sequence[str] = (),
+    new: Annotated[str, argument("The system that must not be worse.", "NEW")],
+    baseline: Annotated[str, option("Compare with this system.", "--against", metavar="BASELINE")],
+    by: Annotated[
+        str | Sequence[str],
+        option(
+            "Decide by this question with truth, or this measure with scores; repeatable.",
+            metavar="QUESTION|MEASURE",
+            shown="the first question with truth",
+        ),
+    ] = (),
     *,
-    classes: Sequence[str] = (),
-    all_classes: bool = False,
-    margin: float | Mapping[str, float] = 0.0,
-    alpha: float = 0.05,
-    least: int = LEAST,
-    complete: bool = False,
-    tier: str | None = None,
-    seed: int = 0,
-) -> Gated:
-    """Whether a new system falls significantly below a baseline, on all prompts or on classes of them.
+    classes: Annotated[
+        Sequence[str],
+        option(
+            "Test this class of prompts: TAG=VALUE, a TAG for each of its values, suite=NAME, or "
+            "difficulty:hard, middle or easy; repeatable.",
+            "--class",
+            metavar="CLASS",
+            shown="all prompts",
+        ),
+    ] = (),
+    all_classes: Annotated[bool, option("Test all prompts, and each value of each tag.")] = False,
+    margin: Annotated[
+        float | Sequence[str] | Mapping[str, float],
+        option(
+            "Tolerate a regression up to M, and pass only if it is shown to be no larger; NAME=M for one of "
+            "several --by.",
+            metavar="M",
+            shown="0",
+        ),
+    ] = 0.0,
+    alpha: Annotated[
+        float, option("Keep the probability of a false alarm below this, over all tests.")
+    ] = 0.05,
+    min_prompts: Annotated[
+        int, option("Do not test classes with fewer prompts in common.", metavar="N")
+    ] = MIN_PROMPTS,
+    complete: Annotated[bool, option("Do not pass where NEW lacks values that BASELINE has.")] = False,
+    tier: Annotated[
+        str | None,
+        option(
+            "Predict the difficulty with this tier; name one to get the same classes on every machine.",
+            metavar="small|medium|large",
+            shown="the best that runs here",
+        ),
+    ] = None,
+    seed: Annotated[int, SEED] = 0,
+) -> GateResult:
+    """Fail a build when a new system is worse than a baseline.
 
-    Values are one a prompt and system, paired over the prompts both have one of; one-sided sign flips, Holm
-    over all classes and questions or measures (by default the first with truth). Without a `margin` a class
-    passes unless a fall is shown. With one, a fall up to it is tolerated, and that it is no larger must be
-    shown as well (non-inferiority); a mapping has a margin for each of `by`. Classes with fewer than `least`
-    prompts are not tested; with `complete` none passes where the new system lacks values of the baseline's.
+    Exit codes: 0 passed, 1 regressed, 4 inconclusive (too few prompts, or a margin that is neither kept nor
+    exceeded for sure), 2 wrong usage, 3 faulty data. Values are paired over the prompts that both systems
+    have one for and tested by one-sided sign flips; p is adjusted after Holm for all classes and measures.
+    Without a margin a class passes unless a regression is shown. With one, a regression up to it is
+    tolerated, and that it is no larger must be shown as well (non-inferiority).
     """
-    _refuse(study, (new, baseline), alpha, least)
-    bases = _bases(study, [by] if isinstance(by, str) else list(by))
+    _refuse(study, (new, baseline), alpha, min_prompts)
+    bases = _bases(study, [name for word in ([by] if isinstance(by, str) else by) for name in _names(word)])
     margins = _margins(margin, bases)
     kinds = dict(reading.systems(study).select("system", "kind").iter_rows())
-    classes_found = classes_of(study, classes, every=all_classes, tier=tier, kind=kinds[new])
-    notes = list(classes_found.notes)
-    rows: list[Held] = []
+    chosen = classes_of(study, classes, every=all_classes, tier=tier, kind=kinds[new])
+    notes = list(chosen.notes)
+    rows: list[ClassResult] = []
     columns: list[Array] = []
     keys = reading.prompts(study)["prompt_id"].to_numpy()
     for basis, tolerated in zip(bases, margins, strict=True):
         values = _two(study, basis, new, baseline, keys)
-        notes += _beside(basis, new, baseline, values)
+        notes += _notes(basis, new, baseline, values)
         sign = -1.0 if basis.direction == "lower" else 1.0
-        for each in classes_found.found:
+        for each in chosen.classes:
             ours = np.isin(keys, list(each.prompts))[:, None]
             rows.append(_row(each.name, basis, np.where(ours, values, np.nan), tolerated, each.named))
             columns.append(sign * np.where(ours[:, 0], values[:, 1] - values[:, 0], np.nan))
-    found = rulings(np.column_stack(columns), [row.margin for row in rows], alpha, least=least, seed=seed)
-    ruled = [
-        _completed(replace(row, ruling=_as_measured(ruling, row.direction)), new, complete)
-        for row, ruling in zip(rows, found, strict=True)
+    tests = class_tests(
+        np.column_stack(columns), [row.margin for row in rows], alpha, min_prompts=min_prompts, seed=seed
+    )
+    tested = [
+        _completed(replace(row, test=_as_measured(test, row.direction)), new, complete)
+        for row, test in zip(rows, tests, strict=True)
     ]
-    return Gated(new, baseline, alpha, ruled, notes)
+    return GateResult(new, baseline, alpha, tested, notes)
 
 
-def rulings(
-    differences: Array, margins: Sequence[float], alpha: float, *, least: int = LEAST, seed: int = 0
-) -> list[Ruling]:
-    """Rule on every column of differences (prompts x classes, NaN = not in it), higher being better.
+def class_tests(
+    differences: Array,
+    margins: Sequence[float],
+    alpha: float,
+    *,
+    min_prompts: int = MIN_PROMPTS,
+    seed: int = 0,
+) -> list[ClassTest]:
+    """Test every column of differences (prompts x classes, NaN = not in it), higher being better.
 
     A mean below minus the margin is tested by one-sided sign flips of difference + margin, adjusted after
     Holm over the columns with enough prompts. The interval is Student's at 1 - 2 alpha: its ends are what
@@ -175,7 +268,7 @@ def rulings(
     """
     shifted = differences + np.asarray(margins)
     sizes = np.count_nonzero(~np.isnan(differences), axis=0)
-    enough = sizes >= least
+    enough = sizes >= min_prompts
     tests = int(enough.sum())
     # The smallest p that can be drawn must survive Holm's factor with room to spare.
     draws = min(MOST_DRAWN, max(10_000, ceil(20 * tests / alpha)))
@@ -185,15 +278,15 @@ def rulings(
         below[enough] = sign_flip_columns(chosen, alternative="less", permutations=draws, seed=seed)
         above[enough] = sign_flip_columns(chosen, alternative="greater", permutations=draws, seed=seed)
     adjusted = holm(below)
-    found = []
+    tested = []
     for column, (n, margin) in enumerate(zip(sizes.tolist(), margins, strict=True)):
         known = differences[:, column]
         difference = mean_interval(known, confidence=1 - 2 * alpha)
         if not enough[column]:
-            few = f"{n} prompt{'' if n == 1 else 's'} in common, fewer than {least}"
-            found.append(Ruling("could not tell", difference, reason=few))
+            few = f"{n} prompt{'' if n == 1 else 's'} in common, fewer than {min_prompts}"
+            tested.append(ClassTest("inconclusive", difference, reason=few))
             continue
-        told = Ruling(
+        test = ClassTest(
             "passed",
             difference,
             float(below[column]),
@@ -202,78 +295,107 @@ def rulings(
             _detectable(known[~np.isnan(known)], margin, alpha / tests),
         )
         smallest = max(2.0**-n, 1 / (draws + 1)) * tests
-        found.append(_judged(told, margin, alpha, smallest, n))
-    return found
+        tested.append(_decided(test, margin, alpha, smallest, n))
+    return tested
 
 
-def _judged(told: Ruling, margin: float, alpha: float, smallest: float, n: int) -> Ruling:
-    assert told.p_holm is not None
-    if told.p_holm < alpha:
-        return replace(told, verdict="fell")
+def _decided(test: ClassTest, margin: float, alpha: float, smallest: float, n: int) -> ClassTest:
+    assert test.p_holm is not None
+    if test.p_holm < alpha:
+        return replace(test, verdict="regressed")
+    reason = ""
     if smallest >= alpha:
         reason = f"{n} prompts allow no p after Holm below {smallest:.2g}"
-        return replace(told, verdict="could not tell", reason=reason)
-    if told.p_within is not None and told.p_within >= alpha:
-        reason = f"a fall beyond {margin:g} is neither shown nor ruled out by {n} prompts"
-        return replace(told, verdict="could not tell", reason=reason)
-    return told
+    elif test.p_within is not None and test.p_within >= alpha:
+        reason = f"a regression beyond {margin:g} is neither shown nor ruled out by {n} prompts"
+    return replace(test, verdict="inconclusive", reason=reason) if reason else test
 
 
 def _detectable(known: Array, margin: float, level: float) -> float | None:
-    """The true fall that is found with a chance of 80 %: one side at a level is two sides at twice that."""
+    """The true regression detected with 80 % power: one side at a level is two sides at twice that."""
     if known.size < 2 or not varies(known):
         return None
     sd = float(known.std(ddof=1))
     return margin + minimum_detectable_effect(sd, known.size, alpha=2 * level)
 
 
-def _refuse(study: Study, systems: Sequence[str], alpha: float, least: int) -> None:
-    """What no gate can be made of."""
+def _refuse(study: Study, systems: Sequence[str], alpha: float, min_prompts: int) -> None:
+    """Refuse what cannot be tested."""
     known = reading.systems(study)["system"].to_list()
     for name in systems:
         if name not in known:
             raise UsageError(f"there is no system called {name!r}", remedy=near(name, known))
     if len(set(systems)) == 1:
-        raise UsageError(f"{systems[0]} cannot fall below itself", remedy="Name another baseline.")
-    if not 0 < alpha <= MOST_ALPHA:
-        raise UsageError(f"alpha is {alpha:g}", remedy=f"Above 0 and at most {MOST_ALPHA}, usually 0.05.")
-    if least < 2:
-        raise UsageError(f"{least} prompts at the least are too few", remedy="2 or more, usually 10.")
+        raise UsageError(f"{systems[0]} cannot be worse than itself", remedy="Name another baseline.")
+    if not 0 < alpha <= MAX_ALPHA:
+        raise UsageError(f"alpha is {alpha:g}", remedy=f"Above 0 and at most {MAX_ALPHA}, usually 0.05.")
+    if min_prompts < 2:
+        raise UsageError(f"--min-prompts is {min_prompts}", remedy="2 or more, usually 10.")
 
 
 def _bases(study: Study, names: Sequence[str]) -> list[Basis]:
     """The values by each question or measure named, once each; rankings are read once for all."""
-    found: dict[str, Basis] = {}
+    bases: dict[str, Basis] = {}
     ranked = None
     for name in names or [""]:
         basis = values_by(study, name or None, ranked)
         ranked = basis.ranked or ranked
         if basis.direction == "none":
             raise UsageError(
-                f"neither end of {basis.name} is better, so no system falls by it",
-                remedy="Gate by a question or measure with a better end: sightline list measure tells them.",
+                f"{basis.name} has no direction, so no system can be worse by it",
+                remedy="Choose a question or measure with a direction: sightline list measure",
             )
-        found.setdefault(basis.name, basis)
-    return list(found.values())
+        bases.setdefault(basis.name, basis)
+    return list(bases.values())
 
 
-def _margins(told: float | Mapping[str, float], bases: Sequence[Basis]) -> list[float]:
-    """The margin of each basis; a mapping names them by what they are called, with or without parameters."""
+def _names(word: str) -> list[str]:
+    """Names separated by commas; those between parentheses belong to a measure's parameters."""
+    return [word] if "(" in word else [name.strip() for name in word.split(",") if name.strip()]
+
+
+def _margins(given: float | Sequence[str] | Mapping[str, float], bases: Sequence[Basis]) -> list[float]:
+    """The margin of each basis; a mapping names them with or without parameters."""
+    if isinstance(given, Sequence):
+        given = _parsed(given)
     names = [basis.name for basis in bases]
-    if isinstance(told, Mapping):
-        ways = {name.partition("(")[0]: name for name in names} | {name: name for name in names}
-        ways |= {str(basis.measure): basis.name for basis in bases if basis.measure is not None}
-        for name in told:
-            if name not in ways:
-                raise UsageError(f"a margin is told for {name!r}, not gated by", remedy=near(name, names))
-        each = {ways[name]: value for name, value in told.items()}
+    if isinstance(given, Mapping):
+        aliases = {name.partition("(")[0]: name for name in names} | {name: name for name in names}
+        aliases |= {str(basis.measure): basis.name for basis in bases if basis.measure is not None}
+        for name in given:
+            if name not in aliases:
+                raise UsageError(
+                    f"there is a margin for {name!r}, which is not in --by", remedy=near(name, names)
+                )
+        each = {aliases[name]: value for name, value in given.items()}
         margins = [each.get(name, 0.0) for name in names]
     else:
-        margins = [float(told)] * len(names)
+        margins = [float(given)] * len(names)
     for margin in margins:
         if not (np.isfinite(margin) and margin >= 0):
-            raise UsageError(f"the margin is {margin:g}", remedy="The fall that is tolerated: 0 or more.")
+            raise UsageError(f"the margin is {margin:g}", remedy="The tolerated regression: 0 or more.")
     return margins
+
+
+def _parsed(words: Sequence[str]) -> float | dict[str, float]:
+    """One number for all, or `name=number` words."""
+    if len(words) == 1 and "=" not in words[0]:
+        return _number(words[0])
+    # Parameters of a measure have = in them too: the last one is before the number.
+    margins: dict[str, float] = {}
+    for word in words:
+        name, separator, value = word.rpartition("=")
+        if not separator or name in margins:
+            raise UsageError(f"cannot read --margin {word!r} among several", remedy="Write NAME=M once each.")
+        margins[name] = _number(value)
+    return margins
+
+
+def _number(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise UsageError(f"cannot read --margin {word!r}", remedy="Write --margin 0.1") from None
 
 
 def _two(study: Study, basis: Basis, new: str, baseline: str, keys: NDArray[np.int64]) -> Array:
@@ -282,77 +404,78 @@ def _two(study: Study, basis: Basis, new: str, baseline: str, keys: NDArray[np.i
     for column, system in enumerate((baseline, new)):
         own = basis.values.filter(pl.col("system") == system)
         if own.is_empty():
-            settle = basis.measure is None
-            how = "truth" if settle else f"score {study.name} {shlex.quote(basis.name)}"
-            remedy = "Judge its images, then settle: sightline truth STUDY" if settle else f"sightline {how}"
+            remedy = "Judge its images, then: sightline truth STUDY"
+            if basis.measure is not None:
+                remedy = f"sightline score {study.name} {shlex.quote(basis.name)}"
             raise DataError(f"{system} has no value of {basis.name}", where=study.name, remedy=remedy)
         place_of = np.searchsorted(keys, own["prompt_id"].to_numpy())
         values[place_of, column] = own["value"].to_numpy()
     return values
 
 
-def _row(group: str, basis: Basis, values: Array, margin: float, named: bool) -> Held:
-    """A class without its ruling yet."""
+def _row(group: str, basis: Basis, values: Array, margin: float, named: bool) -> ClassResult:
+    """A class that is not tested yet."""
     there = ~np.isnan(values)
     both = there.all(axis=1)
     old, new = values[both].mean(axis=0).tolist() if both.any() else (None, None)
-    waiting = Ruling("could not tell", Estimate(None, None, None, 0, "t"))
+    untested = ClassTest("inconclusive", Estimate(None, None, None, 0, "t"))
     missing = int((there[:, 0] & ~there[:, 1]).sum())
     n = int(both.sum())
-    return Held(group, basis.name, basis.direction, n, old, new, margin, waiting, missing, named)
+    return ClassResult(group, basis.name, basis.direction, n, old, new, margin, untested, missing, named)
 
 
-def _as_measured(ruling: Ruling, direction: str) -> Ruling:
-    return replace(ruling, difference=negated(ruling.difference)) if direction == "lower" else ruling
+def _as_measured(test: ClassTest, direction: str) -> ClassTest:
+    return replace(test, difference=negated(test.difference)) if direction == "lower" else test
 
 
-def _completed(row: Held, new: str, complete: bool) -> Held:
-    if not complete or not row.missing or row.ruling.verdict != "passed":
+def _completed(row: ClassResult, new: str, complete: bool) -> ClassResult:
+    if not complete or not row.missing or row.test.verdict != "passed":
         return row
     reason = f"{new} has no value on {row.missing:,} prompts that the baseline has one on"
-    return replace(row, ruling=replace(row.ruling, verdict="could not tell", reason=reason))
+    return replace(row, test=replace(row.test, verdict="inconclusive", reason=reason))
 
 
-def _beside(basis: Basis, new: str, baseline: str, values: Array) -> list[str]:
-    """Prompts that only one of the two has a value on, and what stands behind values of rankings."""
+def _notes(basis: Basis, new: str, baseline: str, values: Array) -> list[str]:
+    """Prompts that only one of the two has a value on, and what values of rankings rest on."""
     there = ~np.isnan(values)
     notes = []
     for name, other, own, has in ((new, baseline, 1, 0), (baseline, new, 0, 1)):
         missing = int((there[:, has] & ~there[:, own]).sum())
         if missing:
             of = int(there[:, has].sum())
-            notes.append(f"{name} has no {basis.name} on {missing:,} of {other}'s {of:,} prompts: left out.")
+            notes.append(f"{name} has no {basis.name} on {missing:,} of {other}'s {of:,} prompts: excluded.")
     if basis.ranked is not None and basis.measure is not None:
         others = tuple(f"{name}: " for name in basis.ranked.names.values() if name not in (new, baseline))
-        told = basis.ranked.notes_for(basis.measure)
-        notes += [note for note in told if not (others and note.startswith(others))]
+        notes += [
+            note for note in basis.ranked.notes_for(basis.measure) if not (others and note.startswith(others))
+        ]
     return notes
 
 
-def _called(row: Held) -> str:
+def _name(row: ClassResult) -> str:
     return f"{row.by} over {row.prompts:,} prompts" if row.group == WHOLE else f"{row.by} on {row.group}"
 
 
-def _figures(row: Held) -> str:
+def _means(row: ClassResult) -> str:
     over = "" if row.group == WHOLE else f" over {row.prompts:,} prompts"
     return f"{row.baseline:.3g} to {row.new:.3g}{over}"
 
 
-def _beyond(rows: Sequence[Held]) -> str:
+def _beyond(rows: Sequence[ClassResult]) -> str:
     margins = sorted({row.margin for row in rows})
     if not any(margins):
         return ""
     return f" by more than {margins[0]:g}" if len(margins) == 1 else " by more than the margin"
 
 
-def _power(rows: Sequence[Held]) -> str:
-    known = [row for row in rows if row.ruling.detectable is not None]
+def _power(rows: Sequence[ClassResult]) -> str:
+    known = [row for row in rows if row.test.detectable is not None]
     if not known:
         return ""
-    of = [f" ({_called(row)})" if len(known) > 1 else "" for row in known]
-    falls = [f"{row.ruling.detectable:.2g}{which}" for row, which in zip(known, of, strict=True)]
-    return f" A true fall of {_some(falls)} would have been found four times out of five."
+    of = [f" ({_name(row)})" if len(known) > 1 else "" for row in known]
+    sizes = [f"{row.test.detectable:.2g}{which}" for row, which in zip(known, of, strict=True)]
+    return f" A true regression of {_some(sizes)} would have been found with 80 % power."
 
 
-def _some(told: Sequence[str], most: int = 4) -> str:
-    return ", ".join(told[:most]) + (f" and {len(told) - most:,} more" if len(told) > most else "")
+def _some(words: Sequence[str], most: int = 4) -> str:
+    return ", ".join(words[:most]) + (f" and {len(words) - most:,} more" if len(words) > most else "")

@@ -1,4 +1,4 @@
-"""Classes of prompts that a gate is held at: prompts with a tag, of a suite, or expected to be hard."""
+"""Classes of prompts that a gate tests: prompts with a tag, of a suite, or predicted to be hard."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_VALUES = 16
 
 @dataclass(frozen=True)
 class PromptClass:
-    """A class and its prompts; `named` if a user asked for this very one, so that it must not go untested."""
+    """A class and its prompts; `named` if a user asked for this very one, so that it has to be tested."""
 
     name: str
     prompts: frozenset[int]
@@ -31,20 +31,20 @@ class PromptClass:
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes in the order asked, and what a reader must know about how they were made."""
+    """The classes in the order asked, and notes on how they were made."""
 
-    found: Sequence[PromptClass]
+    classes: Sequence[PromptClass]
     notes: Sequence[str] = ()
 
 
 def classes_of(
     study: Study, words: Sequence[str], *, every: bool = False, tier: str | None = None, kind: str = ""
 ) -> Classes:
-    """The classes that words mean, and with `every` all prompts and each value of each tag; else all prompts.
+    """The classes that words name, and with `every` all prompts and each value of each tag; else all prompts.
 
     `tag=value` is the prompts with that tag, `tag` each of its values in turn, `value` the one tag that has
     it, `suite=name` a suite. `difficulty:hard`, `middle` and `easy` are thirds of the prompts by what the
-    shipped predictor expects of them, `difficulty` all three; `kind` is that of the systems they are for.
+    shipped predictor predicts for them, `difficulty` all three; `kind` is that of the systems they are for.
     """
     prompts = reading.prompts(study)
     tags = reading.tags(study)
@@ -81,17 +81,19 @@ def _levels(word: str, tags: pl.DataFrame) -> tuple[str, ...]:
 def _thirds(
     prompts: pl.DataFrame, tier: str | None, kind: str, notes: list[str]
 ) -> dict[str, frozenset[int]]:
-    """Prompts by level: as equal thirds as can be by rising expectation, ties in the order of the study."""
+    """Prompts by level: as equal thirds as can be by rising prediction, ties in the order of the study."""
     target = target_of({kind})
-    told = expected_of(prompts["text"].to_list(), target, tier)
-    values = np.array([np.nan if each is None else each.value for each in told.expected])
+    prediction = expected_of(prompts["text"].to_list(), target, tier)
+    values = np.array([np.nan if each is None else each.value for each in prediction.expected])
     keys = prompts["prompt_id"].to_numpy()
     known = np.flatnonzero(~np.isnan(values))
     order = known[np.argsort(values[known], kind="stable")]
     parts = np.array_split(order, len(LEVELS))
-    notes.append(f"Difficulty is {told.how}: thirds of {len(known):,} prompts, the hardest first.")
+    notes.append(f"Difficulty is {prediction.how}: thirds of {len(known):,} prompts, the hardest first.")
     if len(known) < len(values):
-        notes.append(f"{len(values) - len(known):,} prompts are of no difficulty: {told.refusals}.")
+        notes.append(
+            f"{len(values) - len(known):,} prompts have no predicted difficulty: {prediction.refusals}."
+        )
     return {level: frozenset(keys[part].tolist()) for level, part in zip(LEVELS, parts, strict=True)}
 
 
@@ -134,7 +136,7 @@ def _values_of(tags: pl.DataFrame, name: str) -> list[PromptClass]:
 
 
 def _every(tags: pl.DataFrame, total: int, notes: list[str]) -> list[PromptClass]:
-    """Each value of each tag, but of a split, which says how data was cut for learning."""
+    """Each value of each tag, except a split, which says how data was divided for learning."""
     sizes = tags.group_by("name").agg(pl.col("value").n_unique()).sort("name")
     names = [str(name) for name, values in sizes.iter_rows() if values <= MOST_VALUES and name != "split"]
     large = [str(name) for name, values in sizes.iter_rows() if values > MOST_VALUES]

@@ -1,19 +1,23 @@
-"""Query analysis: what goes with a query being hard, as far as its words, tags and votes tell."""
+"""Query analysis: what goes with a query being hard, by its words, tags and votes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import polars as pl
 
-from sightline.comparison.compare import Basis, TagMean, breakdown, main_tags, values_by
+from sightline.comparison.breakdown import main_tags
+from sightline.comparison.compare import Basis, values_by
 from sightline.errors import DataError
-from sightline.estimate import Estimate
+from sightline.estimate import Cell, Direction, Estimate, absent
 from sightline.language import wordnet
 from sightline.language.abstraction import depths
 from sightline.measures.rankings import relevance
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.statistics.correlation import Correlation, spearman
 from sightline.statistics.intervals import mean_interval
 from sightline.statistics.significance import benjamini_hochberg
@@ -21,6 +25,7 @@ from sightline.statistics.votes import CATEGORIES, agreement_categories
 from sightline.study import reading
 from sightline.study.relevance import rules
 from sightline.study.study import Study
+from sightline.verbs import option, verb
 
 FEATURES = {
     "words": "words",
@@ -28,14 +33,16 @@ FEATURES = {
     "depth_most": "depth of the most concrete word",
     "depth_mean": "mean depth of its words",
     "relevant": "relevant images known",
-    "contested": "share of its judged images on which votes differ",
+    "contested": "judged images on which votes differ",
 }
-"""What is told of a query, and how it is called in tables."""
+"""The features of a query, with their headings in tables; `contested` is a proportion."""
+SHOWN = 10
+"""Queries that a terminal lists."""
 
 
 @dataclass(frozen=True)
-class Related:
-    """How a feature of queries goes with a system's values: Spearman's rank correlation over queries."""
+class FeatureCorrelation:
+    """Spearman's rank correlation of a feature of queries with a system's values."""
 
     feature: str
     system: str
@@ -44,18 +51,18 @@ class Related:
 
 
 @dataclass(frozen=True)
-class Described:
+class FeatureMean:
     """A feature over the queries with one value of a tag; `sd` is that of the queries themselves."""
 
     tag: str
     group: str
     feature: str
     mean: Estimate
-    sd: float | None
+    sd: float
 
 
 @dataclass(frozen=True)
-class Agreed:
+class VoteCategories:
     """How many judged images of the queries with one value of a tag fall into each category of agreement."""
 
     tag: str
@@ -68,27 +75,124 @@ class Agreed:
 
 
 @dataclass(frozen=True)
-class QueryAnalysis:
-    """The queries with their features, what goes with their values, and everything split by tags.
+class QueryAnalysis(Result):
+    """The queries with their features, what correlates with their values, and everything split by tags.
 
-    `queries` has a row a query: prompt_id, text, the features and `value`, the mean over systems. `notes` say
-    what could not be told and why.
+    `queries` has one row per query: prompt_id, text, the features and `value`, the mean over systems.
     """
 
     by: str
-    direction: str
+    direction: Direction
     queries: pl.DataFrame
-    related: Sequence[Related]
-    described: Sequence[Described]
-    agreed: Sequence[Agreed]
-    breakdowns: dict[str, list[TagMean]]
-    notes: Sequence[str]
+    related: Sequence[FeatureCorrelation]
+    described: Sequence[FeatureMean]
+    agreed: Sequence[VoteCategories]
+    notes: Sequence[str] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The significant correlations, the strongest first."""
+        sure = [each for each in self.related if each.p_bh is not None and each.p_bh < 0.05]
+        over = f"{self.by} over {self.queries.height:,} queries"
+        if not sure:
+            return f"No feature of a query correlates significantly with {over}."
+        sure.sort(key=lambda each: -abs(each.correlation.value or 0))
+        named = [f"{FEATURES[each.feature]} ({each.system}: {each.correlation.value:+.2f})" for each in sure]
+        return f"Correlated with {over}: {', '.join(named[:4])}."
+
+    @property
+    def next(self) -> Sequence[str]:
+        return ("sightline report STUDY",)
+
+    def tables(self) -> dict[str, Table]:
+        made = {
+            "related": self._related(),
+            "described": self._described(),
+            "agreed": self._agreed(),
+            "queries": self._queries(),
+        }
+        return {name: table for name, table in made.items() if table.rows}
+
+    @property
+    def _features(self) -> list[str]:
+        return list(dict.fromkeys(each.feature for each in self.related))
+
+    def _related(self) -> Table:
+        systems = list(dict.fromkeys(each.system for each in self.related))
+        cells: dict[tuple[str, str], list[Cell]] = {
+            (each.feature, each.system): [
+                each.correlation,
+                absent(each.correlation.reason or "not tested") if each.p_bh is None else each.p_bh,
+            ]
+            for each in self.related
+        }
+        columns = [Column("feature", "of a query")]
+        for name in systems:
+            columns += [Column(name, name, estimate=True), Column(f"{name} p_bh", "p after BH", format="p")]
+        return Table(
+            columns,
+            [
+                [FEATURES[name], *(cell for system in systems for cell in cells[name, system])]
+                for name in self._features
+            ],
+            f"Spearman's rank correlation with {self.by} over queries; "
+            "p after Benjamini and Hochberg for all of them",
+        )
+
+    def _described(self) -> Table:
+        columns = [Column("queries"), Column("feature", "of a query"), Column("mean", estimate=True)]
+        rows: list[list[Cell]] = [
+            [f"{each.tag} {each.group}".strip(), FEATURES[name], each.mean, each.sd]
+            for name in self._features
+            for each in self.described
+            if each.feature == name
+        ]
+        return Table(
+            [*columns, Column("sd", "± sd")],
+            rows,
+            "Features of the queries: means over queries, and the spread of the queries themselves",
+        )
+
+    def _agreed(self) -> Table:
+        columns = [Column("queries"), Column("images", "judged images")]
+        columns += [Column(name, name.replace("_", " "), format="%") for name in CATEGORIES]
+        rows: list[list[Cell]] = [
+            [f"{each.tag} {each.group}".strip(), each.total, *(n / each.total for n in each.counts.values())]
+            for each in self.agreed
+        ]
+        return Table(columns, rows, "Agreement of the votes on an image")
+
+    def _queries(self) -> Table:
+        features = self._features
+        hardest = self.queries.sort("value", descending=self.direction == "lower", nulls_last=True)
+        rows = [
+            [absent("not known") if cell is None else cell for cell in row]
+            for row in hardest.select("text", "value", *features).iter_rows()
+        ]
+        columns = [Column("query"), Column("value", f"mean {self.by}")]
+        columns += [Column(name, FEATURES[name]) for name in features]
+        return Table(columns, rows, "Hardest first", SHOWN)
 
 
-def query_analysis(study: Study, by: str, tags: Sequence[str] | None = None) -> QueryAnalysis:
-    """What goes with the values of a measure (or question): length, depth in WordNet, tags, agreement.
+@verb("analyse")
+def queries(
+    study: Study,
+    by: Annotated[
+        str,
+        option(
+            "Correlate with this measure with scores, or this question with truth.",
+            metavar="MEASURE|QUESTION",
+        ),
+    ] = "ndcg@10",
+    tags: Annotated[
+        str | Sequence[str],
+        option("Split by these tags of prompts, separated by commas.", metavar="TAGS", shown="the main ones"),
+    ] = (),
+) -> QueryAnalysis:
+    """Find what goes with a query being hard.
 
-    `tags` are those to split by, by default the study's main ones.
+    Length, depth of its words in WordNet, relevant images, agreement of votes: each is correlated with the
+    values of every system, and split by tags such as descriptive against conceptual.
     """
     basis = values_by(study, by)
     if basis.values.is_empty():
@@ -96,18 +200,18 @@ def query_analysis(study: Study, by: str, tags: Sequence[str] | None = None) -> 
     notes: list[str] = []
     categories = _categories(study)
     if categories.is_empty():
-        notes.append("No votes on relevance are here, so that nothing is said about agreement.")
-    queries = _queries(study, basis, categories, notes)
-    chosen = main_tags(study) if tags is None else list(tags)
-    groups = _groups(study, chosen)
+        notes.append("There are no votes on relevance, so nothing can be said about agreement.")
+    analysed = _queries(study, basis, categories, notes)
+    words = [tags] if isinstance(tags, str) else tags
+    chosen = [name.strip() for word in words for name in word.split(",") if name.strip()]
+    groups = _groups(study, chosen or main_tags(study))
     return QueryAnalysis(
         basis.name,
         basis.direction,
-        queries,
-        _related(queries, basis),
-        _described(queries, groups),
-        _agreed(categories.join(queries, on="prompt_id", how="semi"), groups),
-        {tag: breakdown(study, by, tag, basis.ranked) for tag in chosen},
+        analysed,
+        _related(analysed, basis),
+        _described(analysed, groups),
+        _agreed(categories.join(analysed, on="prompt_id", how="semi"), groups),
         notes,
     )
 
@@ -117,10 +221,10 @@ def _queries(study: Study, basis: Basis, categories: pl.DataFrame, notes: list[s
     queries = reading.prompts(study).join(values, on="prompt_id").sort("prompt_id")
     known = wordnet.find()
     if known is None:
-        notes.append("WordNet is not here, so that nothing is said about how abstract queries are.")
+        notes.append("WordNet is not installed, so nothing can be said about how abstract queries are.")
     texts = queries["text"].to_list()
-    found = [None if known is None else depths(text, known) for text in texts]
-    level = 1.0 if basis.measure is None else float(basis.measure.arguments.get("level", 1.0))
+    deep = [None if known is None else depths(text, known) for text in texts]
+    min_rel = 1.0 if basis.measure is None else float(basis.measure.arguments.get("min_rel", 1.0))
     contested = categories.group_by("prompt_id").agg(
         (~pl.col("category").is_in(["fully_relevant", "fully_irrelevant"])).mean().alias("contested")
     )
@@ -129,23 +233,24 @@ def _queries(study: Study, basis: Basis, categories: pl.DataFrame, notes: list[s
         queries.with_columns(
             pl.Series("words", [float(len(text.split())) for text in texts]),
             *(
-                pl.Series(name, [None if each is None else each[place] for each in found], pl.Float64)
+                pl.Series(name, [None if each is None else each[place] for each in deep], pl.Float64)
                 for place, name in enumerate(depth)
             ),
         )
-        .join(_relevant(study, level), on="prompt_id", how="left", maintain_order="left")
+        .join(_relevant(study, min_rel), on="prompt_id", how="left", maintain_order="left")
         .join(contested, on="prompt_id", how="left", maintain_order="left")
         .select("prompt_id", "suite", "ref", "text", *FEATURES, "value")
     )
 
 
-def _relevant(study: Study, level: float) -> pl.DataFrame:
+def _relevant(study: Study, min_rel: float) -> pl.DataFrame:
     """How many images are known relevant to each prompt that has any truth of relevance."""
     try:
-        told = relevance(study, rules(study))
+        known = relevance(study, rules(study))
     except DataError:
         return pl.DataFrame(schema={"prompt_id": pl.Int64, "relevant": pl.Float64})
-    return told.group_by("prompt_id").agg((pl.col("value") >= level).sum().cast(pl.Float64).alias("relevant"))
+    relevant = (pl.col("value") >= min_rel).sum().cast(pl.Float64).alias("relevant")
+    return known.group_by("prompt_id").agg(relevant)
 
 
 def _categories(study: Study) -> pl.DataFrame:
@@ -170,24 +275,24 @@ def _categories(study: Study) -> pl.DataFrame:
     )
     place = agreement_categories(yes, no, unsure)
     names = [CATEGORIES[each] if each >= 0 else None for each in place.tolist()]
-    told = subjects.select("prompt_id", "image_id", "image_b", pl.Series("category", names, pl.String))
+    items = subjects.select("prompt_id", "image_id", "image_b", pl.Series("category", names, pl.String))
     kept = (pl.col("prompt_id") > 0) & (pl.col("image_id") > 0) & (pl.col("image_b") == 0)
-    return told.filter(kept & pl.col("category").is_not_null()).select("prompt_id", "category")
+    return items.filter(kept & pl.col("category").is_not_null()).select("prompt_id", "category")
 
 
-def _related(queries: pl.DataFrame, basis: Basis) -> list[Related]:
-    # A column that nothing is known of would only add rows without a number.
-    told = [name for name in FEATURES if queries[name].null_count() < queries.height]
+def _related(queries: pl.DataFrame, basis: Basis) -> list[FeatureCorrelation]:
+    # A feature without any value would only add rows without a number.
+    features = [name for name in FEATURES if queries[name].null_count() < queries.height]
     found = []
     for (system,), rows in basis.values.sort("system_id", "prompt_id").group_by(
         ["system"], maintain_order=True
     ):
         mine = rows.select("prompt_id", pl.col("value").alias("mine")).join(queries, on="prompt_id")
         values = mine["mine"].to_numpy()
-        found += [(name, str(system), spearman(mine[name].to_numpy(), values)) for name in told]
+        found += [(name, str(system), spearman(mine[name].to_numpy(), values)) for name in features]
     p = benjamini_hochberg([np.nan if each[2].p is None else each[2].p for each in found])
     return [
-        Related(*each, None if np.isnan(adjusted) else float(adjusted))
+        FeatureCorrelation(*each, None if np.isnan(adjusted) else float(adjusted))
         for each, adjusted in zip(found, p, strict=True)
     ]
 
@@ -199,7 +304,7 @@ def _groups(study: Study, tags: Sequence[str]) -> pl.DataFrame:
     return pl.concat([whole, split.select("prompt_id", tag="name", group="value")])
 
 
-def _described(queries: pl.DataFrame, groups: pl.DataFrame) -> list[Described]:
+def _described(queries: pl.DataFrame, groups: pl.DataFrame) -> list[FeatureMean]:
     found = []
     joined = groups.join(queries, on="prompt_id").sort("tag", "group", "prompt_id")
     for (tag, group), rows in joined.group_by(["tag", "group"], maintain_order=True):
@@ -208,15 +313,15 @@ def _described(queries: pl.DataFrame, groups: pl.DataFrame) -> list[Described]:
             if values.size:
                 # ConQA prints the spread of the queries themselves, not that of a sample of them.
                 spread = float(values.std())
-                found.append(Described(str(tag), str(group), name, mean_interval(values), spread))
+                found.append(FeatureMean(str(tag), str(group), name, mean_interval(values), spread))
     return found
 
 
-def _agreed(categories: pl.DataFrame, groups: pl.DataFrame) -> list[Agreed]:
+def _agreed(categories: pl.DataFrame, groups: pl.DataFrame) -> list[VoteCategories]:
     found = []
     joined = groups.join(categories, on="prompt_id").sort("tag", "group")
     for (tag, group), rows in joined.group_by(["tag", "group"], maintain_order=True):
         counted = dict(rows["category"].value_counts().iter_rows())
         counts = {name: int(counted.get(name, 0)) for name in CATEGORIES}
-        found.append(Agreed(str(tag), str(group), counts))
+        found.append(VoteCategories(str(tag), str(group), counts))
     return found

@@ -11,12 +11,19 @@ import polars as pl
 from sightline import registry
 from sightline.comparison.compare import scores_by_system
 from sightline.errors import DataError, UsageError
+from sightline.estimate import Direction, format_cell
+from sightline.rendering.blocks import Figure
+from sightline.rendering.charts import Dot, dot_interval
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
+from sightline.rendering.theme import ACCENT, system_colours
 from sightline.statistics.correlation import Correlation, clustered_spearman
 from sightline.study import reading, rollup
 from sightline.study.study import Study
 from sightline.verbs import option, verb
+
+MOST_QUESTIONS = 4
+"""Questions that a chart can show next to each other."""
 
 
 @dataclass(frozen=True)
@@ -25,20 +32,59 @@ class MeasureTrust:
 
     measure: str
     kind: str
-    direction: str
+    direction: Direction
     question: str
     correlation: Correlation
 
 
 @dataclass(frozen=True)
 class Trust(Result):
-    """Every measure against every question that speaks of the same things."""
+    """Every measure against every question about the same things, the strongest correlation first."""
 
     rows: Sequence[MeasureTrust]
 
     @property
     def next(self) -> Sequence[str]:
         return ("sightline report STUDY",)
+
+    @property
+    def sentence(self) -> str:
+        """The measure that follows people best on each question."""
+        best: dict[str, MeasureTrust] = {}
+        for each in self.rows:
+            size = abs(each.correlation.value or 0)
+            if size > abs(best[each.question].correlation.value or 0) if each.question in best else size:
+                best[each.question] = each
+        named = [
+            f"{each.measure} for {each.question} ({format_cell(each.correlation)})" for each in best.values()
+        ]
+        return f"Most correlated with people: {'; '.join(named)}." if named else ""
+
+    def figures(self) -> dict[str, Figure]:
+        """Each correlation as a dot with its interval, one series per question."""
+        known = [each for each in self.rows if each.correlation.value is not None]
+        questions = list(dict.fromkeys(each.question for each in known))
+        if not known or len(questions) > MOST_QUESTIONS:
+            return {}
+        dots = [
+            Dot(each.measure, each.correlation, each.question if len(questions) > 1 else "") for each in known
+        ]
+        colours = system_colours(questions)
+        if len(questions) == 1:
+            colours = dict.fromkeys((dot.label for dot in dots), ACCENT)
+        figure = Figure.of(
+            lambda width: dot_interval(
+                dots,
+                axis="Spearman's rank correlation with people",
+                domain=(-1, 1),
+                colours=colours,
+                width=width,
+            ),
+            "1 agrees fully with people, 0 not at all, −1 is the opposite. Measures of which lower is better "
+            "should correlate negatively.",
+            [(name, colours[name].name) for name in questions] if len(questions) > 1 else (),
+        )
+        return {"correlations": figure}
 
     def tables(self) -> dict[str, Table]:
         columns = [
@@ -63,7 +109,7 @@ def trust(
         option("Compare with the truth of this question.", metavar="QUESTION", shown="every question"),
     ] = None,
 ) -> Trust:
-    """Tell how well each measure agrees with people.
+    """Correlate measures with people's judgement.
 
     Spearman's rank correlation of scores with truth. A measure of which lower is better agrees with people if
     it is negative. Where a prompt has several images, the interval comes from resampling whole prompts.
@@ -73,7 +119,7 @@ def trust(
         raise DataError("nothing is scored yet", where=study.name, remedy="sightline score STUDY")
     names = [question] if question else [asked.name for _, asked in reading.questions(study)]
     parts = [(row, *part) for row in measures for part in _parts(study, row)]
-    found = []
+    rows = []
     for name in names:
         images = rollup.of_answers(study, name)
         pairs = rollup.by_system(study, name)
@@ -93,18 +139,18 @@ def trust(
             means = both.group_by(on, maintain_order=True).agg(
                 pl.col("truth").mean(), pl.col("value").first()
             )
-            both = means.join(both.unique(on, keep="first").select(kept), on=on)
+            both = means.join(both.unique(on, keep="first").select(kept), on=on).sort(on)
             if both.is_empty():
                 continue
             correlation = clustered_spearman(both["value"], both["truth"], both["prompt_id"])
-            found.append(MeasureTrust(short, str(row["kind"]), str(row["direction"]), name, correlation))
-    if not found:
+            rows.append(MeasureTrust(short, str(row["kind"]), row["direction"], name, correlation))
+    if not rows:
         raise DataError(
-            "no measure and no truth speak of the same things",
+            "no measure and no truth are about the same things",
             where=study.name,
-            remedy="Settle judgements (sightline truth) and score images (sightline score).",
+            remedy="Aggregate judgements (sightline truth) and score images (sightline score).",
         )
-    return Trust(found)
+    return Trust(sorted(rows, key=lambda each: (each.question, -abs(each.correlation.value or 0))))
 
 
 def _parts(study: Study, measure: Mapping[str, object]) -> list[tuple[str, pl.DataFrame]]:

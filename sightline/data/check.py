@@ -1,20 +1,23 @@
-"""Check: is the data what it should be? Every integrity rule over the whole study."""
+"""Check: apply every integrity rule to a study."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from sightline import registry
 from sightline.errors import ExtensionError, SightlineError, StudyError, UsageError, near
 from sightline.extension import Configured, Extension
 from sightline.records import Finding, Question
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.study import listing, reading
 from sightline.study.running.progress import Listener
 from sightline.study.running.run import run_together
 from sightline.study.study import SETTINGS_FILE, Study
+from sightline.verbs import WORKERS, option, verb
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +27,7 @@ LOOKED_AT = ("prompt", "answer", "image", "judgement", "truth")
 
 
 @dataclass(frozen=True)
-class Found:
+class RuleFinding:
     """A finding and the rule that made it."""
 
     rule: str
@@ -32,24 +35,75 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What the rules found, worst first; which were off and why; and what was looked at, in a sentence."""
+class Check(Result):
+    """The findings of all rules, worst first; which rules were off and why; and what was checked."""
 
-    findings: Sequence[Found]
+    findings: Sequence[RuleFinding]
     off: Sequence[tuple[str, str]]
     checked: str
+    strict: bool = False
 
     @property
     def failed(self) -> bool:
-        """Whether anything found is an error."""
-        return any(found.finding.severity == "error" for found in self.findings)
+        """Whether there is an error; a `strict` check also fails by a warning."""
+        failing = ("error", "warning") if self.strict else ("error",)
+        return any(each.finding.severity in failing for each in self.findings)
+
+    @property
+    def exit_code(self) -> int:
+        return int(self.failed)
+
+    @property
+    def sentence(self) -> str:
+        if self.failed:
+            return "The check failed."
+        return f"The check passed with {len(self.findings)} findings." if self.findings else "No findings."
+
+    @property
+    def notes(self) -> Sequence[str]:
+        off = [f"Not checked: {rule} ({reason})" for rule, reason in self.off]
+        return [f"Checked {self.checked}", *off]
+
+    @property
+    def next(self) -> Sequence[str]:
+        return ("sightline imports STUDY" if self.failed else "sightline status STUDY",)
+
+    def facts(self) -> Mapping[str, Any]:
+        off = [{"rule": rule, "reason": reason} for rule, reason in self.off]
+        return {"failed": self.failed, "checked": self.checked, "strict": self.strict, "off": off}
+
+    def tables(self) -> dict[str, Table]:
+        columns = [
+            Column("severity"),
+            Column("rule"),
+            Column("n"),
+            Column("what"),
+            Column("examples", "for example"),
+            Column("remedy", "what to do"),
+        ]
+        rows = [
+            (each.severity, rule, each.n, each.what, "; ".join(each.examples), each.remedy)
+            for rule, each in ((found.rule, found.finding) for found in self.findings)
+        ]
+        return {"": Table(columns, rows, "Findings")}
 
 
-def check(study: Study, *, workers: int = 1, listener: Listener | None = None) -> Checked:
-    """Run every rule that study.toml does not switch off; what rules measure on pixels is scored and kept."""
+@verb("collect")
+def check(
+    study: Study,
+    *,
+    strict: Annotated[bool, option("Let warnings fail the check too, not only errors.")] = False,
+    workers: Annotated[int, WORKERS] = 1,
+    listener: Listener | None = None,
+) -> Check:
+    """Check the data: duplicates, gaps, blank images and more.
+
+    Ends with exit code 1 if there is an error. Rules can be switched off, with a reason, in study.toml; see
+    sightline list check.
+    """
     counts = reading.counts(study)
     if not any(counts[table] for table in LOOKED_AT):
-        # Images can be looked at before any prompt is there; where there is nothing at all, this says so.
+        # Images can be checked before there are prompts; this refuses a study with nothing at all.
         reading.need_prompts(study)
     switched = _switched_off(study)
     rules, broken = _rules()
@@ -71,12 +125,12 @@ def check(study: Study, *, workers: int = 1, listener: Listener | None = None) -
     findings = [found for rule in active for found in _apply(rule, material)]
     findings.sort(key=lambda found: SEVERITIES.index(found.finding.severity))
     off = [(name, reason) for name, reason in switched.items() if name not in dict(broken)]
-    return Checked(findings, [*off, *broken], _sentence(counts, active))
+    return Check(findings, [*off, *broken], _checked(counts, active), strict)
 
 
 def _switched_off(study: Study) -> dict[str, str]:
-    told: Any = study.settings.get("check", {})
-    off: Any = told.get("off", {}) if isinstance(told, Mapping) else told
+    section: Any = study.settings.get("check", {})
+    off: Any = section.get("off", {}) if isinstance(section, Mapping) else section
     if not isinstance(off, Mapping) or not all(isinstance(reason, str) for reason in off.values()):
         raise StudyError(
             "check.off must be a table of rule = reason",
@@ -107,18 +161,18 @@ def _measures(rule: Configured) -> Sequence[str]:
     return tuple(rule.spec.details["measures"])
 
 
-def _apply(rule: Configured, material: _Material) -> list[Found]:
+def _apply(rule: Configured, material: _Material) -> list[RuleFinding]:
     try:
         findings = list(rule.load()(material))
     except SightlineError:
         raise
-    except Exception as error:  # somebody else's rule may fail in any way; it must say which it was
+    except Exception as error:  # a rule of a plug-in may fail in any way; the error names it
         raise ExtensionError(
             f"the rule {rule.name} raised {type(error).__name__}: {error}",
             where=rule.spec.origin,
             remedy="Mend it, or switch it off with a reason: [check.off] in study.toml.",
         ) from error
-    found = []
+    results = []
     for finding in findings:
         severity = finding.severity or str(rule.spec.details["severity"])
         if severity not in SEVERITIES:
@@ -127,11 +181,11 @@ def _apply(rule: Configured, material: _Material) -> list[Found]:
                 where=rule.spec.origin,
                 remedy=f"One of {', '.join(SEVERITIES)}.",
             )
-        found.append(Found(rule.name, finding._replace(severity=severity)))
-    return found
+        results.append(RuleFinding(rule.name, finding._replace(severity=severity)))
+    return results
 
 
-def _sentence(counts: Mapping[str, int], active: Sequence[Configured]) -> str:
+def _checked(counts: Mapping[str, int], active: Sequence[Configured]) -> str:
     parts = [
         f"{counts[table]:,} {table}{'' if counts[table] == 1 else 's'}"
         for table in LOOKED_AT
@@ -196,6 +250,6 @@ class _Material:
                 remedy=f'Write @check(measures=("{measure}",), ...).',
             )
         identity = self._measures[measure].identity
-        found = reading.scores(self._study, identity)
-        told = listing.evidence(self._study, identity)
-        return found.join(told, on="image_id", how="left", maintain_order="left")
+        scores = reading.scores(self._study, identity)
+        evidence = listing.evidence(self._study, identity)
+        return scores.join(evidence, on="image_id", how="left", maintain_order="left")

@@ -1,12 +1,13 @@
-"""Export: the tables of a study as files that come back by import, or the whole study as a copy."""
+"""Export: the tables of a study as files that can be imported again, or a copy of the whole study."""
 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from sightline import registry
 from sightline.data.sources import Source
@@ -14,24 +15,27 @@ from sightline.data.sources.plain import EXPORT_NOTE, EXPORT_VERSION, TRANSLATIO
 from sightline.errors import DataError, SightlineError, StudyError, UsageError, near
 from sightline.extension import Configured, Extension
 from sightline.records import NewPrompt
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.study import listing, reading
 from sightline.study.study import SETTINGS_FILE, Study
-from sightline.study.writing.copying import portable_settings
+from sightline.study.writing.copying import copy_study, portable_settings
 from sightline.study.writing.references import references
 from sightline.study.writing.scenes import scenes
 from sightline.study.writing.translations import translations
+from sightline.verbs import argument, option, verb
 
 if TYPE_CHECKING:
     import polars as pl
 
 STUDY = "study"
 NOTES = "notes.txt"
-"""Where an exporter with a layout of its own says what it had to leave out or change."""
+"""The file in which an exporter with its own layout notes what it had to leave out or change."""
 
 
 @dataclass(frozen=True)
-class Exported:
-    """What was written where, and what could not be written as it is."""
+class Export(Result):
+    """What was written where: rows per table or file, and notes on what could not be written as it is."""
 
     form: str
     folder: str
@@ -39,14 +43,49 @@ class Exported:
     rows: Mapping[str, int]
     notes: Sequence[str] = ()
 
+    @property
+    def sentence(self) -> str:
+        return "" if self.form == STUDY else f"{len(self.files)} files in {self.folder}."
 
+    @property
+    def next(self) -> Sequence[str]:
+        return (f"sightline status {shlex.quote(self.folder)}",) if self.form == STUDY else ()
+
+    def tables(self) -> dict[str, Table]:
+        rows = [(name.replace("_", " "), n) for name, n in self.rows.items()]
+        return {"": Table([Column("table"), Column("rows")], rows, f"Written to {self.folder}")}
+
+
+@verb("collect")
 def export(
-    study: Study, to: str | Path, *, form: str = "csv", tables: str | Sequence[str] | None = None
-) -> Exported:
-    """Write tables of a study (by default all) to a folder, one file a table; `form="study"` copies it whole.
+    study: Study,
+    to: Annotated[str | Path, argument("The folder to write to.", "TO")],
+    *,
+    form: Annotated[
+        str,
+        option(
+            "Write csv, jsonl or parquet (one file per table), trec (rankings and relevance), or study (a "
+            "full copy).",
+            "--as",
+            metavar="FORM",
+        ),
+    ] = "csv",
+    tables: Annotated[
+        str | Sequence[str] | None,
+        option(
+            "Write this table: prompts, tags, links, systems, answers, images, captions, scenes, references, "
+            "questions, judgements, truths, scores or predictions; repeatable.",
+            "--table",
+            metavar="TABLE",
+            shown="every table",
+        ),
+    ] = None,
+) -> Export:
+    """Write tables of a study to files, or copy the whole study.
 
-    The folder comes back as a whole by import. Prompts, answers, captions, judgements and truths have the
-    columns of the plain import forms; `suite` and `collection` say where a prompt or image belongs.
+    sightline import STUDY TO imports the folder again, except for scores and predictions, which can be
+    computed again. Prompts, answers, captions, judgements and truths have the columns of the plain import
+    forms. A copy is safe to make while others work on the study.
     """
     folder = Path(to)
     if folder.exists() and not folder.is_dir():
@@ -73,7 +112,7 @@ def export(
     def write() -> list[Path]:
         made = list(exporter.load()(frames, folder))
         if tables is None and (study.home / SETTINGS_FILE).is_file():
-            # Without its rules and questions a study that comes back would settle to something else.
+            # Without these rules and questions, the truth of the imported study would differ.
             (folder / SETTINGS_FILE).write_text(portable_settings(study), "utf-8")
             made.append(folder / SETTINGS_FILE)
         _leave_note(folder, {f"{name}{suffix}": frame.height for name, frame in frames.items()})
@@ -82,27 +121,27 @@ def export(
     suffix = str(exporter.spec.details["suffix"])
     written = _written(write, folder)
     rows = {name: frame.height for name, frame in frames.items()}
-    return Exported(exporter.short, str(folder), [str(path) for path in written], rows)
+    return Export(exporter.short, str(folder), [str(path) for path in written], rows)
 
 
 def _leave_note(folder: Path, rows: Mapping[str, int]) -> None:
-    """Say beside the tables which they are; those of an earlier export to the same folder stay told."""
+    """Note which tables the folder holds; those of an earlier export to the same folder stay noted."""
     try:
         earlier = export_note(Source(folder))
     except DataError:
-        # A note that cannot be read is of no use to anyone: this one replaces it.
+        # A note that cannot be read is replaced.
         earlier = {}
     files: dict[str, dict[str, Any]] = {
-        file: told for file, told in earlier.items() if (folder / file).is_file() and file not in rows
+        file: entry for file, entry in earlier.items() if (folder / file).is_file() and file not in rows
     }
     for file, n in rows.items():
         # Of the forms only CSV is opened by spreadsheets, and has formulas guarded.
         files[file] = {"rows": n, **({"guard": True} if file.endswith(".csv") else {})}
-    told = {"sightline_export": EXPORT_VERSION, "files": files}
-    (folder / EXPORT_NOTE).write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    note = {"sightline_export": EXPORT_VERSION, "files": files}
+    (folder / EXPORT_NOTE).write_text(json.dumps(note, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
-class _WhenAsked(Mapping[str, "pl.DataFrame"]):
+class _LazyTables(Mapping[str, "pl.DataFrame"]):
     """Tables that are read when an exporter asks for them: few exporters want all."""
 
     def __init__(self, study: Study, names: Sequence[str]) -> None:
@@ -121,26 +160,24 @@ class _WhenAsked(Mapping[str, "pl.DataFrame"]):
         return len(self._names)
 
 
-def _own_layout(study: Study, exporter: Configured, folder: Path, tables: Sequence[str]) -> Exported:
+def _own_layout(study: Study, exporter: Configured, folder: Path, tables: Sequence[str]) -> Export:
     reading.need_prompts(study)
-    written = _written(lambda: exporter.load()(_WhenAsked(study, tables), folder), folder)
+    written = _written(lambda: exporter.load()(_LazyTables(study, tables), folder), folder)
     notes = [line for path in written if path.name == NOTES for line in path.read_text("utf-8").splitlines()]
     rows = {}
     for path in written:
         if path.name != NOTES:
             with path.open("rb") as file:
                 rows[str(path.relative_to(folder))] = sum(1 for _ in file)
-    return Exported(exporter.short, str(folder), [str(path) for path in written], rows, notes)
+    return Export(exporter.short, str(folder), [str(path) for path in written], rows, notes)
 
 
-def _copy(study: Study, folder: Path, tables: str | Sequence[str] | None) -> Exported:
-    from sightline.study.writing.copying import copy_study
-
+def _copy(study: Study, folder: Path, tables: str | Sequence[str] | None) -> Export:
     if tables:
         raise UsageError("a copy of the study holds all tables", remedy="Leave out which, or use form csv.")
     with copy_study(study, folder) as copied:
         rows = {name: n for name, n in reading.counts(copied).items() if n}
-    return Exported(STUDY, str(folder), [str(folder)], rows)
+    return Export(STUDY, str(folder), [str(folder)], rows)
 
 
 def write_table(table: pl.DataFrame, path: str | Path) -> Path:
@@ -164,7 +201,7 @@ def write_table(table: pl.DataFrame, path: str | Path) -> Path:
 
 
 def prompt_table(refs: Sequence[str], prompts: Sequence[NewPrompt]) -> pl.DataFrame:
-    """Prompts in the plain form: prompt_id, prompt, expects as JSON and a column a tag."""
+    """Prompts in the plain form: prompt_id, prompt, expects as JSON and one column per tag."""
     import polars as pl
 
     tags = dict.fromkeys(name for prompt in prompts for name in prompt.tags)
@@ -195,21 +232,23 @@ def _written(write: Callable[[], Sequence[Path]], where: Path) -> Sequence[Path]
 def _prompts(study: Study) -> dict[str, pl.DataFrame]:
     import polars as pl
 
-    found, translations_of = reading.prompt_records(study), translations(study)
-    made = [NewPrompt(prompt.text, prompt.tags, prompt.expects) for prompt in found.values()]
-    table = prompt_table([prompt.key.ref for prompt in found.values()], made)
-    suites = pl.Series("suite", [prompt.key.suite for prompt in found.values()], dtype=pl.String)
+    records, translations_of = reading.prompt_records(study), translations(study)
+    prompts = [NewPrompt(prompt.text, prompt.tags, prompt.expects) for prompt in records.values()]
+    table = prompt_table([prompt.key.ref for prompt in records.values()], prompts)
+    suites = pl.Series("suite", [prompt.key.suite for prompt in records.values()], dtype=pl.String)
     links = listing.named_links(study)
     table = table.insert_column(0, suites)
-    told = [translations_of.get(key, {}) for key in found]
-    for language in sorted({language for texts in told for language in texts}):
-        cells = pl.Series(TRANSLATION + language, [texts.get(language) for texts in told], dtype=pl.String)
+    translated = [translations_of.get(key, {}) for key in records]
+    for language in sorted({language for texts in translated for language in texts}):
+        cells = pl.Series(
+            TRANSLATION + language, [each.get(language) for each in translated], dtype=pl.String
+        )
         table = table.with_columns(cells)
     for kind in ("builds_on", "rephrases"):
         # The plain form names linked prompts by id within the suite; the table `links` holds all of them.
-        near_by = links.filter((pl.col("kind") == kind) & (pl.col("suite") == pl.col("to_suite")))
-        if not near_by.is_empty():
-            listed = near_by.group_by("suite", "prompt_id").agg(pl.col("to_prompt_id").sort().alias(kind))
+        within = links.filter((pl.col("kind") == kind) & (pl.col("suite") == pl.col("to_suite")))
+        if not within.is_empty():
+            listed = within.group_by("suite", "prompt_id").agg(pl.col("to_prompt_id").sort().alias(kind))
             listed = listed.with_columns(pl.col(kind).map_elements(_ids, return_dtype=pl.String))
             table = table.join(listed, on=["suite", "prompt_id"], how="left", maintain_order="left")
     return {"prompts": table}
@@ -219,9 +258,9 @@ def _answers(study: Study) -> dict[str, pl.DataFrame]:
     import polars as pl
 
     table, settings = listing.named_answers(study)
-    names = dict.fromkeys(name for told in settings if told for name in told)
+    names = dict.fromkeys(name for each in settings if each for name in each)
     for name in names:
-        cells = [None if not told or name not in told else setting_cell(told[name]) for told in settings]
+        cells = [None if not each or name not in each else setting_cell(each[name]) for each in settings]
         table = table.with_columns(pl.Series(f"settings.{name}", cells, dtype=pl.String))
     return {"answers": table}
 
@@ -242,13 +281,13 @@ def _truths(study: Study) -> dict[str, pl.DataFrame]:
 
     table = _one_collection(listing.named_truths(study))
     settled = table.filter(pl.col("value").is_not_null()).drop("reason")
-    # What could not be settled is no truth to import again, but its reason must not be lost on the way out.
+    # An item without consensus is no truth to import again, but its reason is exported.
     unsettled = table.filter(pl.col("value").is_null()).drop("value", "low", "high")
     return {"truths": settled, **({} if unsettled.is_empty() else {"unsettled": unsettled})}
 
 
 def _one_collection(table: pl.DataFrame) -> pl.DataFrame:
-    """Pairs are almost always of one collection: columns for a second one only where there is one."""
+    """Without the columns of a second and third collection where all images of an item are of the first."""
     import polars as pl
 
     for other in ("collection_b", "collection_c"):
@@ -263,9 +302,9 @@ def _json(value: Mapping[str, Any] | None) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _ids(told: pl.Series) -> str:
-    """Ids in one cell: apart by a space, or as a JSON list where an id has white space itself."""
-    ids = told.to_list()
+def _ids(values: pl.Series) -> str:
+    """Ids in one cell: separated by spaces, or as a JSON list where an id contains white space itself."""
+    ids = values.to_list()
     plain = " ".join(ids)
     return plain if plain.split() == ids and plain[:1] != "[" else json.dumps(ids, ensure_ascii=False)
 
@@ -308,17 +347,17 @@ def _predictions(study: Study) -> dict[str, pl.DataFrame]:
 
     texts = {name: pl.String for name in ("question", "rule", "predictor", "suite", "prompt_id")}
     numbers = {"fold": pl.Int64, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
-    found = [pl.DataFrame(schema={**texts, **numbers})]
+    parts = [pl.DataFrame(schema={**texts, **numbers})]
     prompts = reading.prompts(study).select("prompt_id", "suite", "ref")
     for key, question, rule in (
         reading.settlements(study).select("settlement_id", "question", "rule").iter_rows()
     ):
-        told = reading.predictions(study, key).join(prompts, on="prompt_id", maintain_order="left")
-        named = told.drop("prompt_id").rename({"spec": "predictor", "ref": "prompt_id"})
-        found.append(
+        joined = reading.predictions(study, key).join(prompts, on="prompt_id", maintain_order="left")
+        named = joined.drop("prompt_id").rename({"spec": "predictor", "ref": "prompt_id"})
+        parts.append(
             named.with_columns(question=pl.lit(question), rule=pl.lit(rule)).select(*texts, *numbers)
         )
-    return {"predictions": pl.concat(found)}
+    return {"predictions": pl.concat(parts)}
 
 
 TABLES: Mapping[str, Callable[[Study], dict[str, pl.DataFrame]]] = {

@@ -1,17 +1,18 @@
-"""Bringing data into a study: which layout it is, what will come of it, and the import itself."""
+"""Import: recognise the layout of data, preview it, and load it into a study."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
 from sightline import registry
 from sightline.data.sources import TABLES, Source
@@ -19,14 +20,20 @@ from sightline.data.sources.topics import topics_beside
 from sightline.errors import DataError, SightlineError, StudyError, UsageError, near
 from sightline.extension import Configured, Extension, Spec
 from sightline.records import Answer, Image, Judgement, Prompt, Record, Reference, System, Truth
-
-if TYPE_CHECKING:
-    from sightline.study.study import Study
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
+from sightline.study import reading
+from sightline.study.running.progress import Listener, Meter
+from sightline.study.study import Study
+from sightline.study.writing.loading import load
+from sightline.verbs import argument, option, verb
 
 REFERRING = ("trec_run", "trec_qrels")
 """Layouts that name prompts and images which the study holds already."""
 SPARE = 64 * 1024**2
-"""Bytes that must stay free beside the images: the database grows as well."""
+"""Bytes that must stay free besides those of the images: the database grows as well."""
+EXAMPLES = 3
+"""How many records of each kind a preview shows."""
 
 _SAMPLED = 2_000
 _PLURALS: Mapping[type, str] = {
@@ -42,7 +49,7 @@ _PLURALS: Mapping[type, str] = {
 
 @dataclass(frozen=True)
 class Claim:
-    """How sure an importer is that a source is its own, or why it could not look."""
+    """How confident an importer is that a source has its layout, or why it could not look."""
 
     importer: str
     confidence: float
@@ -51,47 +58,106 @@ class Claim:
 
 @dataclass(frozen=True)
 class Skipped:
-    """Things an importer left out, or only `noted`, for one reason."""
+    """What an importer left out, or only `noted`, for one reason."""
 
     reason: str
     count: int
     examples: Sequence[str]
     noted: bool = False
 
+    def __str__(self) -> str:
+        examples = ", ".join(self.examples) + (", ..." if self.count > len(self.examples) else "")
+        return f"{'Noted' if self.noted else 'Left out'}: {self.count:,} {self.reason}: {examples}"
+
 
 @dataclass(frozen=True)
-class Preview:
-    """What an import would do."""
+class Import(Result):
+    """What an import did; of a dry run (without `number`) what it would do, with the first records.
 
-    importer: str
+    `already` is true where the study held this very source before, `created` where the study is new.
+    """
+
+    layout: str
     path: str
     counts: Mapping[str, int]
-    systems: Sequence[str]
-    image_bytes: int
-    examples: Sequence[Record]
-    skipped: Sequence[Skipped]
+    number: int | None = None
+    already: bool = False
+    created: bool = False
+    systems: Sequence[str] = ()
+    image_bytes: int = 0
+    examples: Sequence[Record] = ()
+    skipped: Sequence[Skipped] = ()
     claims: Sequence[Claim] = ()
 
     @property
     def sentence(self) -> str:
-        """What will happen, in one sentence."""
-        parts = [f"{n:,} {kind}" for kind, n in self.counts.items()]
-        copied = f", copying {self.image_bytes / 1e6:,.1f} MB of images" if self.image_bytes else ""
-        return f"{self.path} is read as {self.importer}: {', '.join(parts) or 'nothing'}{copied}."
+        if self.number is None:
+            parts = [f"{n:,} {kind}" for kind, n in self.counts.items()]
+            copied = f", copying {self.image_bytes / 1e6:,.1f} MB of images" if self.image_bytes else ""
+            read = f"{self.path} is read as {self.layout}: {', '.join(parts) or 'nothing'}{copied}."
+            return f"{read} Nothing was written."
+        if self.already:
+            return f"The study already holds exactly this, as import {self.number}. Nothing was changed."
+        return f"This is import {self.number}{' of a new study' if self.created else ''}."
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return [self._recognised(), *map(str, self.skipped)]
+
+    @property
+    def next(self) -> Sequence[str]:
+        if self.number is None:
+            return (f"sightline import STUDY {shlex.quote(self.path)}",)
+        command = (
+            "truth" if self.counts.get("judgements") else "check" if self.counts.get("answers") else "status"
+        )
+        return f"sightline {command} STUDY", f"sightline undo STUDY {self.number}   # undoes this import"
+
+    def facts(self) -> Mapping[str, Any]:
+        return {**super().facts(), "skipped": [asdict(each) for each in self.skipped]}
+
+    def tables(self) -> dict[str, Table]:
+        if self.number is not None:
+            return {"": counted(self.counts, "The study holds" if self.already else "Imported")}
+        rows = [(type(record).__name__.lower(), _shown(record), record.at) for record in self.examples]
+        columns = [Column("record"), Column("content"), Column("where")]
+        return {
+            "counts": counted(self.counts, "To be imported"),
+            "examples": Table(columns, rows, "The first records"),
+        }
+
+    def _recognised(self) -> str:
+        name = self.layout.partition("(")[0]
+        if not self.claims:
+            return f"Read as {self.layout}, as asked."
+        claims = registry.get("importer", name).spec.details.get("claims")
+        why = (claims.__doc__ or "").strip().split("\n")[0] if callable(claims) else ", ".join(claims or ())
+        others = [each.importer for each in self.claims if each.confidence > 0 and each.importer != name]
+        also = f" Less likely: {', '.join(others)} (choose with --format)." if others else ""
+        return f"Recognised as {self.layout}: {why}{also}"
 
 
-@dataclass(frozen=True)
-class Imported:
-    """What an import did; `already` if the study held this very source before."""
+def counted(counts: Mapping[str, int], caption: str) -> Table:
+    """How many records of each kind, as a table."""
+    rows = [(kind.replace("_", " ") + ("" if kind.endswith("s") else "s"), n) for kind, n in counts.items()]
+    return Table([Column("what"), Column("n")], [row for row in rows if row[1]], caption)
 
-    importer: str
-    path: str
-    source_id: int | None
-    already: bool
-    counts: Mapping[str, int]
-    skipped: Sequence[Skipped] = ()
-    claims: Sequence[Claim] = ()
-    preview: Preview | None = field(default=None)
+
+def _shown(record: Record) -> str:
+    """The content of a record without what is empty or a default."""
+    defaults = type(record)._field_defaults
+    return ", ".join(
+        f"{name}={_short(value)}"
+        for name, value in record._asdict().items()
+        if name != "at" and value not in (None, "", (), {}) and value != defaults.get(name)
+    )
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return "/".join(_short(part) for part in value if part is not None)
+    text = str(dict(value) if isinstance(value, Mapping) else value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def recognise(
@@ -101,7 +167,7 @@ def recognise(
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> tuple[Configured, list[Claim]]:
-    """The importer for a path, and what every importer said of it; `format` decides where it is given."""
+    """The importer for a path, and the claim of every importer; `format` decides where it is given."""
     source = path if isinstance(path, Source) else Source(path, columns=columns or {})
     if format is not None:
         return _configured(format, options or {}), []
@@ -127,64 +193,81 @@ def preview(
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
-    examples: int = 5,
-) -> Preview:
-    """Read everything and write nothing: what would come in, with the first records of it."""
+) -> Import:
+    """Read everything and write nothing: what would be imported, with the first records."""
     source = Source(path, columns=columns or {})
     importer, claims = recognise(source, format, options=options)
-    return _preview(source, importer, claims, examples)
+    return _preview(source, importer, claims)
 
 
+@verb("collect", creates=True)
 def import_(
     study: Study,
-    path: str | Path,
+    path: Annotated[str | Path, argument("The file or folder to import.", "PATH")],
     *,
-    format: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    options: Mapping[str, Any] | None = None,
-    dry_run: bool = False,
-    keep_broken: bool = False,
-    replace: bool = False,
-    progress: Callable[[int], None] | None = None,
-) -> Imported:
-    """Bring a file or folder into the study, all or nothing; the same one again changes nothing."""
+    format: Annotated[
+        str | None,
+        option(
+            "Read the path in this layout: see sightline list importer.",
+            metavar="LAYOUT",
+            shown="the layout that is recognised",
+        ),
+    ] = None,
+    columns: Annotated[
+        Mapping[str, str] | None,
+        option("Read our column from theirs; repeatable.", "--column", metavar="OURS=THEIRS"),
+    ] = None,
+    options: Annotated[
+        Mapping[str, Any] | None,
+        option(
+            "Set a parameter of the layout, such as suite=coco; repeatable.", "--option", metavar="NAME=VALUE"
+        ),
+    ] = None,
+    dry_run: Annotated[bool, option("Show what would be imported, and write nothing.")] = False,
+    keep_broken: Annotated[
+        bool, option("Record unreadable images as broken instead of refusing the import.")
+    ] = False,
+    replace: Annotated[bool, option("First undo earlier imports of the same path.")] = False,
+    listener: Listener | None = None,
+) -> Import:
+    """Import prompts, images, judgements or truth into a study.
+
+    The layout is recognised: plain CSV, JSONL or Parquet tables, folders of images such as SYSTEM/PROMPT.png,
+    and the layouts of published data sets. Everything is imported or nothing is, and importing the same data
+    again changes nothing. A study that does not exist yet is created.
+    """
     source = Source(path, columns=columns or {})
     importer, claims = recognise(source, format, options=options)
     importer = _at_home(study, source, importer, options or {})
     if dry_run:
-        seen = _preview(source, importer, claims, 5)
-        return Imported(importer.short, seen.path, None, False, seen.counts, seen.skipped, claims, seen)
-    from sightline.study.writing.loading import load
-
-    _check_writable(study)
+        return _preview(source, importer, claims)
+    check_writable(study)
     _check_space(study, source.picture_bytes())
-    loaded = load(
-        study,
-        _watched(study, _records(source, importer)),
-        importer=importer.short,
-        path=str(source.path.resolve()),
-        digest=_digest(source, importer),
-        keep_broken=keep_broken,
-        replace=replace,
-        progress=progress,
-    )
-    return Imported(
+    meter = Meter("records", 0, listener)
+    try:
+        loaded = load(
+            study,
+            _watched(study, _records(source, importer)),
+            importer=importer.short,
+            path=str(source.path.resolve()),
+            digest=_digest(source, importer),
+            keep_broken=keep_broken,
+            replace=replace,
+            progress=lambda done: meter.add(computed=done - meter.done),
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("Stopped. Nothing was imported; run the same command again.") from None
+    meter.finish()
+    return Import(
         importer.short,
         str(source.path),
+        loaded.counts,
         loaded.source_id,
         loaded.already,
-        loaded.counts,
-        _skipped(source),
-        claims,
+        study.created,
+        skipped=_skipped(source),
+        claims=claims,
     )
-
-
-def undo(study: Study, source_id: int) -> dict[str, int]:
-    """Take an import back; gives how many rows of each kind went."""
-    from sightline.study.writing.loading import undo as take_back
-
-    _check_writable(study)
-    return take_back(study, source_id)
 
 
 def _ask_all(source: Source) -> tuple[list[Claim], SightlineError | None]:
@@ -206,11 +289,11 @@ def _ask_all(source: Source) -> tuple[list[Claim], SightlineError | None]:
 
 
 def _confidence(spec: Spec, source: Source) -> float:
-    told = spec.details.get("claims") or ()
-    if callable(told):
-        return min(1.0, max(0.0, float(told(source))))
+    claims = spec.details.get("claims") or ()
+    if callable(claims):
+        return min(1.0, max(0.0, float(claims(source))))
     # File name patterns: all of them must be there.
-    return 0.9 if told and all(source.has(pattern) for pattern in told) else 0.0
+    return 0.9 if claims and all(source.has(pattern) for pattern in claims) else 0.0
 
 
 def _configured(format: str, options: Mapping[str, Any]) -> Configured:
@@ -222,33 +305,31 @@ def _configured(format: str, options: Mapping[str, Any]) -> Configured:
 
 
 def _at_home(study: Study, source: Source, importer: Configured, options: Mapping[str, Any]) -> Configured:
-    """Runs and qrels speak of what the study holds: of its only suite and its only collection."""
-    from sightline.study import reading
-
+    """Runs and qrels refer to what the study holds: to its only suite and its only collection."""
     if importer.name not in REFERRING:
         return importer
-    told: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     collections = reading.images(study)["collection"].unique().to_list()
     if "collection" not in options and len(collections) == 1:
-        told["collection"] = collections[0]
+        defaults["collection"] = collections[0]
     suites = reading.prompts(study)["suite"].unique().to_list()
     brings_prompts = bool(options.get("topics") or topics_beside(source))
     if "suite" not in options and len(suites) == 1 and not brings_prompts:
-        told["suite"] = suites[0]
-    return (
-        registry.configure("importer", importer.name, **{**importer.arguments, **told}) if told else importer
-    )
+        defaults["suite"] = suites[0]
+    if not defaults:
+        return importer
+    return registry.configure("importer", importer.name, **{**importer.arguments, **defaults})
 
 
 def _typed(spec: Spec, name: str, value: Any) -> Any:
-    """An option as the command line gives it, text, as what the importer wants."""
+    """An option given as text, converted to the type of the importer's parameter."""
     default = spec.parameter(name).default
     if not isinstance(value, str) or isinstance(default, str):
         return value
     if isinstance(default, bool):
-        said = value.strip().lower()
-        if said in ("true", "yes", "1", "false", "no", "0"):
-            return said in ("true", "yes", "1")
+        word = value.strip().lower()
+        if word in ("true", "yes", "1", "false", "no", "0"):
+            return word in ("true", "yes", "1")
         raise UsageError(f"{name} must be true or false, not {value!r}", remedy=f"--option {name}=true")
     if isinstance(default, int | float):
         try:
@@ -281,10 +362,8 @@ def _unknown(source: Source) -> DataError:
 
 
 def _close(theirs: str, wanted: Iterable[str], columns: Sequence[str]) -> list[str]:
-    found = near(theirs, [name for name in wanted if name not in columns])
-    return (
-        [found.removeprefix("Did you mean ").rstrip("?").split(" or ")[0]] if "Did you mean" in found else []
-    )
+    hint = near(theirs, [name for name in wanted if name not in columns])
+    return [hint.removeprefix("Did you mean ").rstrip("?").split(" or ")[0]] if "Did you mean" in hint else []
 
 
 def _records(source: Source, importer: Configured) -> Iterator[Record]:
@@ -295,7 +374,7 @@ def _records(source: Source, importer: Configured) -> Iterator[Record]:
     source.check_columns_used()
 
 
-def _preview(source: Source, importer: Configured, claims: Sequence[Claim], examples: int) -> Preview:
+def _preview(source: Source, importer: Configured, claims: Sequence[Claim]) -> Import:
     counts: Counter[str] = Counter()
     systems: dict[str, None] = {}
     first: list[Record] = []
@@ -303,19 +382,26 @@ def _preview(source: Source, importer: Configured, claims: Sequence[Claim], exam
     size = 0
     for record in _records(source, importer):
         kind = type(record)
-        if kind is System:
-            systems[record.name] = None  # type: ignore[union-attr]
+        if isinstance(record, System):
+            systems[record.name] = None
         elif kind in _PLURALS:
             counts[_PLURALS[kind]] += 1
-        if kind is Image and record.path is not None:  # type: ignore[union-attr]
-            size += os.path.getsize(record.path)  # type: ignore[union-attr]
-        if shown[kind] < examples:
+        if isinstance(record, Image) and record.path is not None:
+            size += os.path.getsize(record.path)
+        if shown[kind] < EXAMPLES:
             shown[kind] += 1
             first.append(record)
     if systems:
         counts["systems"] = len(systems)
-    return Preview(
-        importer.short, str(source.path), dict(counts), list(systems), size, first, _skipped(source), claims
+    return Import(
+        importer.short,
+        str(source.path),
+        dict(counts),
+        systems=list(systems),
+        image_bytes=size,
+        examples=first,
+        skipped=_skipped(source),
+        claims=claims,
     )
 
 
@@ -340,7 +426,8 @@ def _digest(source: Source, importer: Configured) -> str:
     return mixed.hexdigest()
 
 
-def _check_writable(study: Study) -> None:
+def check_writable(study: Study) -> None:
+    """Refuse to begin where the study's folder cannot be written to."""
     if not study.home.is_dir():
         return
     try:
@@ -356,7 +443,7 @@ def _check_writable(study: Study) -> None:
 
 def _check_space(study: Study, wanted: int) -> None:
     """Refuse before the work what the disk cannot hold after it."""
-    if not study.images.local or not study.home.is_dir():
+    if not study.files.local or not study.home.is_dir():
         return
     free = shutil.disk_usage(study.home).free
     if free < wanted + SPARE:
@@ -368,7 +455,7 @@ def _check_space(study: Study, wanted: int) -> None:
 
 
 def _watched(study: Study, records: Iterable[Record]) -> Iterator[Record]:
-    """The records, with a look at the disk whenever the images that came by would fill the spare room."""
+    """The records; free space is checked again whenever their images would fill what is kept spare."""
     since = 0
     for record in records:
         if type(record) is Image and record.path is not None:
@@ -384,6 +471,3 @@ def _watched(study: Study, records: Iterable[Record]) -> Iterator[Record]:
                 _check_space(study, since)
                 since = 0
         yield record
-
-
-__all__ = ["Claim", "Imported", "Preview", "Skipped", "import_", "preview", "recognise", "undo"]

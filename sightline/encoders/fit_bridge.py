@@ -6,22 +6,29 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from sightline import registry
-from sightline.errors import DataError, MissingPackage, UsageError, near
+from sightline.encoders.choice import encoder_of, first_loadable
+from sightline.errors import DataError, UsageError
+from sightline.estimate import Estimate
 from sightline.extension import Configured
 from sightline.pictures import Picture
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.statistics import bridge as arithmetic
 from sightline.statistics.intervals import cluster_bootstrap
 from sightline.study import reading
+from sightline.study.collections import images_of
 from sightline.study.running.embedding import embed_texts, images_embedded, loaded_over
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
+from sightline.verbs import SEED, argument, option, verb
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,32 +38,34 @@ HITS = (1, 5, 10)
 IMAGES = ("efficientnet_lite0(stages=(6, 8), views=6)", "colour_layout")
 TEXTS = ("concat", "minilm", "sentence", "hashed_words")
 """Best first."""
-SHARES = (0.25, 0.5, 1.0)
+FRACTIONS = (0.25, 0.5, 1.0)
+"""Of the images fitted on: the points of the learning curve."""
 PROBE = "a small dog runs across the snow"
 
 
 @dataclass(frozen=True)
-class HitRate:
-    """Share of held-back captions whose image is among the first k, with its interval, and by chance."""
+class HitRate(Estimate):
+    """The proportion of held-out captions whose image is among the first k, and what guessing would reach."""
 
-    k: int
-    value: float
-    low: float | None
-    high: float | None
-    chance: float
+    k: int = 1
+    chance: float = 0.0
 
 
 @dataclass(frozen=True)
 class Step:
-    """One point of the learning curve: fitted on so many images, hit rates on images held back."""
+    """One point of the learning curve: the number of images fitted on, and hit rates on held-out images."""
 
     images: int
     hits: Sequence[HitRate]
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """A fitted bridge: the file, the encoder to write, what it rests on, and how well it does."""
+class BridgeFit(Result):
+    """A fitted bridge: its file, the encoder to write, what it was fitted on, and how well it does.
+
+    `among` is the mean number of images that a held-out caption is searched in. `parts` are the bridges of
+    the folds, each fitted without its images.
+    """
 
     path: Path
     encoder: str
@@ -71,32 +80,81 @@ class Fitted:
     date: str
     full: arithmetic.Bridge = field(repr=False)
     parts: Sequence[arithmetic.Part] = field(repr=False)
-    """The bridges of the folds, each fitted without its images."""
+
+    @property
+    def sentence(self) -> str:
+        return f"Fitted on {self.images:,} images with {self.captions:,} captions, stored as {self.path}"
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return (f"{self.left_out:,} images could not be read and were excluded.",) if self.left_out else ()
+
+    @property
+    def next(self) -> Sequence[str]:
+        engine, measure = f"exact(encoder={self.encoder})", f"embedding_similarity(encoder={self.encoder})"
+        where = shlex.quote(self.collection)
+        return (
+            f"sightline retrieve STUDY bridge --with {shlex.quote(engine)} --collection {where}",
+            f"sightline score STUDY {shlex.quote(measure)}   # as a measure of alignment",
+        )
+
+    def tables(self) -> dict[str, Table]:
+        hit_rates = [
+            Column("k", "among the first"),
+            Column("hit_rate", "hit rate", estimate=True),
+            Column("chance"),
+        ]
+        curve = [Column("images", "fitted on")]
+        curve += [Column(f"hit_rate@{each.k}", f"hit rate @{each.k}", estimate=True) for each in self.hits]
+        caption = f"Captions that find their image among {self.among:.0f} held out"
+        return {
+            "hits": Table(hit_rates, [(each.k, each, each.chance) for each in self.hits], caption),
+            "curve": Table(curve, [(step.images, *step.hits) for step in self.curve], "Learning curve"),
+        }
+
+    def facts(self) -> Mapping[str, Any]:
+        return {**super().facts(), "settings": str(self.settings), "path": str(self.path)}
 
 
+COLLECTION = argument("The collection whose captioned images it is fitted on.", "COLLECTION")
+IMAGE_ENCODER = option(
+    "Encode images with this encoder: see sightline list encoder.",
+    metavar="ENCODER",
+    shown="the best that can be loaded",
+)
+TEXT_ENCODER = option(
+    "Encode captions with this encoder.", metavar="ENCODER", shown="the best that can be loaded"
+)
+FOLDS = option("Hold out this many parts in turn to evaluate it.", least=2)
+
+
+@verb("collect", "bridge")
 def fit_bridge(
     study: Study,
-    collection: str,
+    collection: Annotated[str, COLLECTION],
     *,
-    image: str | None = None,
-    text: str | None = None,
-    folds: int = 5,
-    seed: int = 0,
+    image: Annotated[str | None, IMAGE_ENCODER] = None,
+    text: Annotated[str | None, TEXT_ENCODER] = None,
+    folds: Annotated[int, FOLDS] = 5,
+    seed: Annotated[int, SEED] = 0,
     listener: Listener | None = None,
-) -> Fitted:
-    """Fit a bridge on every captioned image of a collection and keep it in the study as arrays.
+) -> BridgeFit:
+    """Fit a joint space of texts and images on your own captioned images.
 
-    Encoders that are not named are the best of IMAGES and TEXTS that can be loaded here; the result and the
-    file say which.
-    Hit rates are those of nested cross-validation: bridges fitted without a fold, their settings chosen
-    without it, rank the images of that fold for each of their captions. Intervals resample whole images.
-    The bridge that is kept is fitted on all images.
+    The bridge is an encoder like any other: search with it, or score how well images fit their prompts. Hit
+    rates come from nested cross-validation: bridges fitted without a fold, their settings chosen without it,
+    rank the images of that fold for each of their captions. Intervals resample whole images. The bridge that
+    is stored, as plain arrays, is fitted on all images.
+
+    \b
+    sightline bridge my-study photos
+    sightline bridge my-study photos --image efficientnet_lite0 --text sentence
     """
     if folds < 2:
         raise UsageError(f"{folds} folds hold nothing out", remedy="At least 2, usually 5.")
     learned = captioned(study, collection, image=image, text=text, folds=folds, listener=listener)
     encoders, features, said, owner = learned.encoders, learned.features, learned.said, learned.owner
-    meter = Meter("bridge: cross-validation", folds * len(SHARES) + 1, listener)
+    meter = Meter("bridge: cross-validation", folds * len(FRACTIONS) + 1, listener)
     parts: list[arithmetic.Part] = []
     curve = arithmetic.cross_validate(
         features,
@@ -104,7 +162,7 @@ def fit_bridge(
         owner,
         folds=folds,
         seed=seed,
-        shares=SHARES,
+        shares=FRACTIONS,
         done=lambda: meter.add(computed=1),
         kept=parts,
     )
@@ -131,7 +189,7 @@ def fit_bridge(
     encoder = registry.configure(
         "encoder", "bridge", path=str(path), **{f"{name}_encoder": each for name, each in encoders.items()}
     )
-    return Fitted(
+    return BridgeFit(
         path=path,
         encoder=encoder.short,
         collection=collection,
@@ -173,11 +231,10 @@ def captioned(
     """What a bridge is fitted on: every image of the collection with a caption and a readable file."""
     import numpy as np
 
-    named = {"image": image or _first(IMAGES), "text": text or _first(TEXTS)}
-    encoders = {name: registry.configure("encoder", told) for name, told in named.items()}
-    for name, encoder in encoders.items():
-        if name not in encoder.spec.details["encodes"]:
-            raise UsageError(f"{encoder.name} does not encode {name}s", remedy="sightline list encoder")
+    encoders = {
+        "image": encoder_of(image, "image") if image else first_loadable(IMAGES, "image").encoder,
+        "text": encoder_of(text, "text") if text else first_loadable(TEXTS, "text").encoder,
+    }
     contents, captions, owner = _captioned(study, collection)
     seen = images_embedded(study, encoders["image"], contents, listener).vectors
     said = embed_texts(study, encoders["text"], captions, listener)
@@ -187,7 +244,7 @@ def captioned(
     if known.sum() < least:
         raise DataError(
             f"only {known.sum()} images of {collection!r} have a caption and a readable file",
-            remedy=f"A bridge needs {least} or more, and gains from hundreds.",
+            remedy=f"A bridge needs {least} or more; hundreds are better.",
         )
     return Captioned(
         encoders,
@@ -200,29 +257,14 @@ def captioned(
     )
 
 
-def _first(names: Sequence[str]) -> str:
-    """The first of these encoders that can be loaded here; the last needs nothing."""
-    for name in names[:-1]:
-        try:
-            registry.configure("encoder", name).load()
-        except (MissingPackage, ImportError):
-            continue
-        return name
-    return names[-1]
-
-
 def _captioned(study: Study, collection: str) -> tuple[list[str], list[str], np.ndarray]:
     """Contents of the collection's captioned images, their captions, and the image of each caption."""
     import numpy as np
     import polars as pl
 
-    images = reading.images(study)
-    chosen = images.filter(pl.col("collection") == collection)
-    if chosen.is_empty():
-        known = images["collection"].unique().to_list()
-        raise UsageError(f"there is no collection called {collection!r}", remedy=near(collection, known))
-    sha256 = dict(chosen.filter(pl.col("sha256").is_not_null()).select("image_id", "sha256").iter_rows())
-    # One content under two names is one image: held back by one name it would be seen by the other.
+    images = images_of(study, collection)
+    sha256 = dict(images.filter(pl.col("sha256").is_not_null()).select("image_id", "sha256").iter_rows())
+    # One content under two names is one image: held out under one name, it would be seen under the other.
     place: dict[str, int] = {}
     captions, owner = [], []
     for key, caption in reading.captions(study).select("image_id", "caption").iter_rows():
@@ -238,16 +280,12 @@ def _captioned(study: Study, collection: str) -> tuple[list[str], list[str], np.
 
 
 def _hit_rates(held: arithmetic.Held, seed: int) -> list[HitRate]:
-    found = []
-    for k in HITS:
-        rate = cluster_bootstrap(held.hits(k), held.image, seed=seed)
-        assert rate.value is not None
-        found.append(HitRate(k, rate.value, rate.low, rate.high, held.chance(k)))
-    return found
+    rates = [(k, cluster_bootstrap(held.hits(k), held.image, seed=seed)) for k in HITS]
+    return [HitRate(rate.value, rate.low, rate.high, rate.n, k=k, chance=held.chance(k)) for k, rate in rates]
 
 
 def _probed(study: Study, encoders: dict[str, Configured]) -> dict[str, Any]:
-    """What the encoders say of a fixed picture and text, by which they are known again."""
+    """The vectors of a fixed picture and text, by which the encoders are recognised."""
     import numpy as np
     from PIL import Image
 
@@ -267,7 +305,7 @@ def _probed(study: Study, encoders: dict[str, Configured]) -> dict[str, Any]:
 def _write(
     folder: Path, name: str, fitted: arithmetic.Bridge, about: dict[str, Any], probed: dict[str, Any]
 ) -> Path:
-    """Keep a bridge under a name that ends in the hash of its content: no other bridge ever has its name."""
+    """Store a bridge under a name that ends in the hash of its content: no other bridge has its name."""
     import numpy as np
 
     arrays: dict[str, Any] = {

@@ -118,9 +118,15 @@ def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, num
 
 
 def _add(
-    connection: Any, round_: Round, annotator_id: int, item_id: int, session: int, number: int, at: datetime
+    connection: Any,
+    round_: Round,
+    annotator_id: int,
+    round_item_id: int,
+    session: int,
+    number: int,
+    at: datetime,
 ) -> None:
-    slots = stored.item_slots(connection, item_id)
+    slots = stored.item_slots(connection, round_item_id)
     order, swapped = shuffled(
         round_.seed, annotator_id, number, len(slots), bool(round_.settings.get("swaps"))
     )
@@ -131,7 +137,7 @@ def _add(
         shown.append((item, control, swap, before.get(item, 0)))
         # What stands twice in one task is two repetitions.
         before[item] = before.get(item, 0) + 1
-    task = NewTask(secrets.token_hex(16), item_id, session, number, shown)
+    task = NewTask(secrets.token_hex(16), round_item_id, session, number, shown)
     stored.add_task(connection, round_.id, annotator_id, task, stamp(at))
 
 
@@ -150,14 +156,14 @@ def adopt(connection: Any, round_: Round, at: datetime) -> int:
     people = {who for who, _ in waiting}
     standings = {who: stored.standing(connection, round_.id, who) for who in people}
     numbers = {who: standing.tasks for who, standing in standings.items()}
-    for (annotator_id, item_id), answers in waiting.items():
-        slots = stored.item_slots(connection, item_id)
+    for (annotator_id, round_item_id), answers in waiting.items():
+        slots = stored.item_slots(connection, round_item_id)
         whole = len(answers) == len(slots) and all(
             len({question for question, _ in rows}) == asked for rows in answers.values()
         )
         made = NewTask(
             secrets.token_hex(16),
-            item_id,
+            round_item_id,
             max(standings[annotator_id].session, 1),
             numbers[annotator_id],
             [(item, control, False, 0) for item, control in slots],

@@ -59,7 +59,7 @@ def _plain(study: Study, votes: Votes, subjects: Sequence[int]) -> list[_Vouched
     low, high = votes.question.low, votes.question.high
     if not items or low is None or high is None:
         return []
-    parts = reading.subjects(study, [subjects[item] for item in items])
+    parts = reading.items(study, [subjects[item] for item in items])
     rows = []
     for item, (reference, a, b) in zip(
         items, parts.select("image_id", "image_b", "image_c").iter_rows(), strict=True

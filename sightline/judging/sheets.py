@@ -253,7 +253,7 @@ def _write(
     rows = []
     digits = max(4, len(str(len(items))))
     for n, item in enumerate(items, 1):
-        data = study.images.read(item.sha256)
+        data = study.files.read(item.sha256)
         file = f"{n:0{digits}d}{_suffix(data)}"
         (pictures / file).write_bytes(data)
         ref, text = wording[item.prompt_id]

@@ -176,7 +176,7 @@ def _aggregate(
     parts: pl.DataFrame,
     strict: bool,
 ) -> QuestionTruth:
-    items = parts["subject_id"].to_list()
+    items = parts["item_id"].to_list()
     _refuse_off_scale(study, everything)
     consensus = _rule(study, name, rule, everything)
     rules = (
@@ -387,7 +387,7 @@ def _screen_round(
         votes, parts, _ = reading.votes(study, other)
         if len(votes.value) == 0:
             continue
-        items = parts["subject_id"].to_list()
+        items = parts["item_id"].to_list()
         votes = _without(_by_role(study, votes, items)[0], gone)
         if other == name:
             everybody = set(_of_people(study, votes.where(~votes.control)).annotator.tolist())

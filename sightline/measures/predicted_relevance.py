@@ -147,7 +147,7 @@ def _examples(context: Context, places: _Places, encoder: Any) -> Examples:
         _of_image(context.study, places, encoder, asked, number, files),
     ]
     shown = {
-        key: UnkeptPicture(context.study.images, files[key])
+        key: UnkeptPicture(context.study.files, files[key])
         for key in np.unique(places.image).tolist()
         if files[key] is not None
     }
@@ -220,7 +220,7 @@ def _of_image(
     keys = [key for key in np.unique(places.image).tolist() if files[key] is not None]
     if not keys or not _sees(encoder):
         return found
-    pictures = [UnkeptPicture(study.images, str(files[key])) for key in keys]
+    pictures = [UnkeptPicture(study.files, str(files[key])) for key in keys]
     vectors = np.array(encoder.image(pictures), dtype=np.float32)
     seen = np.isfinite(vectors).all(axis=1)
     vectors[~seen] = 0

@@ -23,6 +23,7 @@ from sightline.study import listing, reading
 from sightline.study.captions import owners, wordings
 from sightline.study.running.embedding import cached, encoders_of, loaded_over
 from sightline.study.study import Study
+from sightline.systems.retrieve import candidates_of, search_groups
 
 if TYPE_CHECKING:
     import polars as pl
@@ -198,8 +199,6 @@ class AskedAgain:
     """An engine as it was run before, asked again over the same collection as it stands."""
 
     def __init__(self, study: Study, engine: Configured, collection: str, without_own: bool) -> None:
-        from sightline.systems.retrieve import candidates_of
-
         self._study = study
         self._engine = engine
         self._without_own = without_own
@@ -244,18 +243,10 @@ class AskedAgain:
 
     def _groups(self, queries: Sequence[Prompt]) -> list[tuple[Sequence[int], Candidates]]:
         """The queries that are asked together, by number, and what they are asked of: as the run had it."""
-        from sightline.systems.retrieve import asked_together, without_captions
-
         if not self._without_own:
             return [(range(len(queries)), self._candidates)]
-        said = wordings(self._study, self._keys(queries))
-        owned = owners(said, self._candidates.captions)
-        found: list[tuple[Sequence[int], Candidates]] = []
-        for group in asked_together(owned):
-            own = {owner for number in group for owner in owned[number]}
-            texts = {text for number in group for text in said[number]}
-            found.append((group, without_captions(self._candidates, texts, own)))
-        return found
+        texts = wordings(self._study, self._keys(queries))
+        return list(search_groups(self._candidates, texts, owners(texts, self._candidates.captions)))
 
     def _keys(self, queries: Sequence[Prompt]) -> dict[int, str]:
         known = {(suite, ref): key for key, suite, ref, _ in reading.prompts(self._study).iter_rows()}

@@ -1,34 +1,99 @@
-"""Score: bring automatic measures of a study up to date, or measure single files without a study."""
+"""Score: bring automatic measures of a study up to date, or measure image files without a study."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sightline import registry
+from sightline.data.sources import IMAGES, natural
 from sightline.errors import DataError, UsageError
+from sightline.estimate import Cell, absent
 from sightline.extension import Configured
 from sightline.measures.rankings import UNJUDGED, Ranked, looks_beyond, rankings_for, rankings_of
 from sightline.pictures import Picture
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.study import reading, scores
 from sightline.study.running.calls import compute_pictures
 from sightline.study.running.progress import Listener
 from sightline.study.running.run import Ran, register, run_together
-from sightline.study.scores import Target
+from sightline.study.scores import Outcome, Target
 from sightline.study.study import Study
 
 BATCH = 16
 
 
 @dataclass(frozen=True)
-class FileScore:
-    """The outcome of one measure on one file."""
+class Scores(Result):
+    """The measures of a study that were brought up to date, and what each run of them did."""
 
-    path: str
-    measure: str
-    value: float | None
-    reason: str | None
+    measures: Sequence[Configured]
+    runs: Sequence[Ran]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        notes = list(dict.fromkeys(note for run in self.runs for note in run.notes))
+        copies = sum(run.total - run.known - run.computed for run in self.runs)
+        if copies:
+            notes.append(f"{copies:,} have the same content as others and share their values.")
+        return notes
+
+    @property
+    def next(self) -> Sequence[str]:
+        of_systems = [each for each in self.measures if each.spec.kind != "of_prompt"]
+        # Without a direction a measure ranks no systems.
+        ranking = next((each for each in of_systems if each.spec.direction != "none"), None)
+        if ranking is not None:
+            return (f"sightline compare STUDY --by {shlex.quote(ranking.short)}",)
+        return ("sightline report STUDY" if of_systems else "sightline fit STUDY",)
+
+    def tables(self) -> dict[str, Table]:
+        columns = [
+            Column("measure"),
+            Column("kind", "target"),
+            Column("direction"),
+            Column("total"),
+            Column("known", "cached"),
+            Column("computed"),
+            Column("without", "without a value"),
+        ]
+        rows, reasons = [], []
+        for measure, run in zip(self.measures, self.runs, strict=True):
+            about = (measure.short, measure.spec.kind.replace("_", " "), measure.spec.direction)
+            rows.append((*about, run.total, run.known, run.computed, run.reasons.total()))
+            reasons += [(measure.short, reason, n) for reason, n in run.reasons.most_common()]
+        reason = [Column("measure"), Column("reason"), Column("n")]
+        return {
+            "measures": Table(columns, rows, "Scores"),
+            "reasons": Table(reason, reasons, "Why there is no value"),
+        }
+
+
+@dataclass(frozen=True)
+class FileScores(Result):
+    """The outcomes of measures on image files, in the order of `files`; some may be `unreadable`."""
+
+    measures: Sequence[Configured]
+    files: Sequence[str]
+    outcomes: Sequence[Sequence[Outcome]]
+    """One list per measure."""
+    unreadable: Sequence[str] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return DataError.exit_code if self.unreadable else 0
+
+    def tables(self) -> dict[str, Table]:
+        columns = [Column("file")]
+        columns += [Column(each.short, each.short, each.spec.direction) for each in self.measures]
+        rows: list[list[Cell]] = [
+            [path, *(absent(each.reason or "no value") if each.value is None else each.value for each in row)]
+            for path, *row in zip(self.files, *self.outcomes, strict=True)
+        ]
+        return {"": Table(columns, rows)}
 
 
 def score(
@@ -37,70 +102,81 @@ def score(
     *,
     workers: int = 1,
     listener: Listener | None = None,
-) -> list[Ran]:
+) -> Scores:
     """Compute what is missing of these measures (by default those named in study.toml)."""
     reading.need_prompts(study)
-    chosen = chosen_measures(study, measures)
+    chosen = _chosen(study, measures)
     for measure in chosen:
         measure.require()
-    # Measures of one kind look at the same things: those are read and decoded once for all.
+    # Measures of one kind read the same things: those are read and decoded once for all.
     together: dict[str, list[int]] = {}
     for number, measure in enumerate(chosen):
         together.setdefault(measure.spec.kind, []).append(number)
-    found: dict[int, Ran] = {}
+    runs: dict[int, Ran] = {}
     for kind, numbers in together.items():
         alike = [chosen[number] for number in numbers]
         if kind == "of_ranking":
             ran = _score_rankings(study, alike)
         else:
             ran = run_together(study, alike, workers=workers, listener=listener)
-        found.update(zip(numbers, ran, strict=True))
-    return [found[number] for number in range(len(chosen))]
+        runs.update(zip(numbers, ran, strict=True))
+    return Scores(chosen, [runs[number] for number in range(len(chosen))])
 
 
-def chosen_measures(study: Study, measures: str | Sequence[str] | None) -> list[Configured]:
-    """The measures asked for, or those of the settings file."""
-    if measures is None or measures == []:
-        told = study.settings.get("score", {}).get("measures", [])
-        if not told:
-            raise UsageError(
-                "no measure is named",
-                remedy="Name one (sightline list of_image), or set [score] measures in study.toml.",
-            )
-        measures = told
-    names = [measures] if isinstance(measures, str) else list(measures)
+def _chosen(study: Study, measures: str | Sequence[str] | None) -> list[Configured]:
+    names = [measures] if isinstance(measures, str) else list(measures or ())
+    names = names or study.settings.get("score", {}).get("measures", [])
+    if not names:
+        raise UsageError(
+            "no measure is named",
+            remedy="Name one (sightline list of_image), or set [score] measures in study.toml.",
+        )
     return [registry.find_measure(name) for name in names]
 
 
-def score_files(measures: str | Sequence[str], paths: Sequence[str | Path]) -> list[FileScore]:
-    """Measure image files as they are, without a study; an unreadable file has its reason."""
+def score_files(measures: str | Sequence[str], paths: Sequence[str | Path]) -> FileScores:
+    """Compute measures of image files, or of the images in folders, without a study."""
     names = [measures] if isinstance(measures, str) else list(measures)
     if not paths:
         raise UsageError("no image file is named", remedy="For example: sightline score sharpness *.png")
-    found = []
-    for path in paths:
-        if not Path(path).is_file():
-            raise DataError("there is no such file", where=str(path))
-    for name in names:
-        measure = registry.find_measure(name)
+    files = [file for path in paths for file in _files(Path(path))]
+    chosen = [registry.find_measure(name) for name in names]
+    outcomes = []
+    for measure in chosen:
         if measure.spec.kind != "of_image":
             raise UsageError(
                 f"{measure.name} is a measure {measure.spec.kind.replace('_', ' ')}, not of a file",
                 remedy="Without a study, use a measure of an image: sightline list of_image",
             )
         measure.require()
-        for start in range(0, len(paths), BATCH):
-            part = [str(path) for path in paths[start : start + BATCH]]
-            outcomes = compute_pictures(measure, [Picture(path=path) for path in part])
-            found += [
-                FileScore(path, measure.short, outcome.value, outcome.reason)
-                for path, outcome in zip(part, outcomes, strict=True)
-            ]
-    return found
+        batches = [files[start : start + BATCH] for start in range(0, len(files), BATCH)]
+        computed = [compute_pictures(measure, [Picture(path=path) for path in batch]) for batch in batches]
+        outcomes.append([outcome for batch in computed for outcome in batch])
+    without = [path for path, *row in zip(files, *outcomes, strict=True) if any(e.value is None for e in row)]
+    return FileScores(chosen, files, outcomes, [path for path in without if not _readable(path)])
+
+
+def _files(path: Path) -> list[str]:
+    """The file itself, or the images of the folder."""
+    if not path.is_dir():
+        if not path.is_file():
+            raise DataError("there is no such file", where=str(path))
+        return [str(path)]
+    inside = [str(each) for each in path.iterdir() if each.suffix.lower() in IMAGES]
+    if not inside:
+        raise DataError("there are no images in this folder", where=str(path), remedy="Name image files.")
+    return sorted(inside, key=natural)
+
+
+def _readable(path: str) -> bool:
+    try:
+        return Picture(path=path).rgb is not None
+    except DataError:
+        return False
 
 
 def _score_rankings(study: Study, measures: Sequence[Configured]) -> list[Ran]:
-    """Score rankings by measures that look at judgements and such that need none, each read once."""
+    """Score rankings by measures that need relevance and those that do not, each read once."""
     read: dict[bool, Ranked] = {}
     ran = []
     for measure in measures:
@@ -112,11 +188,11 @@ def _score_rankings(study: Study, measures: Sequence[Configured]) -> list[Ran]:
 
 
 def score_rankings(study: Study, measure: Configured, ranked: Ranked | None = None) -> Ran:
-    """Score every ranking of every retriever against the known relevance, or by its scores alone."""
+    """Score every ranking of every retriever by its relevance, or by its scores alone."""
     known = rankings_for(study, measure) if ranked is None else ranked
     ran = Ran(str(measure), len(known))
     results = list(zip(_items(known, *_looks_at(measure)), known.outcomes(measure), strict=True))
-    # A ranking that has gone since, or that other rules leave out, must not keep its score.
+    # A ranking that no longer exists, or that the rules now exclude, must lose its score.
     scores.clear(study, measure.identity)
     scores.write(study, register(study, measure), results)
     ran.computed = len(results)
@@ -126,33 +202,33 @@ def score_rankings(study: Study, measure: Configured, ranked: Ranked | None = No
 
 
 def stale_rankings(study: Study) -> list[str]:
-    """The measures of rankings whose scores are not those of the rankings and the relevance as they stand.
+    """The measures of rankings whose stored scores are out of date with the rankings and the relevance.
 
-    Comparisons do not read them, but compute them anew; exports and `trust` show what is kept.
+    Comparisons do not read them, but compute them again; exports show what is stored.
     """
-    kept = reading.measures(study)
-    kept = kept.filter((kept["kind"] == "of_ranking") & (kept["values"] + kept["without"] > 0))
-    if kept.is_empty():
+    stored = reading.measures(study)
+    stored = stored.filter((stored["kind"] == "of_ranking") & (stored["values"] + stored["without"] > 0))
+    if stored.is_empty():
         return []
     read: dict[bool, Ranked | None] = {}
     items: dict[tuple[str, bool], list[Target]] = {}
-    found = []
-    for row in kept.iter_rows(named=True):
+    stale = []
+    for row in stored.iter_rows(named=True):
         looks_at = _looked_at(str(row["measure"]))
         judged = looks_at[0] not in UNJUDGED
         if judged not in read:
             try:
                 read[judged] = rankings_of(study, judged=judged)
             except DataError:
-                read[judged] = None  # the rankings or their relevance have been taken out since
+                read[judged] = None  # the rankings or their relevance have been removed
         ranked = read[judged]
         if looks_at not in items:
             items[looks_at] = [] if ranked is None else _items(ranked, *looks_at)
-        mine = items[looks_at]
-        todo, twins = scores.known(study, int(row["measure_id"]), mine)
-        if todo or twins or row["values"] + row["without"] != len(mine):
-            found.append(str(row["measure"]))
-    return found
+        targets = items[looks_at]
+        todo, copies = scores.known(study, int(row["measure_id"]), targets)
+        if todo or copies or row["values"] + row["without"] != len(targets):
+            stale.append(str(row["measure"]))
+    return stale
 
 
 def _looked_at(measure: str) -> tuple[str, bool]:
@@ -163,11 +239,11 @@ def _looked_at(measure: str) -> tuple[str, bool]:
 
 
 def _looks_at(measure: Configured) -> tuple[str, bool]:
-    """What a measure rests on, and whether it looks at what was searched beyond that."""
+    """What a measure rests on, and whether it also reads what was searched."""
     return str(measure.spec.details["rests_on"]), looks_beyond(measure)
 
 
 def _items(ranked: Ranked, rests_on: str, beyond: bool) -> list[Target]:
-    """Each ranking as scores are kept under it."""
+    """Each ranking as the target of a score."""
     keys = zip(ranked.prompt.tolist(), ranked.system.tolist(), ranked.hashes(rests_on, beyond), strict=True)
     return [Target(prompt, system, 0, inputs, None, ()) for prompt, system, inputs in keys]

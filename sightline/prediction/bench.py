@@ -1,4 +1,4 @@
-"""Where predictors are tried: each learns from one part of the prompts and is asked about another."""
+"""Where predictors are evaluated: each is fitted on one part of the prompts and predicts another."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from sightline.errors import DataError
 from sightline.extension import Configured
 from sightline.prediction.features import Described
 from sightline.prediction.image_examples import pictured_examples
-from sightline.prediction.results import Predicted, Result
+from sightline.prediction.model import Prediction, interval
 from sightline.records import Examples, Question
 from sightline.statistics import prediction_quality
 from sightline.statistics.conformal import covered_across, half_width
+from sightline.statistics.correlation import EstimateWithTest
 from sightline.statistics.folds import k_fold
 from sightline.study import reading
 from sightline.study.groups import Split
@@ -30,7 +31,34 @@ Array = NDArray[np.float64]
 
 COVERAGE = 0.9
 CUT = 5
-"""Where a published split has no folds, what was tried is cut into so many to see what intervals cover."""
+"""A published split has no folds: its predictions are cut into so many to estimate coverage."""
+
+
+@dataclass(frozen=True)
+class PredictorQuality:
+    """How well one predictor predicts one target, on prompts it had not seen.
+
+    `figures` has Pearson, Kendall, Spearman, sMARE and RMSE. `error` is the mean absolute error, and
+    `baseline_error` that of always predicting the mean of the prompts fitted on. `half_width` is that of the
+    intervals, infinite where too few prompts were held out; `covered` is the proportion of them within the
+    width that the other folds set. `after` says that it saw what systems answered: images, or rankings.
+    """
+
+    predictor: str
+    question: str
+    figures: Mapping[str, EstimateWithTest]
+    error: float
+    baseline_error: float
+    half_width: float
+    covered: float
+    quarters: Sequence[prediction_quality.Quarter]
+    after: bool = False
+
+    @property
+    def pearson(self) -> float:
+        """Pearson's r, minus infinite where it is not defined."""
+        value = self.figures["pearson"].value
+        return -np.inf if value is None else value
 
 
 @dataclass(frozen=True)
@@ -44,9 +72,9 @@ class Target:
 
 
 class Bench:
-    """Prompts with truth, cut into parts: where predictors are tried, each on the same parts.
+    """Prompts with truth, cut into parts on which every predictor is evaluated.
 
-    `others` are the prompts of the study without any truth: what is predicted of them is kept as well.
+    `others` are the prompts of the study without any truth: predictions of them are stored as well.
     """
 
     def __init__(
@@ -77,9 +105,9 @@ class Bench:
             self.held_features[part.guess] = shown.features
 
     def held_out(self, chosen: Configured, meter: Meter) -> Array:
-        """What a predictor says of every prompt that is tried, learned without it; kept in the study."""
+        """The prediction of every prompt by a model fitted without it; stored in the study."""
         encoders = _encoders(self._study, chosen)
-        # Encodes every prompt once. It never learns, and lives as long as its encoders must be told apart.
+        # Encodes every prompt once; it is never fitted.
         ready = chosen.load(encoders)
         x = _prepared(ready, self._shown(chosen))
         held = np.full(self._truth.shape, np.nan)
@@ -98,7 +126,7 @@ class Bench:
         return held
 
     def _whole(self, chosen: Configured) -> Any:
-        """A predictor that learned from all prompts with truth."""
+        """A predictor fitted on all prompts with truth."""
         if chosen.short not in self._learned:
             everything = np.arange(len(self._ids))
             known, _ = self._described.cut(self._described.x, everything, everything[:0])
@@ -117,7 +145,7 @@ class Bench:
         """Whether a predictor sees what systems answered."""
         return bool(self._described.of_rankings) or not sees_prompts(chosen)
 
-    def result(self, chosen: Configured, number: int, held: Array) -> Result:
+    def result(self, chosen: Configured, number: int, held: Array) -> PredictorQuality:
         """How well a predictor did on one target."""
         guess, truth = held[:, number], self._truth[:, number]
         known = np.isfinite(guess) & np.isfinite(truth)
@@ -126,7 +154,7 @@ class Bench:
         mean = np.full(len(truth), np.nan)
         for part in self._split.parts:
             mean[part.guess] = np.nanmean(truth[part.learn])
-        return Result(
+        return PredictorQuality(
             chosen.short,
             self._targets[number].name,
             prediction_quality.quality(guess, truth),
@@ -139,36 +167,37 @@ class Bench:
         )
 
     def _calibration(self) -> np.ndarray:
-        """The fold of each prompt, for widths that its own fold has no part in."""
+        """The fold of each prompt: widths come from the other folds."""
         if len(self._split.parts) > 1:
             return self._split.fold(len(self._ids))
-        # All were tried on one model, so that any cut of them will do.
+        # One model predicted them all, so any cut of them will do.
         return k_fold(len(self._ids), min(CUT, len(self._ids)), seed=self._seed)
 
     def predict(
-        self, chosen: Sequence[Configured], prompts: Sequence[str], best: Sequence[Result]
-    ) -> list[Predicted]:
-        """New prompts, each target by its best predictor as learned from all prompts there are."""
+        self, chosen: Sequence[Configured], prompts: Sequence[str], best: Sequence[PredictorQuality]
+    ) -> list[Prediction]:
+        """New prompts, each target by its best predictor as fitted on all prompts there are."""
         if not prompts:
             return []
         new = self._described.new(prompts)
-        told: dict[str, tuple[np.ndarray, Sequence[Mapping[str, float]]]] = {}
-        for each in chosen:
-            if each.short in {result.predictor for result in best}:
-                model = self._whole(each)
-                told[each.short] = model.predict(new), model.explain(new)
-        found = []
+        models = {
+            each.short: self._whole(each) for each in chosen if each.short in {b.predictor for b in best}
+        }
+        made = {name: (model.predict(new), model.explain(new)) for name, model in models.items()}
+        predictions = []
         for row, text in enumerate(prompts):
-            for number, (target, result) in enumerate(zip(self._targets, best, strict=True)):
-                values, reasons = told[result.predictor]
-                value = float(_on_scale(values[row, number], target.question))
-                low, high = _ends(value, result.half_width, target.question)
-                because = _because(reasons[row], "" if len(self._targets) == 1 else f"[{number}]")
-                found.append(Predicted(text, value, low, high, because, target.name, result.predictor))
-        return found
+            expected, effects = {}, {}
+            for number, (target, quality) in enumerate(zip(self._targets, best, strict=True)):
+                values, reasons = made[quality.predictor]
+                ends = (values[row, number] + width for width in (0, -quality.half_width, quality.half_width))
+                value, low, high = (float(_on_scale(end, target.question)) for end in ends)
+                expected[target.name] = interval(value, low, high)
+                effects[target.name] = _effects(reasons[row], f"[{number}]" if len(self._targets) > 1 else "")
+            predictions.append(Prediction(text, expected, effects))
+        return predictions
 
     def _keep(self, chosen: Configured, number: int, values: Array, beyond: Array) -> None:
-        """Keep what was said of each prompt: held out in a fold, or, where it has no truth, in none."""
+        """Store the prediction of each prompt: held out in a fold, or in none where it has no truth."""
         target = self._targets[number]
         settlement = reading.newest_settlement(self._study, target.question.name)
         assert settlement is not None
@@ -177,30 +206,23 @@ class Bench:
         errors = (values - self._truth[:, number])[np.isfinite(values) & np.isfinite(self._truth[:, number])]
         width = half_width(errors, coverage=COVERAGE)
         fold = self._split.fold(len(self._ids)).tolist()
-        told = [*zip(self._ids, fold, values.tolist(), strict=True)]
+        predicted = [*zip(self._ids, fold, values.tolist(), strict=True)]
         if len(beyond):
-            told += [(key, None, value) for key, value in zip(self._others, beyond.tolist(), strict=True)]
+            predicted += [
+                (key, None, value) for key, value in zip(self._others, beyond.tolist(), strict=True)
+            ]
         rows = [
             (key, 0, part, value, *_ends(value, width, target.question), None)
-            for key, part, value in told
+            for key, part, value in predicted
             if np.isfinite(value)
         ]
-        # What is known after retrieval must not pass for what is known before it.
+        # Predictions after retrieval must not pass for predictions before it.
         spec = f"{chosen} with rankings" if self._described.of_rankings else str(chosen)
         settling.keep_predictions(self._study, spec, settlement, self._split.name, train, self._seed, rows)
 
 
-def question_of(study: Study, target: str) -> Question:
-    """The question that a target is about: its own name, or the longest before a dot (QUESTION.SYSTEM)."""
-    asked = {question.name: question for _, question in reading.questions(study)}
-    if target in asked:
-        return asked[target]
-    before = max((name for name in asked if target.startswith(f"{name}.")), key=len, default=target)
-    return reading.question(study, before)[1]
-
-
 def _quarters(guess: Array, truth: Array, asked: Question) -> list[prediction_quality.Quarter]:
-    """By quarter, hardest first: where the question has less for better, those with the highest truth."""
+    """By quarter, hardest first: the highest truth where lower is better."""
     if asked.direction != "lower":
         return prediction_quality.by_quarter(guess, truth)
     return [
@@ -210,7 +232,7 @@ def _quarters(guess: Array, truth: Array, asked: Question) -> list[prediction_qu
 
 
 def _encoders(study: Study, chosen: Configured) -> dict[str, Any]:
-    """The encoders inside a predictor, answering from the study's vectors where computing them takes long."""
+    """The encoders inside a predictor, reading stored vectors where computing them takes long."""
     return {
         name: cached(study, each)
         for name, each in encoders_of(chosen)
@@ -224,7 +246,7 @@ def sees_prompts(chosen: Configured) -> bool:
 
 
 def _prepared(model: Any, x: Examples) -> Examples:
-    """The examples with what a model computes from each alone, if it says so: vectors of words or images."""
+    """The examples with what a model computes from each alone, such as vectors of words or images."""
     prepare = getattr(model, "prepare", None)
     return x if prepare is None else prepare(x)
 
@@ -235,21 +257,21 @@ def _carrying(part: Examples, x: Examples, rows: np.ndarray) -> Examples:
 
 
 def _on_scale(value: float, asked: Question) -> float:
-    """What can occur: a linear predictor knows no ends, the question does."""
+    """A value within the question's scale: a linear predictor knows no ends."""
     above = value if asked.low is None else max(value, asked.low)
     return above if asked.high is None else min(above, asked.high)
 
 
 def _ends(value: float, width: float, asked: Question) -> tuple[float | None, float | None]:
-    """The interval, cut to the question's scale; none where it has no end and the scale has none either."""
+    """The interval, cut to the question's scale; none where an end is infinite."""
     low, high = _on_scale(value - width, asked), _on_scale(value + width, asked)
     return (float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else (None, None)
 
 
-def _because(told: Mapping[str, float], end: str) -> list[tuple[str, float]]:
+def _effects(parts_by_name: Mapping[str, float], end: str) -> list[tuple[str, float]]:
     parts = [
         (name.removesuffix(end), part)
-        for name, part in told.items()
+        for name, part in parts_by_name.items()
         if name.endswith(end) and name.removesuffix(end) != "base"
     ]
     return sorted(parts, key=lambda part: -abs(part[1]))

@@ -45,7 +45,7 @@ def pictured_examples(
     _embed_texts(study, [records[key].text for key in ids], encoder, listener)
     shown: dict[int, list[tuple[str, Picture]]] = {key: [] for key in ids}
     for prompt, system, sha256 in answers.select("prompt_id", "system", "sha256").iter_rows():
-        shown[prompt].append((system, UnkeptPicture(study.images, sha256)))
+        shown[prompt].append((system, UnkeptPicture(study.files, sha256)))
     widest = max((len(mine) for mine in shown.values()), default=0)
     names = [[system for system, _ in shown[key]] for key in ids]
     padded = [mine + [""] * (widest - len(mine)) for mine in names]

@@ -9,13 +9,12 @@ import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from sightline.data.sources.strict_json import parse_json
 from sightline.errors import DataError, UsageError, near
-from sightline.prediction.predict import TARGETS, Prediction, Predictions
+from sightline.prediction.model import TARGETS, Prediction
 from sightline.rendering.tables import neutralised
 
 SUFFIXES = (".txt", ".csv", ".tsv", ".jsonl", ".parquet")
@@ -30,7 +29,7 @@ FARTHEST = 200
 NAMED = 20
 """Bad rows that are named to people; the file that is written has them all."""
 
-Tell = Callable[[Sequence[str]], Predictions]
+Predict = Callable[[Sequence[str]], Sequence[Prediction]]
 
 
 class Line(NamedTuple):
@@ -44,15 +43,12 @@ class Line(NamedTuple):
 
 @dataclass
 class Batch:
-    """What became of a file: how many rows, why some have no prediction, and the first of those by name."""
+    """The outcome of a file: how many rows, why some have no prediction, and the first of those by name."""
 
     rows: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     named: list[str] = field(default_factory=list)
     warned: int = 0
-    tier: str = ""
-    why: str = ""
-    coverage: float = 0.9
 
     @property
     def refused(self) -> int:
@@ -60,7 +56,7 @@ class Batch:
 
 
 def read_prompts(path: Path, column: str | None = None) -> Iterator[Line]:
-    """The prompts of a .txt file (one a line), or of a column of a .csv, .tsv, .jsonl or .parquet file.
+    """The prompts of a .txt file (one per line), or of a column of a .csv, .tsv, .jsonl or .parquet file.
 
     A row that cannot be read is a Line with a reason, and reading goes on after it.
     """
@@ -76,7 +72,7 @@ def read_prompts(path: Path, column: str | None = None) -> Iterator[Line]:
         return _of_parquet(path, column)
     with path.open("rb") as stream:
         if b"\0" in stream.read(65536):
-            raise DataError("this is no UTF-8 text", where=str(path), remedy="Save it as UTF-8.")
+            raise DataError("this is not UTF-8 text", where=str(path), remedy="Save it as UTF-8.")
     if suffix == ".txt":
         return _of_text(path)
     if suffix == ".jsonl":
@@ -85,18 +81,22 @@ def read_prompts(path: Path, column: str | None = None) -> Iterator[Line]:
 
 
 def predict_rows(
-    lines: Iterable[Line], tell: Tell, batch: Batch, file: str, progress: Callable[[int], None] | None = None
+    lines: Iterable[Line],
+    predict: Predict,
+    batch: Batch,
+    file: str,
+    progress: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[Line, Prediction]]:
-    """Every row with what is expected of it, in order; `batch` counts them along the way."""
+    """Every row with its prediction, in order; `batch` counts them along the way."""
     waiting: list[Line] = []
     for line in lines:
         waiting.append(line)
         if len(waiting) >= AT_ONCE:
-            yield from _predict(waiting, tell, batch, file)
+            yield from _predict(waiting, predict, batch, file)
             if progress is not None:
                 progress(batch.rows)
             waiting = []
-    yield from _predict(waiting, tell, batch, file)
+    yield from _predict(waiting, predict, batch, file)
     if progress is not None:
         progress(batch.rows)
     if not batch.rows:
@@ -119,7 +119,7 @@ def write_rows(rows: Iterable[tuple[Line, Prediction]], to: Path, targets: Seque
 
 
 def check_writable(to: Path) -> None:
-    """Raise where a file of predictions cannot be written, before anything is computed."""
+    """Raise if a file of predictions cannot be written, before anything is computed."""
     if to.suffix.lower() not in WRITABLE:
         raise UsageError(f"predictions cannot be written to {to.name}", remedy=f"{', '.join(WRITABLE)}.")
     if to.is_dir():
@@ -138,21 +138,18 @@ def cells_of(line: Line, prediction: Prediction, targets: Sequence[str]) -> list
     """One row of a file of predictions; what has no value is None."""
     cells: list[Any] = [line.row, line.id or None, line.prompt or None]
     for target in targets:
-        found = prediction.expected.get(target)
-        ends = (None,) * 3 if found is None else (found.value, found.low, found.high)
-        cells += [None if end is None or not isfinite(end) else end for end in ends]
+        expected = prediction.expected.get(target)
+        cells += [None] * 3 if expected is None else [expected.value, expected.low, expected.high]
     return [*cells, "; ".join(prediction.warnings) or None, prediction.refused or None]
 
 
-def _predict(lines: Sequence[Line], tell: Tell, batch: Batch, file: str) -> Iterator[tuple[Line, Prediction]]:
+def _predict(
+    lines: Sequence[Line], predict: Predict, batch: Batch, file: str
+) -> Iterator[tuple[Line, Prediction]]:
     readable = [line.prompt for line in lines if not line.reason]
-    told: Iterator[Prediction] = iter(())
-    if readable:
-        found = tell(readable)
-        batch.tier, batch.why, batch.coverage = found.tier, found.why, found.coverage
-        told = iter(found.predictions)
+    made = iter(predict(readable) if readable else ())
     for line in lines:
-        prediction = Prediction(line.prompt, refused=line.reason) if line.reason else next(told)
+        prediction = Prediction(line.prompt, refused=line.reason) if line.reason else next(made)
         batch.rows += 1
         batch.warned += bool(prediction.warnings)
         if prediction.refused:
@@ -175,14 +172,14 @@ def _lines(path: Path) -> Iterator[tuple[int, str, str]]:
 
 def _line(row: int, prompt: Any, own: Any = "", reason: str = "") -> Line:
     """A cell as a prompt: text with something in it, or the reason why it is none."""
-    told = "" if own is None else str(own)
+    key = "" if own is None else str(own)
     if reason:
-        return Line(row, told, "", reason)
+        return Line(row, key, "", reason)
     if prompt is None or (isinstance(prompt, str) and not prompt.strip()):
-        return Line(row, told, "", "there is no prompt in this row")
+        return Line(row, key, "", "there is no prompt in this row")
     if not isinstance(prompt, str):
-        return Line(row, told, "", f"the prompt is no text but {type(prompt).__name__}")
-    return Line(row, told, prompt)
+        return Line(row, key, "", f"the prompt is not a text but {type(prompt).__name__}")
+    return Line(row, key, prompt)
 
 
 def _of_text(path: Path) -> Iterator[Line]:
@@ -196,19 +193,19 @@ def _of_json(path: Path, column: str | None) -> Iterator[Line]:
             yield _line(number, None, reason=reason)
             continue
         try:
-            found = parse_json(text)
+            value = parse_json(text)
         except ValueError as error:
             yield _line(number, None, reason=f"not JSON ({error})")
             continue
-        if isinstance(found, str):
-            yield _line(number, found)
-        elif not isinstance(found, dict):
-            yield _line(number, None, reason=f"neither a JSON object nor a text but {type(found).__name__}")
+        if isinstance(value, str):
+            yield _line(number, value)
+        elif not isinstance(value, dict):
+            yield _line(number, None, reason=f"neither a JSON object nor a text but {type(value).__name__}")
         else:
-            name = next((each for each in _wanted(column) if each in found), None)
-            own = next((found[each] for each in IDS if each in found), "")
+            name = next((each for each in _wanted(column) if each in value), None)
+            own = next((value[each] for each in IDS if each in value), "")
             missing = f"it has no {' or '.join(_wanted(column))}" if name is None else ""
-            yield _line(number, None if name is None else found[name], own, missing)
+            yield _line(number, None if name is None else value[name], own, missing)
 
 
 def _of_csv(path: Path, column: str | None, separator: str) -> Iterator[Line]:
@@ -248,7 +245,7 @@ def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str], str]]
             text, reason, taken = text + more[1], reason or more[2], taken + 1
             end = _end(more[1], separator, within=True)
         if end == "open" or (end == "wrong" and taken > 1):
-            # Only this line is at fault: what comes after it is read anew.
+            # Only this line is at fault: what comes after it is read again.
             pending.popleft()
             yield number, [], first[2] or "a quote is opened in this row and never closed"
             continue

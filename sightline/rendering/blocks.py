@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from sightline.estimate import (
     is_absent,
     shared_decimals,
 )
-from sightline.rendering.charts import Spec
+from sightline.rendering.charts import NARROW, WIDE, Spec
 from sightline.rendering.shown import Finding, Scale, ShownPrompt, Thumbnail
 from sightline.rendering.tables import Table
 from sightline.rendering.theme import ACCENT, Colour
@@ -25,6 +25,7 @@ from sightline.rendering.theme import ACCENT, Colour
 SHORT_PROMPT = 260
 LONGEST_PROMPT = 4000
 THUMBNAILS_SHOWN = 12
+LONGEST_OPEN_TABLE = 12
 
 _PICTURE_STARTS = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -53,6 +54,19 @@ class Figure:
     legend: Sequence[tuple[str, str]] = ()
     scrolls: bool = False
 
+    @classmethod
+    def of(
+        cls, draw: Callable[[int], Spec], caption: str = "", legend: Sequence[tuple[str, str]] = ()
+    ) -> Figure:
+        """The chart that a function draws for a width, in both widths."""
+        return cls(draw(WIDE), draw(NARROW), caption, legend)
+
+
+@dataclass(frozen=True)
+class Note:
+    kind: ClassVar[str] = "note"
+    text: str
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -61,6 +75,12 @@ class Grid:
     kind: ClassVar[str] = "grid"
     table: Table
     summary: str = ""
+
+    @classmethod
+    def of(cls, table: Table, summary: str = "The numbers") -> Grid:
+        """A short table stands open; a long one is folded."""
+        rows = len(table.rows)
+        return cls(table, f"{summary} ({rows:,} rows)" if rows > LONGEST_OPEN_TABLE else "")
 
 
 @dataclass(frozen=True)
@@ -182,7 +202,7 @@ class Overlay:
     note: str = ""
 
 
-Block = Heading | Figure | Grid | Cards | Findings | Map | Rows | Overlay
+Block = Heading | Note | Figure | Grid | Cards | Findings | Map | Rows | Overlay
 
 
 @dataclass(frozen=True)
@@ -273,7 +293,7 @@ def picture(
         alt=f"{whose}{prompt[:120]}",
         reason=reason or "no picture here",
         system=thumbnail.system,
-        # Where systems share the accent, a dot would tell nothing.
+        # Where systems share the accent, a dot would not identify one.
         colour="" if colour == ACCENT else colour.name,
         value="" if is_absent(thumbnail.value) else value,
         support=f"{interval} {n}".strip(),

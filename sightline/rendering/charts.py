@@ -79,16 +79,16 @@ def dot_interval(
     colours: Mapping[str, Colour] | None = None,
     width: int = WIDE,
 ) -> Spec:
-    """A dot for each value and a line for its interval, one row a label, in the order given.
+    """A dot for each value and a line for its interval, one row per label, in the order given.
 
     Several series share a row, each a little lower than the one before. Alone in its row, a dot has its
-    numbers written beside it where the chart is wide enough.
+    numbers written next to it where the chart is wide enough.
     """
     labels = unique(dot.label for dot in dots)
     series = unique(dot.series or dot.label for dot in dots)
     palette = colours or system_colours(series)
     alone = len(dots) == len(labels)
-    numbers_beside = alone and width >= WIDE
+    with_numbers = alone and width >= WIDE
     places = column_decimals([dot.estimate for dot in dots])
     row_names, series_names = short_names(labels), short_names(series)
     values = [
@@ -121,7 +121,7 @@ def dot_interval(
             "encoding": {**shared, "x": {**quantity, "field": "value"}, "color": colour},
         },
     ]
-    if numbers_beside:
+    if with_numbers:
         layers.append(
             {
                 "mark": {"type": "text", "align": "left", "color": INK.light, "fontSize": 13},
@@ -243,7 +243,7 @@ def scatter(
         for name, title in (("x", x_axis), ("y", y_axis))
     }
     if binned:
-        # The square root keeps a square of few points visible beside one of hundreds.
+        # The square root keeps a square of few points visible next to one of hundreds.
         strength = {
             "field": "count",
             "type": "quantitative",

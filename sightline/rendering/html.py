@@ -1,4 +1,4 @@
-"""The whole report as one HTML page that needs nothing from elsewhere and runs no script."""
+"""Documents and results as one HTML page that needs nothing from elsewhere and runs no script."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from sightline.estimate import clean, direction_said
 from sightline.rendering import charts
-from sightline.rendering.document import Report
-from sightline.rendering.sections import next_steps, provenance_tables, sections
+from sightline.rendering.document import Document
 from sightline.rendering.shown import Renderable
 from sightline.rendering.tables import Table
 from sightline.rendering.theme import FONT, css_variables
@@ -19,17 +18,11 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-def render(report: Report) -> str:
-    """The report as a complete HTML document; the same report always gives the same text."""
+def render(document: Document) -> str:
+    """A document as a complete HTML page; the same document always gives the same text."""
+    date = f"{document.made_at.day} {document.made_at:%B %Y, %H:%M}"
     page = _environment().get_template("report.html.jinja")
-    made = page.render(
-        report=report,
-        sections=sections(report),
-        steps=next_steps(report),
-        provenance=provenance_tables(report.provenance) if report.provenance else [],
-        date=f"{report.made_at.day} {report.made_at:%B %Y, %H:%M}",
-    )
-    return clean(made) + "\n"
+    return clean(page.render(report=document, date=date)) + "\n"
 
 
 def page(result: Renderable) -> str:

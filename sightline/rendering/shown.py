@@ -42,9 +42,9 @@ class Thumbnail:
 
 @dataclass(frozen=True)
 class ShownPrompt:
-    """A prompt with its settled value and some of the pictures that answered it.
+    """A prompt with its value and some of the images that answered it.
 
-    Where the value was predicted, `truth` is what came true.
+    Where the value was predicted, `truth` is the true value.
     """
 
     text: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sightline.estimate import (
@@ -40,9 +40,10 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 class Column:
     """A column: its key in JSON and CSV, its heading for people, and what its numbers mean.
 
-    `format` is "" (sensible digits), "+" (signed), "%" (a share of one), "p" (probability), or a Python
+    `format` is "" (sensible digits), "+" (signed), "%" (a proportion), "p" (probability), or a Python
     format specification. `estimate` makes CSV write the interval's columns even where no row has one, so that
-    the columns of a command's output do not depend on the data.
+    the columns of a command's output do not depend on the data. A `detail` is left to JSON, CSV and
+    frames: pages and terminals do not show it.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Column:
     unit: str = ""
     format: str = ""
     estimate: bool = False
+    detail: bool = False
 
     @property
     def heading(self) -> str:
@@ -60,7 +62,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows; each row has one cell a column."""
+    """Columns and rows; each row has one cell per column."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]] = field(default_factory=tuple)
@@ -75,6 +77,15 @@ class Table:
         for index, row in enumerate(self.rows):
             if len(row) != len(self.columns):
                 raise ValueError(f"row {index} has {len(row)} cells for {len(self.columns)} columns")
+
+    @property
+    def for_people(self) -> Table:
+        """The table without the columns that only programs read."""
+        keep = [index for index, column in enumerate(self.columns) if not column.detail]
+        if len(keep) == len(self.columns):
+            return self
+        rows = [[row[index] for index in keep] for row in self.rows]
+        return replace(self, columns=[self.columns[index] for index in keep], rows=rows)
 
     def column(self, index: int) -> list[Cell]:
         return [plain(row[index]) for row in self.rows]
@@ -97,6 +108,7 @@ def to_html(table: Table) -> str:
 
     Every other cell carries its heading too: on a phone the style sheet sets a row as a list of them.
     """
+    table = table.for_people
     numeric, decimals = _numeric(table), _decimals(table)
     caption = _escape(table.caption or "Table")
     # Focusable, so that a keyboard can scroll a table that is wider than the page.
@@ -129,6 +141,7 @@ def to_rich(table: Table) -> RichTable:
     from rich.table import Table as RichTable
     from rich.text import Text
 
+    table = table.for_people
     shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", title_style="bold")
     if table.caption:
         shown.title = Text(clean(table.caption))
@@ -196,6 +209,7 @@ def to_frame(table: Table) -> pl.DataFrame:
 
 def to_latex(table: Table) -> str:
     """LaTeX for the package booktabs, numbers with their intervals as a reader sees them."""
+    table = table.for_people
     numeric, decimals = _numeric(table), _decimals(table)
     shape = "".join("r" if each else "l" for each in numeric)
     lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{shape}}}", r"\toprule"]

@@ -31,7 +31,9 @@ def lines(table: Table, width: int | None = None) -> Iterator[str]:
     """A table line by line: its caption, its first rows, and why cells are empty."""
     from rich.console import Console
 
-    shown = table if table.most is None else replace(table, rows=table.rows[: table.most])
+    shown = (
+        table.for_people if table.most is None else replace(table, rows=table.rows[: table.most]).for_people
+    )
     drawn = replace(shown, caption="").to_rich()
     drawn.show_edge = False
     console = Console(file=StringIO(), width=width or _width(), highlight=False, color_system=None)

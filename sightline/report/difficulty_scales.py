@@ -1,27 +1,26 @@
-"""Scales of difficulty: what makes a prompt easy or hard to draw, or to find, or by any question."""
+"""Scales of difficulty: how easy or hard a prompt is to generate, to retrieve, or by any question."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import polars as pl
 
 from sightline.comparison.compare import ranking_measures, values_by
 from sightline.errors import UsageError
 from sightline.rendering.shown import Scale
-from sightline.report.sections import scale
-from sightline.report.stored_predictions import scale_of
+from sightline.report.prompt_cards import scale_of
 from sightline.study import reading, rollup
 from sightline.study.study import Study
 
 GENERATION, RETRIEVAL = "generator", "retriever"
-WORDS = {GENERATION: "to draw", RETRIEVAL: "to find"}
+WORDS = {GENERATION: "to generate", RETRIEVAL: "to retrieve"}
 
 
 @dataclass(frozen=True)
 class Side:
-    """One scale of difficulty: each prompt's value, what it is called, and what easy and hard go with."""
+    """One scale of difficulty: each prompt's value, its name, and the words that follow "easy" and "hard"."""
 
     scale: Scale
     values: Mapping[int, float]
@@ -36,13 +35,13 @@ def truth_of(study: Study, name: str) -> dict[int, float]:
 
 def difficulty(study: Study, name: str) -> Side:
     """A question's truth or a measure's values as a scale of difficulty."""
-    found = _side(study, name)
-    if found.scale.direction == "none":
+    side = _side(study, name)
+    if side.scale.direction == "none":
         raise UsageError(
-            f"neither end of {name} is better, so that it makes no prompt easy or hard",
+            f"{name} has no direction, so no prompt is easy or hard by it",
             remedy="Name a question or a measure with a direction: sightline list",
         )
-    return found
+    return side
 
 
 def _side(study: Study, name: str) -> Side:
@@ -52,10 +51,10 @@ def _side(study: Study, name: str) -> Side:
         return Side(scale_of(study, name), truth_of(study, name), word)
     basis = values_by(study, name)
     means = basis.values.group_by("prompt_id").agg(pl.col("value").mean()).sort("prompt_id")
-    told = replace(scale(None, basis.name, basis.direction), low=basis.low, high=basis.high)
+    scale = Scale(basis.name, basis.direction, basis.low, basis.high)
     values = dict(zip(means["prompt_id"].to_list(), means["value"].to_list(), strict=True))
     ranked = basis.measure is not None and basis.measure.spec.kind == "of_ranking"
-    return Side(told, values, WORDS[RETRIEVAL] if ranked else f"by {basis.name}")
+    return Side(scale, values, WORDS[RETRIEVAL] if ranked else f"by {basis.name}")
 
 
 def _kinds(study: Study, name: str) -> set[str]:
@@ -66,14 +65,14 @@ def _kinds(study: Study, name: str) -> set[str]:
 
 def both_kinds(study: Study) -> tuple[str, str] | None:
     """A question about generators and one about search engines, or a measure of rankings; else any two."""
-    settled = [
+    known = [
         asked.name
         for _, asked in reading.questions(study)
         if asked.direction != "none" and not rollup.by_prompt(study, asked.name).is_empty()
     ]
-    kinds = {name: _kinds(study, name) for name in settled}
-    drawn = [name for name in settled if kinds[name] == {GENERATION}]
-    found = [name for name in settled if kinds[name] == {RETRIEVAL}] or ranking_measures(study)
-    if drawn and found:
-        return drawn[0], found[0]
-    return (settled[0], settled[1]) if len(settled) > 1 else None
+    kinds = {name: _kinds(study, name) for name in known}
+    generated = [name for name in known if kinds[name] == {GENERATION}]
+    retrieved = [name for name in known if kinds[name] == {RETRIEVAL}] or ranking_measures(study)
+    if generated and retrieved:
+        return generated[0], retrieved[0]
+    return (known[0], known[1]) if len(known) > 1 else None

@@ -1,10 +1,12 @@
-"""Prompts and predictions in pictures: where hard prompts lie, what was predicted of them, what came true."""
+"""Charts of prompts and predictions: where hard prompts lie, what was predicted, and what was true."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -15,32 +17,32 @@ from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Cell, format_cell, format_number
 from sightline.prediction.fit import LEAST, examples
 from sightline.rendering.blocks import Block, Figure, Grid, Heading, cards
-from sightline.rendering.report_values import quantity
 from sightline.rendering.shown import Scale, ShownPrompt, Thumbnail
 from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import Colour
 from sightline.report.difficulty_scales import both_kinds, difficulty, truth_of
-from sightline.report.image_files import Drawing, Pictured, write_pictures
+from sightline.report.image_files import Drawing, Figures, write_figures
 from sightline.report.prediction_charts import (
     box_figure,
     levels,
     map_figure,
 )
+from sightline.report.prompt_cards import scale_of, thumbnails
 from sightline.report.quadrant_charts import Quadrant, quadrant_figure, quadrants
-from sightline.report.sections import thumbnails
-from sightline.report.stored_predictions import Kept, best, quality_table, read_kept, scale_of
+from sightline.report.stored_predictions import StoredPredictions, best, quality_table, read_predictions
 from sightline.statistics.correlation import pearson
 from sightline.statistics.prediction_quality import by_quarter
 from sightline.study import reading, rollup
 from sightline.study.running.embedding import embed_texts
 from sightline.study.running.progress import Listener
 from sightline.study.study import Study
+from sightline.verbs import SEED, argument, option, verb
 
 Array = NDArray[np.float64]
 Picked = tuple[int, str]
 
 ENCODERS = ("minilm", "hashed_words")
-"""The first that is here lays out the map: one that knows meanings and is fast, else one that knows words."""
+"""The first that is available lays out the map: one that knows meanings and is fast, else one of words."""
 FEATURES = "features"
 MOST_ON_A_MAP = 10_000
 LEAST_ON_A_MAP = 4
@@ -48,15 +50,73 @@ PERPLEXITY = 30.0
 COMPONENTS = 50
 STEPS = 500
 PICTURES = 1
-"""Pictures a system and prompt."""
+"""Images per system and prompt."""
 ENDS = 2
 """Prompts shown at each end: predicted well or missed, hard or easy."""
 
 
-def prediction_pictures(
+@verb("share")
+def figures(
     study: Study,
-    to: str | Path | None = None,
+    folder: Annotated[str | Path, argument("The folder to write to.", "DIR")],
     *,
+    questions: Annotated[
+        Sequence[str],
+        option("Draw this question; repeatable.", "--question", metavar="QUESTION", shown="all with truth"),
+    ] = (),
+    across: Annotated[
+        str,
+        option(
+            "Part prompts into easy and hard by these two questions or measures.",
+            metavar="FIRST,SECOND",
+            shown="generation and retrieval, or the first two questions",
+        ),
+    ] = "",
+    encoder: Annotated[
+        str | None,
+        option(
+            "Lay out the map by this encoder's vectors, or by features: the predictors' own inputs.",
+            metavar="ENCODER",
+            shown=f"{ENCODERS[0]}, else {ENCODERS[1]}",
+        ),
+    ] = None,
+    seed: Annotated[int, SEED] = 0,
+    listener: Listener | None = None,
+) -> Figures:
+    """Draw the prompts and their predictions as SVG and PNG files, with a page that shows them all.
+
+    For each question with truth about prompts: a map of the prompts (t-SNE), coloured by truth; and, where
+    predictions are stored, those of the best predictor against truth, as box plots and with the prompts
+    predicted best and worst. Then the prompts that are easy or hard on two scales.
+    """
+    drawn = prediction_figures(
+        study,
+        whole=True,
+        questions=questions,
+        across=_two_names(across),
+        encoder=encoder,
+        seed=seed,
+        listener=listener,
+    )
+    if not drawn.drawings:
+        raise DataError("there is nothing to draw", where=study.name, remedy=" ".join(drawn.notes))
+    return replace(drawn, files=write_figures(study, drawn, Path(folder)))
+
+
+def _two_names(across: str) -> tuple[str, str] | None:
+    if not across:
+        return None
+    # Commas between parentheses belong to a measure's parameters.
+    names = [name.strip() for name in re.split(r",(?![^(]*\))", across)]
+    if len(names) != 2 or not all(names):
+        raise UsageError(f"cannot read --across {across!r}", remedy="Write two names: alignment,quality")
+    return names[0], names[1]
+
+
+def prediction_figures(
+    study: Study,
+    *,
+    whole: bool = False,
     questions: Sequence[str] = (),
     across: tuple[str, str] | None = None,
     encoder: str | None = None,
@@ -64,36 +124,26 @@ def prediction_pictures(
     colours: Mapping[str, Colour] | None = None,
     seed: int = 0,
     listener: Listener | None = None,
-) -> Pictured:
-    """Prompts and the predictions kept of them, in pictures; with `to`, also written into that folder.
+) -> Figures:
+    """The same as blocks of a page; unless `whole`, prompts and a map for the first question alone.
 
-    For each question with truth about prompts, or those named: a map of the prompts by t-SNE, coloured by
-    truth; and, where predictions are kept, those of the best predictor against truth, in boxes and in the
-    prompts predicted best and worst. `across` names two questions or measures by which prompts are easy or
-    hard; otherwise generation and retrieval where the study has both, else its first two questions. Prompts
-    lie on the map by the vectors of `encoder` (FEATURES for the predictors' own inputs); of more than `most`
-    a sample is drawn by the seed.
+    Of more than `most` prompts, the map has a sample drawn by the seed.
     """
     making = _Making(study, colours or {}, listener)
     names = _named(study, questions)
     for number, name in enumerate(names):
-        kept = read_kept(study, name)
-        if number or to is not None:
-            making.quality(name, kept)
-        making.predicted(name, kept, with_prompts=to is not None or not number)
+        stored = read_predictions(study, name)
+        if number or whole:
+            making.quality(name, stored)
+        making.predicted(name, stored, with_prompts=whole or not number)
     if names:
-        making.maps(names if to is not None else names[:1], encoder, most, seed)
+        making.maps(names if whole else names[:1], encoder, most, seed)
     making.quadrants(across or both_kinds(study), named=across is not None)
-    found = Pictured(making.blocks, making.drawings, making.notes)
-    if to is None:
-        return found
-    if not found.drawings:
-        raise DataError("there is nothing to draw", where=study.name, remedy=" ".join(found.notes))
-    return replace(found, files=write_pictures(study, found, Path(to)))
+    return Figures(making.blocks, making.drawings, making.notes)
 
 
 class _Making:
-    """Blocks and charts as they come, and what had to be left out."""
+    """Blocks and charts as they come, and what had to be omitted."""
 
     def __init__(self, study: Study, colours: Mapping[str, Colour], listener: Listener | None) -> None:
         self.study = study
@@ -107,30 +157,28 @@ class _Making:
         self.drawings.append(Drawing(name, title, below, figure))
         self.blocks.append(figure)
 
-    def quality(self, name: str, kept: Sequence[Kept]) -> None:
-        """Every predictor of a question with its five figures."""
-        if kept:
-            self.blocks += [Heading(f"Predicting {name}"), Grid(quality_table(name, kept))]
+    def quality(self, name: str, stored: Sequence[StoredPredictions]) -> None:
+        """Every predictor of a question with its quality."""
+        if stored:
+            self.blocks += [Heading(f"Predicting {name}"), Grid(quality_table(name, stored))]
 
-    def predicted(self, name: str, kept: Sequence[Kept], *, with_prompts: bool) -> None:
+    def predicted(self, name: str, stored: Sequence[StoredPredictions], *, with_prompts: bool) -> None:
         """The best predictor against truth: boxes, quarters, and prompts where it did well and badly."""
-        shown = best(kept)
+        shown = best(stored)
         if shown is None:
-            self.notes.append(
-                f"No predictions of {name} are kept: sightline predict STUDY --question {name}."
-            )
+            self.notes.append(f"No predictions of {name} are stored: sightline fit STUDY --question {name}.")
             return
-        several = f" The best of {len(kept)} predictors by Pearson's r is shown." if len(kept) > 1 else ""
+        several = f" The best of {len(stored)} predictors by Pearson's r is shown." if len(stored) > 1 else ""
         worthless = not shown.better_than_the_mean
         if worthless:
-            told = f"{shown.predictor} predicts {name} no better than always saying the mean: worth nothing."
-            several = f" {told}{several}"
-            self.notes.append(told)
+            warning = f"{shown.predictor} predicts {name} no better than the mean of all prompts: useless."
+            several = f" {warning}{several}"
+            self.notes.append(warning)
         if with_prompts:
             self.blocks.append(Heading("Predicted against true"))
         self.draw(
             f"boxes-{name}",
-            f"FitResult against true {name}",
+            f"Predicted against true {name}",
             f"{shown.predictor}, {shown.ids.size:,} prompts, each held out",
             box_figure(
                 shown.predicted, shown.truth, scale=shown.scale, predictor=shown.predictor, note=several
@@ -143,7 +191,7 @@ class _Making:
         if with_prompts:
             self._cards("Missed most", shown, _missed(shown))
 
-    def _cards(self, title: str, shown: Kept, picked: Sequence[Picked]) -> None:
+    def _cards(self, title: str, shown: StoredPredictions, picked: Sequence[Picked]) -> None:
         if not picked:
             return
         texts = reading.prompt_records(self.study, [int(shown.ids[row]) for row, _ in picked])
@@ -233,22 +281,24 @@ class _Making:
             return
         columns = [np.array([side.values[key] for key in ids]) for side in (first, second)]
         scales = (first.scale, second.scale)
-        # Two questions about the same systems are told apart by their own names.
+        # Two questions about the same systems are distinguished by their own names.
         words = (first.word, second.word)
         if first.word == second.word:
             words = (f"by {first.scale.name}", f"by {second.scale.name}")
-        related = quantity(pearson(*columns))
+        related = pearson(*columns)
         note = f"Pearson's r between both is {format_cell(related)}." if related.value is not None else ""
         figure = quadrant_figure(columns[0], columns[1], scales=scales, words=words, note=note)
         self.blocks.append(Heading(f"Easy and hard, {' and '.join(words)}"))
         name, title = f"quadrants-{across[0]}-{across[1]}", f"Easy and hard, {' and '.join(words)}"
-        self.draw(name, title, f"{len(ids):,} prompts, parted at the middle of each scale", figure)
+        self.draw(name, title, f"{len(ids):,} prompts, divided at the middle of each scale", figure)
         found = quadrants(columns[0], columns[1], scales, words)
         rows: list[list[Cell]] = [
             [each.name, int(each.rows.size), each.rows.size / len(ids)] for each in found
         ]
         table = Table(
-            [Column("prompts"), Column("n", "how many"), Column("share", format="%")], rows, "The four groups"
+            [Column("prompts"), Column("n", "how many"), Column("proportion", format="%")],
+            rows,
+            "The four groups",
         )
         self.blocks.append(Grid(table))
         self._examples(found, ids, scales, columns)
@@ -273,8 +323,8 @@ class _Making:
             ShownPrompt(
                 texts[ids[row]].text,
                 tags=[
-                    (told.name, format_number(float(column[row]), decimals=2))
-                    for told, column in zip(scales, columns, strict=True)
+                    (scale.name, format_number(float(column[row]), decimals=2))
+                    for scale, column in zip(scales, columns, strict=True)
                 ],
                 thumbnails=self._thumbnails(ids[row]),
                 note=each.name[0].upper() + each.name[1:],
@@ -324,7 +374,7 @@ def perplexity(n: int) -> float:
     return min(PERPLEXITY, max(1.0, (n - 1) / 3))
 
 
-def _quarters(shown: Kept) -> Table:
+def _quarters(shown: StoredPredictions) -> Table:
     """How far off predictions are where prompts are hard and where they are easy."""
     sign = -1.0 if shown.scale.direction == "lower" else 1.0
     columns = [
@@ -341,11 +391,11 @@ def _quarters(shown: Kept) -> Table:
     for each in by_quarter(sign * shown.predicted, sign * shown.truth):
         ends = sorted((sign * each.from_truth, sign * each.to_truth))
         row: list[Cell] = [each.name, *ends, each.n, sign * each.bias, each.rmse, each.smare]
-        rows.append([*row, quantity(each.kendall)])
+        rows.append([*row, each.kendall])
     return Table(columns, rows, f"{shown.predictor} by quarter of the true {shown.scale.name}")
 
 
-def _predicted_well(shown: Kept) -> list[Picked]:
+def _predicted_well(shown: StoredPredictions) -> list[Picked]:
     """Prompts of the hardest and of the easiest quarter with the least error: middling ones are no feat."""
     error = np.abs(shown.predicted - shown.truth)
     found = levels(shown.truth, shown.scale)
@@ -358,7 +408,7 @@ def _predicted_well(shown: Kept) -> list[Picked]:
     return _side_by_side(*sides)
 
 
-def _missed(shown: Kept) -> list[Picked]:
+def _missed(shown: StoredPredictions) -> list[Picked]:
     """Prompts that did much worse, and much better, than predicted."""
     sign = -1.0 if shown.scale.direction == "lower" else 1.0
     surplus = sign * (shown.truth - shown.predicted)
@@ -390,4 +440,4 @@ def _named(study: Study, questions: Sequence[str]) -> list[str]:
         raise DataError(f"{bare[0]} has no truth about prompts", remedy="sightline truth STUDY")
     if questions:
         return settled
-    return sorted(settled, key=lambda name: not read_kept(study, name))
+    return sorted(settled, key=lambda name: not read_predictions(study, name))

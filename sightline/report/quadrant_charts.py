@@ -21,7 +21,7 @@ FIELDS = 36
 """Fields along each side in which prompts are gathered where there are too many for a dot each."""
 SIDE = 440
 LONGEST_AT_AN_EDGE = 16
-"""Two of these fit beside each other on a phone; longer ones say only whether it is easy or hard."""
+"""Two of these fit next to each other on a phone; longer ones say only whether it is easy or hard."""
 
 
 def cut_between(values: ArrayLike) -> float:

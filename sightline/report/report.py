@@ -5,40 +5,65 @@ from __future__ import annotations
 import os
 import platform
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated
 
 from sightline.comparison.compare import Comparison
 from sightline.errors import DataError, StudyError
-from sightline.judging.label_charts import label_pictures
-from sightline.rendering import document as doc
-from sightline.rendering.blocks import Block
-from sightline.rendering.sections import system_names
-from sightline.rendering.theme import Colour, system_colours
+from sightline.rendering.blocks import Section
+from sightline.rendering.document import Document
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
+from sightline.rendering.theme import system_colours
 from sightline.report import sections
-from sightline.report import stored_predictions as kept_predictions
-from sightline.report.prediction_figures import prediction_pictures
+from sightline.report.prompt_cards import gallery_section, prompts_section
 from sightline.study import reading
 from sightline.study.study import Study
 from sightline.study.writing.loading import sources
+from sightline.verbs import SEED, option, verb
 from sightline.version import __version__
 
-Section = TypeVar("Section")
 
-ON_THE_MAP = 1000
-"""Prompts on the map of a report: a picture of all is drawn on its own."""
+@dataclass(frozen=True)
+class Report(Result):
+    """Where the page is, and what it holds."""
+
+    path: Path
+    document: Document
+
+    @property
+    def sentence(self) -> str:
+        size = self.path.stat().st_size / 1e6
+        return f"The report: {self.path} ({size:.1f} MB, one file, nothing loaded from elsewhere)"
+
+    def facts(self) -> dict[str, str]:
+        return {"path": str(self.path), "answer": self.document.answer}
+
+    def tables(self) -> dict[str, Table]:
+        rows = [(each.title, each.lead) for each in self.document.sections]
+        return {"sections": Table([Column("section"), Column("finding")], rows, self.document.title)}
 
 
-def report(study: Study, to: str | Path | None = None, *, seed: int = 0) -> Path:
-    """Write the report of a study as one HTML file; gives its path."""
+@verb("share")
+def report(
+    study: Study,
+    to: Annotated[
+        str | Path | None, option("Write to this file.", metavar="FILE", shown="report.html in the study")
+    ] = None,
+    *,
+    open_: Annotated[bool, option("Open it in a browser.")] = False,
+    seed: Annotated[int, SEED] = 0,
+) -> Report:
+    """Write the findings as one self-contained HTML page."""
     from sightline.rendering.html import render
 
     reading.need_prompts(study)
     path = Path(to) if to is not None else study.home / "report.html"
-    page = render(build(study, seed=seed))
+    document = build(study, seed=seed)
+    page = render(document)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-", suffix=".html")
@@ -48,105 +73,106 @@ def report(study: Study, to: str | Path | None = None, *, seed: int = 0) -> Path
         os.replace(temporary, path)
     except OSError as error:
         raise StudyError(f"cannot write the report ({error.strerror})", where=str(path)) from None
-    return path
+    if open_:
+        import webbrowser
+
+        webbrowser.open(path.resolve().as_uri())
+    return Report(path, document)
 
 
-def build(study: Study, *, seed: int = 0) -> doc.Report:
-    """The report as data; whatever the study does not hold yet is left out and named as a next step."""
+def build(study: Study, *, seed: int = 0) -> Document:
+    """The report as data; what the study does not hold yet is omitted and named as a next step."""
     with reading.remembering():
         return _built(study, seed)
 
 
-def _built(study: Study, seed: int) -> doc.Report:
+def _built(study: Study, seed: int) -> Document:
+    # Checks compute measures of their own, which other sections show: they come first.
+    checked = _or_none(lambda: sections.checks(study))
     asked = [question for _, question in reading.questions(study)]
     compared = sections.comparisons(study, asked, seed)
     head = compared[0] if compared else None
-    by_name = {question.name: question for question in asked}
-    variability = _or_none(lambda: sections.variability(study))
-    made = doc.Report(
+    named = [each.system for comparison in compared for each in comparison.systems]
+    colours = system_colours(named or reading.systems(study)["system"].to_list())
+    made: list[Section | None] = [*sections.rankings(compared, asked, colours)]
+    if head is not None:
+        made += sections.breakdowns(study, head, colours)
+        made.append(prompts_section(study, head, colours))
+    else:
+        made.append(gallery_section(study, colours))
+    made += [
+        _or_none(lambda: sections.variability(study, colours)),
+        _or_none(lambda: sections.measure_trust(study)),
+        sections.prediction(study, asked, colours, seed),
+        sections.measures(study),
+        sections.query_analysis(study),
+        sections.annotators(study, asked),
+        checked,
+        sections.gaps(study),
+    ]
+    imported = [f"import {row['importer']} (number {row['id']}, {row['at']})" for row in sources(study)]
+    return Document(
         title=str(study.settings.get("study", {}).get("name") or study.name),
-        answer=answer(head, study),
+        answer=_answer(head, study),
         made_at=datetime.now(UTC),
-        study=str(study.home),
+        sections=[each for each in made if each is not None],
         facts=sections.facts(study),
-        rankings=[sections.ranking(each, by_name.get(each.by)) for each in compared],
-        breakdowns=sections.breakdowns(study, head, by_name) if head else (),
-        prompts=sections.prompts(study, head, by_name) if head else None,
-        gallery=() if head else sections.gallery(study),
-        variability=variability,
-        trust=_or_none(lambda: sections.trusted(study)),
-        prediction=kept_predictions.prediction(study, asked),
-        judges=sections.judges(study, asked),
-        checks=_or_none(lambda: sections.checks(study)),
-        extras=[*sections.measured(study), *sections.queries(study)],
-        gaps=sections.gaps(study),
         next_steps=sections.next_steps(study),
+        commands=[*imported, f"sightline report {study.home}"],
         provenance=_provenance(study, seed),
     )
-    colours = system_colours(system_names(made))
-    if made.variability is not None:
-        varied = _or_none(lambda: sections.variability_pictures(study, colours)) or ()
-        made = replace(made, variability=replace(made.variability, pictures=varied))
-    if made.prediction is not None:
-        predicted = _or_none(lambda: _predicted(study, colours, seed)) or ()
-        made = replace(made, prediction=replace(made.prediction, pictures=predicted))
-    if made.judges is not None:
-        made = replace(made, judges=replace(made.judges, pictures=label_pictures(study)))
-    return made
 
 
-def _predicted(study: Study, colours: Mapping[str, Colour], seed: int) -> Sequence[Block]:
-    """The prompts and their predictions in pictures; the map has so few prompts that nobody has to wait."""
-    return prediction_pictures(study, most=ON_THE_MAP, colours=colours, seed=seed).blocks
-
-
-def answer(head: Comparison | None, study: Study) -> str:
+def _answer(head: Comparison | None, study: Study) -> str:
     """The whole study in a sentence or two."""
-    if head is None:
-        counts = reading.counts(study)
-        if counts["truth"] and not counts["answer"]:
-            return f"{counts['truth']:,} published truths about {counts['prompt']:,} prompts are here."
-        return (
-            f"{counts['answer']:,} answers of {counts['system']} systems to {counts['prompt']:,} prompts are "
-            "here, but nobody's judgement yet: which system is better cannot be said."
-        )
-    return head.sentence
+    if head is not None:
+        return head.sentence
+    counts = reading.counts(study)
+    if counts["truth"] and not counts["answer"]:
+        return f"{counts['truth']:,} published truths about {counts['prompt']:,} prompts are here."
+    return (
+        f"{counts['answer']:,} answers of {counts['system']} systems to {counts['prompt']:,} prompts are "
+        "here, but no judgements yet: which system is better is not known."
+    )
 
 
 def _or_none(make: Callable[[], Section]) -> Section | None:
-    """A section, or None where the study lacks what it needs: the page then names the next step."""
+    """A section, or None where the study lacks what it needs."""
     try:
         return make()
     except DataError:
         return None
 
 
-def _provenance(study: Study, seed: int) -> doc.Provenance:
+def _provenance(study: Study, seed: int) -> list[Table]:
     import numpy
     import polars
 
-    settlements = reading.settlements(study)
+    versions = [
+        ("sightline", __version__),
+        ("python", platform.python_version()),
+        ("numpy", numpy.__version__),
+        ("polars", polars.__version__),
+    ]
     rules = [
         (
             str(row["question"]),
-            f"{row['rule']}, screened by {row['screening'] or 'no rule'}, settled {row['at']}",
+            f"{row['rule']}, screened by {row['screening'] or 'no rule'}, computed {row['at']}",
         )
-        for row in settlements.iter_rows(named=True)
+        for row in reading.settlements(study).iter_rows(named=True)
     ]
     measures = [
         (str(row["measure"]), f"version {row['version']}, identity {str(row['identity'])[:16]}")
         for row in reading.measures(study).iter_rows(named=True)
     ]
-    imported = [f"import {row['importer']} (number {row['id']}, {row['at']})" for row in sources(study)]
-    return doc.Provenance(
-        commands=[*imported, f"sightline report {study.home}"],
-        versions=[
-            ("sightline", __version__),
-            ("python", platform.python_version()),
-            ("numpy", numpy.__version__),
-            ("polars", polars.__version__),
-        ],
-        seeds=[("comparison", seed)],
-        rules=rules,
-        measures=measures,
+    parts: Sequence[tuple[str, str, str, Sequence[tuple[str, str]]]] = (
+        ("Versions", "package", "version", versions),
+        ("Seeds", "of", "seed", [("comparison", str(seed))]),
+        ("Truth", "question", "rule", rules),
+        ("Measures", "measure", "identity", measures),
     )
+    return [
+        Table([Column("name", first), Column("value", second)], rows, title)
+        for title, first, second, rows in parts
+        if rows
+    ]

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sightline.judging.store import rounds
 from sightline.measures.score import stale_rankings
 from sightline.prediction.fit import LEAST
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.study import reading
 from sightline.study.study import Study
 from sightline.study.writing.loading import sources
+from sightline.verbs import verb
 
 QUICKLY = 100_000
-"""Answers up to which scores of rankings are looked at: more would take seconds."""
+"""Answers up to which scores of rankings are compared with the rankings: more would take seconds."""
+
+
+KINDS = {
+    "prompt": "prompts",
+    "system": "systems",
+    "answer": "answers",
+    "image": "images",
+    "image_file": "images with their file",
+    "question": "questions",
+    "annotator": "annotators",
+    "judgement": "judgements",
+    "truth": "truths",
+    "measure": "measures",
+    "score": "scores",
+    "prediction": "predictions",
+}
 
 
 @dataclass(frozen=True)
-class Status:
-    """What is here, what is open, and the command that comes next with the reason for it."""
+class Status(Result):
+    """What the study holds, what is open, and the command to run next with the reason for it."""
 
     study: str
     database: str
@@ -26,38 +47,59 @@ class Status:
     systems: Sequence[tuple[str, str, int]]
     questions: Sequence[str]
     sources: Sequence[tuple[int, str, str, str]]
-    notes: Sequence[str]
     next_command: str
     next_why: str
+    notes: Sequence[str] = ()
+
+    @property
+    def sentence(self) -> str:
+        return "" if any(self.counts.values()) else f"The study {self.study} is empty."
+
+    @property
+    def next(self) -> Sequence[str]:
+        return (f"{self.next_command}  ({self.next_why})",)
+
+    def facts(self) -> Mapping[str, Any]:
+        names = {name: getattr(self, name) for name in ("study", "database")}
+        step = {"command": self.next_command, "why": self.next_why}
+        return {**names, "questions": list(self.questions), "next": step}
+
+    def tables(self) -> dict[str, Table]:
+        counts = [(name, self.counts[kind]) for kind, name in KINDS.items() if self.counts.get(kind)]
+        imports = [Column("number"), Column("layout"), Column("path"), Column("at")]
+        return {
+            "counts": Table([Column("what"), Column("n")], counts, f"The study {self.study}"),
+            "systems": Table([Column("system"), Column("kind"), Column("answers")], self.systems, "Systems"),
+            "imports": Table(imports, self.sources, "Imports"),
+        }
 
 
+@verb("set up")
 def status(study: Study) -> Status:
-    """Look at what the study holds and say what would make it tell more."""
+    """Show what is in a study, and what comes next."""
     counts = reading.counts(study)
     settlements = reading.settlements(study)
     asked = [question.name for _, question in reading.questions(study)]
-    systems = [(str(n), str(k), int(a)) for _, n, k, a in reading.systems(study).iter_rows()]
-    imports = [(s["id"], s["importer"], s["path"], s["at"]) for s in sources(study)]
+    systems = [(str(name), str(kind), int(n)) for _, name, kind, n in reading.systems(study).iter_rows()]
+    imports = [(row["id"], row["importer"], row["path"], row["at"]) for row in sources(study)]
     notes = _notes(counts)
-    stale = [row["question"] for row in settlements.iter_rows(named=True) if row["newer_votes"]]
-    settled = {row["question"] for row in settlements.iter_rows(named=True)}
-    for name in dict.fromkeys(stale):
-        newest = settlements.filter(settlements["question"] == name)["newer_votes"].to_list()[-1]
-        if newest:
-            notes.append(f"{newest} votes on {name} came in after its truth was settled.")
+    newest = {row["question"]: row["newer_votes"] for row in settlements.iter_rows(named=True)}
+    for name, votes in newest.items():
+        if votes:
+            notes.append(f"{votes} votes on {name} are newer than its truth.")
     for measure in stale_rankings(study) if counts["answer"] <= QUICKLY else ():
         notes.append(
-            f"The scores of {measure} are not those of the rankings and relevance as they stand: "
-            f'sightline score {study.home} "{measure}" brings them up to date.'
+            f"The scores of {measure} are older than the rankings or their relevance: "
+            f'sightline score {study.home} "{measure}" updates them.'
         )
     for name, state, done, wanted in rounds.progress(study):
         how = "" if state == "open" else f" ({state})"
-        notes.append(f"The round {name}{how} has {done:,} of {wanted:,} pages judged.")
-    command, why = _next(counts, asked, settled, bool(stale))
+        notes.append(f"The round {name}{how} has {done:,} of {wanted:,} tasks judged.")
+    step, why = _next(counts, asked, set(newest), any(newest.values()))
+    command = step.replace("STUDY", shlex.quote(str(study.home)))
     database = study.engine.url.render_as_string(hide_password=True).removeprefix("sqlite:///")
-    command = command.format(study=study.home)
     name = str(study.settings.get("study", {}).get("name") or study.name)
-    return Status(name, database, counts, systems, asked, imports, notes, command, why)
+    return Status(name, database, counts, systems, asked, imports, command, why, notes)
 
 
 def _notes(counts: dict[str, int]) -> list[str]:
@@ -70,17 +112,17 @@ def _notes(counts: dict[str, int]) -> list[str]:
     return notes
 
 
-def _next(counts: dict[str, int], asked: Sequence[str], settled: set[str], stale: bool) -> tuple[str, str]:
+def _next(counts: dict[str, int], asked: Sequence[str], with_truth: set[str], stale: bool) -> tuple[str, str]:
     if not counts["prompt"]:
-        return "sightline import {study} PATH", "bring in prompts and the images that answered them"
+        return "sightline import STUDY PATH", "import prompts and the images that answer them"
     if not counts["answer"] and not counts["truth"]:
-        return "sightline generate {study} SYSTEM --with command", "no system has answered yet"
+        return "sightline generate STUDY SYSTEM --with command", "no system has answered yet"
     if counts["image_file"] and not counts["score"]:
-        return "sightline score {study}", "the images are not measured yet"
-    if counts["judgement"] and (stale or set(asked) - settled):
-        return "sightline truth {study}", "there are votes that are not settled"
+        return "sightline score STUDY", "the images are not measured yet"
+    if counts["judgement"] and (stale or set(asked) - with_truth):
+        return "sightline truth STUDY", "there are votes that no truth takes into account"
     if counts["truth"] and not counts["prediction"] and counts["prompt"] >= LEAST:
-        return "sightline predict {study}", "find out how hard the next prompts will be"
+        return "sightline fit STUDY", "predict how hard the next prompts will be"
     if not counts["judgement"] and not counts["truth"]:
-        return "sightline annotate {study} --mode two_sliders", "people have not judged yet"
-    return "sightline report {study}", "everything is there to read"
+        return "sightline annotate STUDY --mode two_sliders", "nobody has judged yet"
+    return "sightline report STUDY", "everything is there to read"

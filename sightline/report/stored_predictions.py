@@ -1,4 +1,4 @@
-"""The predictions that a study keeps, beside what came true, and how good they are."""
+"""The predictions that a study stores, with the true values, and how good they are."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from sightline import registry
 from sightline.errors import UsageError
 from sightline.estimate import Cell, Direction, Estimate, absent
-from sightline.records import Question
-from sightline.rendering import document as doc
-from sightline.rendering.report_values import quantity
+from sightline.rendering import charts
+from sightline.rendering.blocks import Figure
 from sightline.rendering.shown import Scale
 from sightline.rendering.tables import Column, Table
-from sightline.report.sections import scale
+from sightline.report.prompt_cards import scale_of
+from sightline.statistics import prediction_quality
 from sightline.statistics.correlation import pearson
 from sightline.statistics.intervals import mean_interval
-from sightline.statistics.prediction_quality import Figure, quality
 from sightline.study import reading, rollup
 from sightline.study.study import Study
 
@@ -33,14 +32,13 @@ FIGURES: Sequence[tuple[str, str, Direction]] = (
     ("smare", "sMARE", "lower"),
     ("rmse", "RMSE", "lower"),
 )
-HELD_OUT = "Each prompt was predicted by a model that had not seen it (cross-validation)."
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What one predictor said of the prompts of a question, each held out, and what came true of them.
+class StoredPredictions:
+    """What one predictor gave the prompts of a question, each held out, and their true values.
 
-    `low` and `high` are NaN where no interval was kept.
+    `low` and `high` are NaN where no interval was stored.
     """
 
     predictor: str
@@ -53,7 +51,7 @@ class Kept:
 
     @property
     def better_than_the_mean(self) -> bool:
-        """Whether the mean error is less than that of always saying the mean of the truth."""
+        """Whether the mean error is less than that of always predicting the mean of the truth."""
         error = np.abs(self.predicted - self.truth).mean()
         return bool(error < np.abs(self.truth - self.truth.mean()).mean())
 
@@ -65,22 +63,22 @@ class Kept:
         return Estimate(value, min(low, value), max(high, value))
 
 
-def read_kept(study: Study, question: str) -> list[Kept]:
-    """The newest predictions of each predictor for a question, where the truth they are of still stands."""
+def read_predictions(study: Study, question: str) -> list[StoredPredictions]:
+    """The newest predictions of each predictor for a question, where their truth is still the newest."""
     settlement = reading.newest_settlement(study, question)
     if settlement is None:
         return []
-    kept = reading.predictions(study, settlement)
-    if kept.is_empty():
+    rows = reading.predictions(study, settlement)
+    if rows.is_empty():
         return []
     truths = rollup.by_prompt(study, question).select("prompt_id", pl.col("value").alias("truth"))
-    both = kept.join(truths, on="prompt_id")
+    both = rows.join(truths, on="prompt_id")
     of = scale_of(study, question)
-    found = []
+    stored = []
     for (spec,), rows in both.group_by(["spec"], maintain_order=True):
         columns = {name: rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("low", "high")}
-        found.append(
-            Kept(
+        stored.append(
+            StoredPredictions(
                 _short(str(spec)),
                 of,
                 rows["prompt_id"].to_numpy(),
@@ -90,61 +88,55 @@ def read_kept(study: Study, question: str) -> list[Kept]:
                 rows["truth"].to_numpy(),
             )
         )
-    return found
+    return stored
 
 
-def best(kept: Sequence[Kept]) -> Kept | None:
+def best(stored: Sequence[StoredPredictions]) -> StoredPredictions | None:
     """The predictor with the highest Pearson's r; one without any comes last."""
-    if not kept:
+    if not stored:
         return None
-    found = [pearson(each.predicted, each.truth).value for each in kept]
-    return max(zip(found, kept, strict=True), key=lambda each: -2.0 if each[0] is None else each[0])[1]
+    r = [pearson(each.predicted, each.truth).value for each in stored]
+    return max(zip(r, stored, strict=True), key=lambda each: -2.0 if each[0] is None else each[0])[1]
 
 
-def prediction(study: Study, asked: Sequence[Question]) -> doc.Prediction | None:
-    """How well the truth of a prompt could be predicted, for the first question with predictions kept."""
-    for question in asked:
-        kept = read_kept(study, question.name)
-        shown = best(kept)
-        if shown is None:
-            continue
-        results = [
-            doc.PredictorResult(
-                each.predictor,
-                quantity(pearson(each.predicted, each.truth)),
-                quantity(mean_interval(np.abs(each.predicted - each.truth))),
-                _figures(each),
-            )
-            for each in kept
-        ]
-        points = list(zip(shown.predicted.tolist(), shown.truth.tolist(), strict=True))
-        return doc.Prediction(shown.scale, results, shown.predictor, points, validation=HELD_OUT)
-    return None
+def scatter_figure(shown: StoredPredictions) -> Figure:
+    """Predicted against true values."""
+    n, name = shown.ids.size, shown.scale.name
+    points = list(zip(shown.predicted.tolist(), shown.truth.tolist(), strict=True))
+    what = f"Each dot is one of {n:,} prompts,"
+    if n > charts.MOST_POINTS:
+        what = f"The stronger a square, the more of the {n:,} prompts lie in it; each was"
+    return Figure.of(
+        lambda width: charts.scatter(
+            points, x_axis=f"predicted {name}", y_axis=f"true {name}", domain=shown.scale.domain, width=width
+        ),
+        f"{what} predicted by {shown.predictor} while held out (cross-validation); on the dashed line "
+        "prediction and truth agree.",
+    )
 
 
-def quality_table(question: str, kept: Sequence[Kept]) -> Table:
-    """Every predictor of a question with the five figures and their intervals."""
+def quality_table(question: str, stored: Sequence[StoredPredictions]) -> Table:
+    """Every predictor of a question with its quality and the intervals."""
     columns = [Column("predictor")]
     columns += [Column(name, title, direction, estimate=True) for name, title, direction in FIGURES]
-    rows: list[list[Cell]] = [[each.predictor, *(share.value for share in _figures(each))] for each in kept]
+    columns.append(Column("error", "mean error", "lower", estimate=True))
+    rows: list[list[Cell]] = [[each.predictor, *_cells(each), _error(each)] for each in stored]
     return Table(columns, rows, f"How well {question} is predicted; 95 % intervals by the jackknife")
 
 
-def scale_of(study: Study, question: str) -> Scale:
-    """What a question's numbers mean."""
-    _, asked = reading.question(study, question)
-    return scale(asked, question)
+def _cells(stored: StoredPredictions) -> list[Estimate]:
+    quality = prediction_quality.quality(stored.predicted, stored.truth)
+    known = [quality[name] for name, _, _ in FIGURES]
+    return [
+        absent(each.reason or "not defined")
+        if each.value is None
+        else Estimate(each.value, each.low, each.high, each.n)
+        for each in known
+    ]
 
 
-def _figures(kept: Kept) -> list[doc.Share]:
-    found = quality(kept.predicted, kept.truth)
-    return [doc.Share(title, _as_quantity(found[name]), direction, "") for name, title, direction in FIGURES]
-
-
-def _as_quantity(found: Figure) -> Estimate:
-    if found.value is None:
-        return absent(found.reason or "not defined")
-    return Estimate(found.value, found.low, found.high, found.n)
+def _error(stored: StoredPredictions) -> Estimate:
+    return mean_interval(np.abs(stored.predicted - stored.truth))
 
 
 def _short(spec: str) -> str:

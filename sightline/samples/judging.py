@@ -49,10 +49,10 @@ def judge_round(
                 if not assigned.tasks:
                     continue
                 task = assigned.tasks[0]
-                took = seconds(person, f"{task.item_id}", seed)
+                took = seconds(person, f"{task.round_item_id}", seed)
                 clocks[person.name] += timedelta(seconds=took)
                 at = stamp(clocks[person.name])
-                skipped = chance("skip", person.name, task.item_id, seed).random() < skips
+                skipped = chance("skip", person.name, task.round_item_id, seed).random() < skips
                 answers = _answers(round_, task, person, right, took, skipped, seed)
                 answering.record_answers(connection, round_, key, answers, at)
                 done += 1
@@ -85,7 +85,7 @@ def _value(person: Annotator, question: Question, slot: Slot, right: Mapping[int
     truth = right.get(slot.parts[-1], 0.5)
     if len(slot.parts) > 1:
         truth = (right.get(slot.parts[-2], 0.5) - truth + 1) / 2
-    item = f"{question.name}:{slot.subject_id}"
+    item = f"{question.name}:{slot.item_id}"
     given = judge(person, truth, low, high, _step(question), item, seed, slot.repetition)
     return low + high - given if slot.swapped else given
 

@@ -2,7 +2,7 @@
 
     python -m sightline.samples.reference
 
-writes them anew; a test tells when a distance has changed and this is due.
+writes them again; a test fails when a distance has changed and this is due.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sightline.data.import_ import import_
 from sightline.samples.study import write_sample
 from sightline.statistics.reference import Reference
 from sightline.study.study import create_study
-from sightline.variability.reference import SHIPPED, fit_reference, write_reference
+from sightline.variability.reference import SHIPPED, reference_of, write_reference
 
 DISTANCES = ("colour_histogram", "embedding", "ms_ssim", "perceptual_hash", "pixel_l2", "ssim")
 PROMPTS, SAMPLES = 80, 8
@@ -30,7 +30,7 @@ def sample_references(
         with create_study(Path(folder) / "study") as study:
             import_(study, sample.prompts)
             import_(study, sample.answers)
-            return {name: fit_reference(study, distance=name) for name in distances}
+            return {name: reference_of(study, distance=name) for name in distances}
 
 
 def main() -> None:

@@ -154,7 +154,7 @@ def run_demo(
     ) as study:
         import_(study, sample.prompts)
         told = import_(study, sample.answers)
-        tell("import", f"{told.counts.get('answers', 0)} answers, recognised as {told.importer}")
+        tell("import", f"{told.counts.get('answers', 0)} answers, recognised as {told.layout}")
         checked = check(study, workers=workers)
         tell("check", f"{len(checked.findings)} findings")
         judged = import_(study, sample.judgements)
@@ -165,7 +165,7 @@ def run_demo(
             "; ".join(f"{each.question}: {each.items} values by {each.rule}" for each in asked)
             + f"; {sum(len(each.excluded) for each in asked)} exclusions",
         )
-        ran = score(study, workers=workers)
+        ran = score(study, workers=workers).runs
         tell("score", f"{sum(each.computed for each in ran)} values of {len(ran)} measures")
         alike = variability(study, distance="colour_histogram", workers=workers)
         tell(
@@ -173,13 +173,11 @@ def run_demo(
             "similarity " + ", ".join(f"{a.system} {_said(a.similarity)}" for a in alike.systems),
         )
         predicted = fit(study, "alignment", seed=seed)
-        tell(
-            "predict",
-            f"Pearson {_said(predicted.pearson)} over {predicted.prompts} prompts, each held out once",
-        )
+        pearson = predicted.results[0].figures["pearson"]
+        tell("fit", f"Pearson {_said(pearson)} over {predicted.prompts} prompts, each held out once")
         compared = compare(study, "alignment", seed=seed)
         tell("compare", ", ".join(f"{p.best_rank}. {p.system} {_said(p.mean)}" for p in compared.systems))
-        path = report(study, folder / "report.html", seed=seed)
+        path = report(study, folder / "report.html", seed=seed).path
         tell("report", str(path))
     return path
 

@@ -1,4 +1,4 @@
-"""How hard each prompt of a study will be, or how unsure that is: what judging is best spent on."""
+"""How hard each prompt of a study will be, or how unsure that is: where judging is best spent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sightline.errors import DataError, MissingPackage, UsageError, near
-from sightline.prediction.predict import TIERS, Expected, Predictions, predict, tier_named
+from sightline.estimate import Estimate
+from sightline.prediction.model import TIERS, interval, tier_named
+from sightline.prediction.predict import Predictions, predict_prompts
 from sightline.study import reading, rollup
 from sightline.study.study import Study
 
@@ -18,26 +20,27 @@ if TYPE_CHECKING:
 
 PREFERENCES = ("hard", "unsure", "easy")
 SHARE = 0.2
-"""Of the prompts that need not be chosen, the share that is looked at besides, so that few are alike."""
+"""The proportion of the other prompts that a choice is spread over as well, so that few are alike."""
 FLAT = 1e-9
-"""Widths that differ by no more than this share of the widest are one width."""
+"""Widths that differ by less than this proportion of the widest count as equal."""
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the shipped predictor expects of texts by one target; none where it refused one."""
+class Expectations:
+    """What the shipped predictor expects of texts by one target; None where it refused one."""
 
-    expected: Sequence[Expected | None]
+    expected: Sequence[Estimate | None]
     how: str
+    tier: str
     refusals: str = ""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Priorities:
     """How much each prompt is wanted, NaN where it must not be chosen, with what is expected of it."""
 
     want: np.ndarray
-    expected: Sequence[Expected | None]
+    expected: Sequence[Estimate | None]
     how: str
     notes: Sequence[str] = ()
 
@@ -47,16 +50,17 @@ def target_of(kinds: Collection[str]) -> str:
     return "p_at_10" if set(kinds) == {"retriever"} else "hbpp"
 
 
-def expected_of(texts: Sequence[str], target: str, tier: str | None = None) -> Told:
+def expected_of(texts: Sequence[str], target: str, tier: str | None = None) -> Expectations:
     """What the shipped predictor expects of texts, how it was made, and by reason how many it refused."""
-    found = predict(texts, tier=tier, explain=False)
-    if target not in {name for prediction in found.predictions for name in prediction.expected} and texts:
-        raise DataError(f"the shipped predictor refused all {len(texts):,} prompts: {_refusals(found)}")
-    expected = [prediction.expected.get(target) for prediction in found.predictions]
-    return Told(expected, f"{target} expected by the shipped predictor, tier {found.tier}", _refusals(found))
+    made = predict_prompts(texts, tier=tier, explain=False)
+    expected = [prediction.expected.get(target) for prediction in made.predictions]
+    if texts and all(each is None for each in expected):
+        raise DataError(f"the shipped predictor refused all {len(texts):,} prompts: {_refusals(made)}")
+    how = f"{target} predicted by the {made.tier} tier of the shipped predictor"
+    return Expectations(expected, how, made.tier, _refusals(made))
 
 
-def wanted(
+def priorities(
     study: Study,
     prompts: pl.DataFrame,
     n: int,
@@ -66,14 +70,14 @@ def wanted(
     judged: bool = False,
     tier: str | None = None,
     vectors_of: Callable[[Sequence[str]], np.ndarray],
-) -> Wanted:
+) -> Priorities:
     """How much each of these prompts is wanted: the lower its expectation, the more (or the higher).
 
-    Expectations are the predictions kept in the study for the question, where they cover n of the prompts to
-    choose from and at least half of them; a named `tier`, or too few of them, means the shipped predictor.
-    Unsure is where predictors of the study, or tiers of the shipped one, lie apart most (standard deviation);
-    of a single one, the widest interval; if all are equally wide, the prompt farthest from those with truth.
-    Prompts with truth of the question are not wanted, unless they are `judged` wanted too.
+    Expectations are the predictions stored in the study for the question, if they cover n of the prompts to
+    choose from and at least half of them; otherwise, or with a named `tier`, those of the shipped predictor.
+    Unsure is where predictors of the study, or tiers of the shipped one, disagree most (standard deviation);
+    with a single one, the widest interval; if all are equally wide, the prompt farthest from those with
+    truth. Prompts with truth of the question are excluded unless `judged`.
     """
     import numpy as np
 
@@ -88,14 +92,14 @@ def wanted(
     free = np.ones(len(keys), dtype=bool) if judged else ~known
     notes = [] if judged or not known.any() else [f"{known.sum():,} prompts have a truth of {asked} already."]
     if free.sum() < n:
-        return Wanted(np.where(free, 0.0, np.nan), [None] * len(keys), f"prefer={prefer}", notes)
+        return Priorities(np.where(free, 0.0, np.nan), [None] * len(keys), f"prefer={prefer}", notes)
     guesses = None if tier or asked is None else _kept(study, asked, keys, prefer)
     if guesses is not None:
         covered = guesses.covered & free
         if covered.sum() < max(n, free.sum() / 2):
             notes.append(
-                f"Predictions kept of {asked} cover {covered.sum():,} of the {free.sum():,} prompts to "
-                "choose from: the shipped predictor stands in."
+                f"Stored predictions of {asked} cover {covered.sum():,} of the {free.sum():,} prompts to "
+                "choose from: the shipped predictor is used instead."
             )
             guesses = None
     if guesses is None:
@@ -109,7 +113,7 @@ def wanted(
     else:
         want, why = (-1 if (prefer == "hard") == guesses.higher else 1) * guesses.mean, ""
     want = np.where(free & guesses.covered, want, np.nan)
-    return Wanted(want, guesses.expected(), f"prefer={prefer}{why}, {guesses.how}", notes)
+    return Priorities(want, guesses.expected(), f"prefer={prefer}{why}, {guesses.how}", notes)
 
 
 def among(want: np.ndarray, texts: Sequence[str], n: int) -> np.ndarray:
@@ -150,11 +154,11 @@ class _Guesses:
     def mean(self) -> np.ndarray:
         return _mean(self.values)
 
-    def expected(self) -> list[Expected | None]:
+    def expected(self) -> list[Estimate | None]:
         import numpy as np
 
         rows = zip(self.mean.tolist(), self.low.tolist(), self.high.tolist(), strict=True)
-        return [None if np.isnan(value) else Expected(value, low, high) for value, low, high in rows]
+        return [None if np.isnan(value) else interval(value, low, high) for value, low, high in rows]
 
 
 def _first_settled(study: Study) -> str | None:
@@ -170,7 +174,7 @@ def _with_truth(study: Study, question: str) -> list[int]:
 
 
 def _kept(study: Study, question: str, keys: np.ndarray, prefer: str) -> _Guesses | None:
-    """Predictions kept in the study; none where the question has no better end and one is asked for."""
+    """Stored predictions; None where the question has no direction and one is needed."""
     import numpy as np
 
     settlement = reading.newest_settlement(study, question)
@@ -189,7 +193,7 @@ def _kept(study: Study, question: str, keys: np.ndarray, prefer: str) -> _Guesse
             values[cell] = value
             low[cell], high[cell] = (np.nan if limit is None else limit for limit in (least, most))
     how = f"{question} predicted by {' and '.join(names)}"
-    without = f"no prediction of {question} is kept of them"
+    without = f"no prediction of {question} is stored"
     return _Guesses(values, _mean(low), _mean(high), how, without, asked.direction != "lower")
 
 
@@ -199,30 +203,31 @@ def _shipped(texts: Sequence[str], target: str, tier: str | None, prefer: str, f
 
     rows = np.flatnonzero(free).tolist()
     chosen = [texts[row] for row in rows]
-    told = [expected_of(chosen, target, tier)]
+    tiers = [expected_of(chosen, target, tier)]
     if prefer == "unsure" and tier is None:
-        told += _other_tiers(chosen, target, told[0])
-    values, low, high = (np.full((len(told), len(texts)), np.nan) for _ in range(3))
-    for number, each in enumerate(told):
+        tiers += _other_tiers(chosen, target, tiers[0])
+    values, low, high = (np.full((len(tiers), len(texts)), np.nan) for _ in range(3))
+    for number, each in enumerate(tiers):
         for row, expected in zip(rows, each.expected, strict=True):
             if expected is not None:
+                # None becomes NaN.
                 values[number, row] = expected.value
                 low[number, row], high[number, row] = expected.low, expected.high
-    how = "; ".join(each.how for each in told)
-    return _Guesses(values, low[0], high[0], how, told[0].refusals)
+    how = "; ".join(each.how for each in tiers)
+    return _Guesses(values, low[0], high[0], how, tiers[0].refusals)
 
 
-def _other_tiers(texts: Sequence[str], target: str, best: Told) -> list[Told]:
+def _other_tiers(texts: Sequence[str], target: str, best: Expectations) -> list[Expectations]:
     """The tiers that can run here besides the best one."""
-    found = []
+    others = []
     for tier in TIERS:
-        if best.how.endswith(f" {tier}"):
+        if tier == best.tier:
             continue
         try:
-            found.append(expected_of(texts, target, tier))
+            others.append(expected_of(texts, target, tier))
         except (DataError, MissingPackage, ImportError, OSError):
             continue
-    return found
+    return others
 
 
 def _unsure(
@@ -231,23 +236,23 @@ def _unsure(
     known: np.ndarray,
     vectors_of: Callable[[Sequence[str]], np.ndarray],
 ) -> tuple[np.ndarray, str]:
-    """How unsure each prompt's expectation is, and by what that was told."""
+    """How unsure each prompt's expectation is, and by which criterion."""
     import numpy as np
 
     counted = (~np.isnan(guesses.values)).sum(axis=0)
     if len(guesses.values) > 1 and (counted > 1).any():
         squares = np.nansum((guesses.values - guesses.mean) ** 2, axis=0)
         apart = np.sqrt(squares / np.where(counted, counted, 1))
-        return apart, f" (where {len(guesses.values)} predictions lie apart)"
+        return apart, f" (where {len(guesses.values)} predictions disagree)"
     width = guesses.high - guesses.low
-    told = width[guesses.covered & ~np.isnan(width)]
-    if told.size and np.ptp(told) > FLAT * told.max():
-        return np.nan_to_num(width, nan=float(told.max())), " (where intervals are widest)"
+    known_widths = width[guesses.covered & ~np.isnan(width)]
+    if known_widths.size and np.ptp(known_widths) > FLAT * known_widths.max():
+        return np.nan_to_num(width, nan=float(known_widths.max())), " (where intervals are widest)"
     if not known.any():
         raise DataError(
-            "nothing tells where predictions are unsure: one predictor with intervals of one width, and no "
-            "prompt with truth to be far from",
-            remedy="Let a second one predict (sightline predict STUDY --with trees), or --prefer hard.",
+            "it is not known where predictions are unsure: there is one predictor with intervals of one "
+            "width, and no prompt with truth",
+            remedy="Fit a second predictor (sightline fit STUDY --with trees), or --prefer hard.",
         )
     return _distance(vectors_of(texts), known), " (far from prompts with truth)"
 

@@ -1,47 +1,53 @@
-"""Select: a few prompts that stand for many."""
+"""Select: a few prompts that represent many."""
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from sightline.data.export import prompt_table, write_table
 from sightline.encoders.choice import Loadable, encoder_of, first_loadable
 from sightline.errors import DataError, UsageError, near
+from sightline.estimate import Cell, Estimate
 from sightline.extension import Configured
-from sightline.prediction.predict import Expected
 from sightline.records import ImageKey, NewPrompt
-from sightline.selection.difficulty import among, wanted
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
+from sightline.selection.difficulty import among, priorities
 from sightline.statistics.search import unit
 from sightline.study import reading
 from sightline.study.prompts import prompts_of
 from sightline.study.running.embedding import embed_texts, images_embedded
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
+from sightline.verbs import SEED, argument, option, verb
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
 WAYS = ("spread", "random", "captions", "difficulty")
+SHOWN = 20
+"""Rows that a terminal shows."""
 SENTENCES = ("sentence", "hashed_words")
-"""What captions are spread by: the first of these that can be loaded here. PQPP has sentence vectors."""
+"""Encoders that captions are spread by: the first that can be loaded here. PQPP uses sentence vectors."""
 IMAGES = 2_048
 """Images whose captions are compared at once."""
 
 
 @dataclass(frozen=True)
-class Selected:
+class Selection(Result):
     """The chosen prompts in the order of the study, and how they were chosen.
 
     Captions are no prompts of the study yet: they have no ids, their suite is the collection, and `refs` are
     the images they were written for. `unread` counts, by reason, the images that could not be compared with
-    their captions: the first one stands for them. `notes` say in sentences what did not go as it should.
-    `expected` is what is predicted of each prompt, where they were chosen by difficulty.
+    their captions: the first caption is taken. `expected` is what is predicted of each prompt, where they
+    were chosen by difficulty. `again` is the command that writes them, `written` the file.
     """
 
     prompt_ids: Sequence[int]
@@ -52,36 +58,99 @@ class Selected:
     tag: str | None = None
     unread: Mapping[str, int] = field(default_factory=dict)
     notes: Sequence[str] = ()
-    expected: Sequence[Expected] = ()
+    expected: Sequence[Estimate] = ()
+    again: str = ""
+    written: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return f"Written to {self.written}." if self.written else ""
+
+    @property
+    def next(self) -> Sequence[str]:
+        if self.written:
+            return (f"sightline import NEW-STUDY {shlex.quote(self.written)}",)
+        return (self.again,) if self.again else ()
+
+    def facts(self) -> dict[str, Any]:
+        """How they were chosen, and the file."""
+        return {"how": self.how, "tag": self.tag, "written": self.written}
+
+    def tables(self) -> dict[str, Table]:
+        columns = [Column("suite"), Column("prompt_id"), Column("prompt")]
+        rows: list[tuple[Cell, ...]] = list(zip(self.suites, self.refs, self.texts, strict=True))
+        if self.expected:
+            columns.append(Column("expected", estimate=True))
+            rows = [(*row, each) for row, each in zip(rows, self.expected, strict=True)]
+        return {"": Table(columns, rows, f"{len(rows)} prompts by {self.how}", SHOWN)}
 
 
+@verb("collect")
 def select(
     study: Study,
-    n: int,
+    n: Annotated[int, argument("Choose this many prompts.", "N")],
     *,
-    by: str = "spread",
-    encoder: str | None = None,
-    seed: int = 0,
-    suite: str | None = None,
-    tag: str | None = None,
-    collection: str | None = None,
-    joint: str = "clip",
-    prefer: str = "hard",
-    question: str | None = None,
-    judged: bool = False,
-    tier: str | None = None,
+    by: Annotated[
+        Literal["spread", "random", "captions", "difficulty"],
+        option(
+            "Choose prompts far apart in meaning, at random, from captions of images, or by how hard they "
+            "are expected to be."
+        ),
+    ] = "spread",
+    encoder: Annotated[
+        str | None,
+        option(
+            "Compare texts by this encoder (sightline list encoder).",
+            metavar="ENCODER",
+            shown="hashed_words; for captions sentence, where it can be loaded",
+        ),
+    ] = None,
+    collection: Annotated[
+        str | None,
+        option("For captions: use the images of this collection.", metavar="NAME", shown="all"),
+    ] = None,
+    joint: Annotated[
+        str,
+        option("For captions: find the caption nearest to its image by this encoder.", metavar="ENCODER"),
+    ] = "clip",
+    prefer: Annotated[
+        Literal["hard", "unsure", "easy"],
+        option("For difficulty: choose prompts with low, uncertain or high expectations."),
+    ] = "hard",
+    question: Annotated[
+        str | None,
+        option(
+            "For difficulty: exclude prompts with truth of this question.",
+            metavar="QUESTION",
+            shown="the first with truth",
+        ),
+    ] = None,
+    judged: Annotated[bool, option("For difficulty: include prompts with truth.")] = False,
+    tier: Annotated[
+        str | None,
+        option(
+            "For difficulty: use this tier of the shipped predictor.",
+            metavar="small|medium|large",
+            shown="predictions stored in the study, else the best tier that runs here",
+        ),
+    ] = None,
+    suite: Annotated[
+        str | None, option("Choose among the prompts of this suite.", metavar="SUITE", shown="all")
+    ] = None,
+    tag: Annotated[str | None, option("Mark the prompts in the file by this tag.", metavar="NAME")] = None,
+    to: Annotated[
+        str | Path | None,
+        option("Write the prompts to a .csv, .jsonl or .parquet file.", metavar="FILE"),
+    ] = None,
+    seed: Annotated[int, SEED] = 0,
     listener: Listener | None = None,
-) -> Selected:
-    """Choose n prompts: `spread` over what they say, or `random`; nothing is written to the study.
+) -> Selection:
+    """Choose a few prompts that represent many.
 
-    `spread` groups the texts' vectors by k-means (k-means++ start) into n groups and takes the prompt nearest
-    each centre. `captions` (PQPP) chooses so among the captions of `collection`: of each image the one that
-    is nearest to it in the space of the encoder `joint`; their vectors are kept in the study. Vectors are
-    those of `encoder`: if none is named, of hashed_words for prompts, and for captions of the first of
-    SENTENCES that can be loaded here, which the result names. `tag` is a name under which a file written
-    from the choice marks the prompts. `difficulty` spreads the choice over the prompts that are expected to
-    be `hard` or `easy`, or whose expectation is `unsure`, as `prefer` says; those with truth of `question`
-    are left out unless `judged`, and `tier` names one of the shipped predictor (see select_difficulty).
+    `spread` groups the texts' vectors by k-means (k-means++ start) into N groups and takes the prompt nearest
+    to each centre. `captions` (PQPP) chooses in this way among the captions of a collection: of each image
+    the one nearest to it. `difficulty` spreads the choice over the prompts that are expected to be hard, or
+    easy, or whose expectation is unsure. Nothing is written to the study but vectors.
     """
     import numpy as np
 
@@ -89,30 +158,46 @@ def select(
         raise UsageError(f"prompts are not selected by {by!r}", remedy=near(by, WAYS))
     if seed < 0:
         raise UsageError(f"the seed is {seed}", remedy="A seed is 0 or more.")
+    only = {"--prefer": prefer != "hard", "--judged": judged, "--tier": tier, "--question": question}
+    wrong = [name for name, given in only.items() if given and by != "difficulty"]
+    if wrong:
+        raise UsageError(
+            f"{' and '.join(wrong)}: only for --by difficulty", remedy="Add it, or leave it out."
+        )
     if by == "captions":
         texts_by = first_loadable((encoder,) if encoder else SENTENCES, "text")
-        return _captions(study, n, texts_by, seed, tag, (collection, joint), listener)
-    reading.need_prompts(study)
-    prompts = prompts_of(study, suite)
-    if not 1 <= n <= prompts.height:
-        raise UsageError(
-            f"{n} prompts cannot be selected out of {prompts.height}",
-            remedy=f"A number from 1 to {prompts.height}.",
-        )
-    if by == "difficulty":
-        chosen_encoder = encoder_of(encoder or "hashed_words", "text")
-        choice = _Choice(prefer, question, judged, tier)
-        return _difficult(study, prompts, n, choice, chosen_encoder, seed, tag)
-    texts = prompts["text"].to_list()
-    if by == "random":
-        chosen = np.sort(np.random.default_rng(seed).choice(len(texts), n, replace=False))
-        how = f"random(seed={seed})"
+        chosen = _captions(study, n, texts_by, seed, tag, (collection, joint), listener)
     else:
-        chosen_encoder = encoder_of(encoder or "hashed_words", "text")
-        # A study that can only be read can be selected from, too: nothing is kept.
-        chosen = spread(_vectors(chosen_encoder, texts), n, seed)
-        how = f"spread(encoder={chosen_encoder}, seed={seed})"
-    return Selected(*_columns(prompts, chosen), how, tag)
+        reading.need_prompts(study)
+        prompts = prompts_of(study, suite)
+        if not 1 <= n <= prompts.height:
+            raise UsageError(
+                f"{n} prompts cannot be selected out of {prompts.height}",
+                remedy=f"A number from 1 to {prompts.height}.",
+            )
+        texts = prompts["text"].to_list()
+        if by == "random":
+            rows = np.sort(np.random.default_rng(seed).choice(len(texts), n, replace=False))
+            chosen = Selection(*_columns(prompts, rows), f"random(seed={seed})", tag)
+        else:
+            configured = encoder_of(encoder or "hashed_words", "text")
+            if by == "difficulty":
+                choice = _Choice(prefer, question, judged, tier)
+                chosen = _difficult(study, prompts, n, choice, configured, seed, tag)
+            else:
+                # A study that can only be read can be selected from, too: no vectors are stored.
+                rows = spread(_vectors(configured, texts), n, seed)
+                how = f"spread(encoder={configured}, seed={seed})"
+                chosen = Selection(*_columns(prompts, rows), how, tag)
+    if to is not None:
+        return replace(chosen, written=str(write_selected(chosen, to)))
+    given: dict[str, object] = {"by": by if by != "spread" else None, "encoder": encoder}
+    given |= {"collection": collection, "joint": joint if joint != "clip" else None}
+    given |= {"prefer": prefer if prefer != "hard" else None, "question": question, "tier": tier}
+    given |= {"suite": suite, "tag": tag, "seed": seed or None}
+    words = [f"--{name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None]
+    words += ["--judged"] if judged else []
+    return replace(chosen, again=" ".join(["sightline select STUDY", str(n), *words, "--to FILE.csv"]))
 
 
 def _columns(prompts: pl.DataFrame, chosen: np.ndarray) -> tuple[list[int], list[str], list[str], list[str]]:
@@ -142,9 +227,11 @@ def _difficult(
     encoder: Configured,
     seed: int,
     tag: str | None,
-) -> Selected:
+) -> Selection:
     texts = prompts["text"].to_list()
-    found = wanted(study, prompts, n, **choice._asdict(), vectors_of=lambda texts: _vectors(encoder, texts))
+    found = priorities(
+        study, prompts, n, **choice._asdict(), vectors_of=lambda texts: _vectors(encoder, texts)
+    )
     rows = among(found.want, texts, n)
     if len(rows) < n:
         left = "" if choice.judged else " without truth"
@@ -158,7 +245,7 @@ def _difficult(
     how = f"difficulty({found.how}; spread over {len(rows)} by encoder={encoder}, seed={seed})"
     # Nothing is chosen of which nothing is expected.
     expected = [each for row in chosen if (each := found.expected[row]) is not None]
-    return Selected(*_columns(prompts, chosen), how, tag, notes=found.notes, expected=expected)
+    return Selection(*_columns(prompts, chosen), how, tag, notes=found.notes, expected=expected)
 
 
 def spread(vectors: np.ndarray, n: int, seed: int) -> np.ndarray:
@@ -204,7 +291,7 @@ def _captions(
     tag: str | None,
     where: tuple[str | None, str],
     listener: Listener | None,
-) -> Selected:
+) -> Selection:
     collection, joint = where
     names, texts, how, unread = best_captions(study, collection, joint, listener)
     # The same words under two images are one caption: it is chosen once at most.
@@ -220,14 +307,16 @@ def _captions(
     notes = [f"Captions are compared by {by.encoder.name}: {by.instead}."] if by.instead else []
     if unread:
         reasons = "; ".join(f"{n:,}: {reason}" for reason, n in unread.items())
-        notes.append(f"{sum(unread.values()):,} images stand with their first caption, unread ({reasons}).")
-    told = "; ".join([f"captions({how}, encoder={by.encoder}, seed={seed})", *notes])
-    return Selected(
+        notes.append(
+            f"{sum(unread.values()):,} images could not be read, and have their first caption ({reasons})."
+        )
+    how = "; ".join([f"captions({how}, encoder={by.encoder}, seed={seed})", *notes])
+    return Selection(
         (),
         [names[row].collection for row in chosen],
         [names[row].name for row in chosen],
         [texts[row] for row in chosen],
-        told,
+        how,
         tag,
         unread,
         notes,
@@ -235,7 +324,7 @@ def _captions(
 
 
 class BestCaptions(NamedTuple):
-    """A caption an image, how it was found, and by reason how many images with several were not readable."""
+    """One caption per image, how it was found, and why images with several captions were not read."""
 
     images: list[ImageKey]
     captions: list[str]
@@ -274,7 +363,7 @@ def best_captions(
         )
     best: dict[int, int] = {}
     unread: Counter[str] = Counter()
-    how = "one caption an image"
+    how = "one caption per image"
     if several.height:
         encoder = encoder_of(joint, "image")
         how = f"joint={encoder}"
@@ -298,10 +387,10 @@ def _nearest(study: Study, encoder: Configured, images: pl.DataFrame) -> tuple[l
     contents = images["sha256"].to_list()
     seen = images_embedded(study, encoder, contents)
     pictures = unit(seen.vectors)
-    told = images["caption"].to_list()
-    sizes = [len(captions) for captions in told]
-    texts = unit(embed_texts(study, encoder, [text for captions in told for text in captions]))
-    owner = np.repeat(np.arange(len(told)), sizes)
+    captions = images["caption"].to_list()
+    sizes = [len(texts) for texts in captions]
+    texts = unit(embed_texts(study, encoder, [text for texts in captions for text in texts]))
+    owner = np.repeat(np.arange(len(captions)), sizes)
     cosines = np.einsum("ij,ij->i", texts, pictures[owner], dtype=np.float64)
     # An image that cannot be read has no cosine: its first caption stands for it.
     cosines = np.round(np.nan_to_num(cosines, nan=-2.0), 12)
@@ -315,7 +404,7 @@ def _plain(reason: str, content: str) -> str:
     return reason.replace(f" {content[:12]}...", "")
 
 
-def write_selected(selected: Selected, path: str | Path) -> Path:
+def write_selected(selected: Selection, path: str | Path) -> Path:
     """The chosen prompts as a file in the plain form (.csv, .jsonl or .parquet)."""
     import polars as pl
 

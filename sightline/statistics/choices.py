@@ -25,7 +25,7 @@ ORACLE = "oracle"
 
 
 @dataclass(frozen=True)
-class Checked:
+class DistanceScore:
     """An encoder on triplets: its 2AFC score and its accuracy, with 95 % intervals."""
 
     name: str
@@ -34,7 +34,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ScoreDifference:
     """Two encoders on the same triplets: the difference of their scores, its test, and p after Holm."""
 
     one: str
@@ -86,7 +86,7 @@ def check(
     clusters: ArrayLike | None = None,
     *,
     seed: int = 0,
-) -> list[Checked]:
+) -> list[DistanceScore]:
     """Every encoder, the oracle first; `distances` has those to A and to B by encoder.
 
     Triplets of one cluster (a prompt) are no independent units: intervals draw whole clusters again.
@@ -94,10 +94,10 @@ def check(
     share = np.asarray(share_a, dtype=np.float64)
     home = np.arange(share.size) if clusters is None else np.asarray(clusters)
     best = np.where(share == 0.5, np.nan, 1.0)
-    rows = [Checked(ORACLE, _mean(oracle(share), home, seed), _mean(best, home, seed))]
+    rows = [DistanceScore(ORACLE, _mean(oracle(share), home, seed), _mean(best, home, seed))]
     for name, (a, b) in distances.items():
         score, hits = agreement(a, b, share), right(a, b, share)
-        rows.append(Checked(name, _mean(score, home, seed), _mean(hits, home, seed)))
+        rows.append(DistanceScore(name, _mean(score, home, seed), _mean(hits, home, seed)))
     return rows
 
 
@@ -107,7 +107,7 @@ def compare(
     clusters: ArrayLike | None = None,
     *,
     seed: int = 0,
-) -> list[Compared]:
+) -> list[ScoreDifference]:
     """Every two encoders on the same triplets: is the difference of their 2AFC scores chance?
 
     The difference is that of the means over all triplets. Clusters are the units: the signs of their sums
@@ -126,7 +126,7 @@ def compare(
     ]
     adjusted = holm([np.nan if test.p is None else test.p for _, _, test in tests])
     return [
-        Compared(one, other, test, None if np.isnan(p) else float(p))
+        ScoreDifference(one, other, test, None if np.isnan(p) else float(p))
         for (one, other, test), p in zip(tests, adjusted, strict=True)
     ]
 

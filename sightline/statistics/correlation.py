@@ -14,11 +14,24 @@ Array = NDArray[np.float64]
 LEAST_PAIRS = 3
 
 
+MARKS = ((0.001, "\N{DOUBLE DAGGER}"), (0.01, "\N{DAGGER}"))
+
+
 @dataclass(frozen=True)
-class Correlation(Estimate):
-    """A coefficient of n pairs with its interval and two-sided p-value, or the reason for none."""
+class EstimateWithTest(Estimate):
+    """An estimate with the p-value of its null hypothesis, None where it was not tested."""
 
     p: float | None = None
+
+    @property
+    def mark(self) -> str:
+        """A dagger where p < 0.01, a double dagger where p < 0.001, else nothing."""
+        return next((sign for below, sign in MARKS if self.p is not None and self.p < below), "")
+
+
+@dataclass(frozen=True)
+class Correlation(EstimateWithTest):
+    """A coefficient of n pairs with its interval and two-sided p-value, or the reason for none."""
 
 
 def pearson(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Correlation:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -18,7 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from sightline.errors import UsageError, near
 from sightline.statistics.chance import better_ranks, better_than_mean
-from sightline.statistics.correlation import Correlation, kendall, midranks, pearson, spearman
+from sightline.statistics.correlation import (
+    Correlation,
+    EstimateWithTest,
+    kendall,
+    midranks,
+    pearson,
+    spearman,
+)
 from sightline.statistics.leave_one_out import (
     jackknife_error,
     kendall_without_each,
@@ -33,7 +40,6 @@ Array = NDArray[np.float64]
 
 LEAST = 5
 """Fewer prompts than this give no interval."""
-MARKS = ((0.001, "\N{DOUBLE DAGGER}"), (0.01, "\N{DAGGER}"))
 _LATEX_MARKS = {"\N{DOUBLE DAGGER}": r"^{\ddagger}", "\N{DAGGER}": r"^{\dagger}", "": ""}
 _LATEX_SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -41,40 +47,16 @@ _LATEX_SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"} | {
 
 
 @dataclass(frozen=True)
-class Figure:
-    """One figure of a predictor with its interval; p says whether it could be chance, as `quality` tells."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    n: int
-    reason: str | None = None
-
-    @property
-    def mark(self) -> str:
-        """PQPP's marks: a dagger where p < 0.01, a double one where p < 0.001."""
-        return mark(self.p)
-
-
-@dataclass(frozen=True)
-class Difference:
+class Difference(EstimateWithTest):
     """A figure of the first predictor minus that of the second, on the same prompts.
 
-    `adjusted` is p after Holm's correction over the differences told together. For sMARE and RMSE less is
-    better.
+    `p_adjusted` is p after Holm's correction over the differences compared together. For sMARE and RMSE lower
+    is better.
     """
 
-    first: str
-    second: str
-    measure: str
-    value: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    adjusted: float | None
-    n: int
-    reason: str | None = None
+    first: str = ""
+    second: str = ""
+    p_adjusted: float | None = None
 
 
 @dataclass(frozen=True)
@@ -89,11 +71,6 @@ class Quarter:
     rmse: float
     smare: float
     kendall: Correlation
-
-
-def mark(p: float | None) -> str:
-    """A dagger where p < 0.01, a double one where p < 0.001, else nothing."""
-    return next((sign for below, sign in MARKS if p is not None and p < below), "")
 
 
 def rmse(predicted: ArrayLike, truth: ArrayLike) -> float:
@@ -117,7 +94,9 @@ def smare(predicted: ArrayLike, truth: ArrayLike) -> float:
     return float(scaled_rank_errors(predicted, truth).mean())
 
 
-def quality(predicted: ArrayLike, truth: ArrayLike, *, confidence: float = 0.95) -> dict[str, Figure]:
+def quality(
+    predicted: ArrayLike, truth: ArrayLike, *, confidence: float = 0.95
+) -> dict[str, EstimateWithTest]:
     """The five figures of MEASURES over the prompts where neither value is NaN.
 
     p of a correlation is that of `correlation` (no relation at all, two-sided; Student's t, Kendall's with
@@ -152,15 +131,15 @@ def compare(
         else [(name, baseline) for name in predictions if name != baseline]
     )
     chosen = _measure(measure)
-    found = [
+    differences = [
         _difference(one, two, measure, chosen, predictions[one], predictions[two], truth, confidence)
         for one, two in pairs
     ]
-    raw = np.array([np.nan if each.p is None else each.p for each in found], dtype=np.float64)
-    adjusted = holm(raw) if found else raw
+    raw = np.array([np.nan if each.p is None else each.p for each in differences], dtype=np.float64)
+    adjusted = holm(raw) if differences else raw
     return [
-        Difference(**{**vars(each), "adjusted": None if np.isnan(p) else float(p)})
-        for each, p in zip(found, adjusted, strict=True)
+        replace(each, p_adjusted=None if np.isnan(p) else float(p))
+        for each, p in zip(differences, adjusted, strict=True)
     ]
 
 
@@ -191,7 +170,7 @@ def by_quarter(predicted: ArrayLike, truth: ArrayLike) -> list[Quarter]:
     ]
 
 
-Table = Mapping[str, Mapping[str, Mapping[str, Figure]]]
+Table = Mapping[str, Mapping[str, Mapping[str, EstimateWithTest]]]
 """Predictor -> target -> measure -> figure; a target that a predictor does not predict is left out."""
 
 
@@ -260,24 +239,25 @@ class _Measure:
     p: Callable[[Array, Array], float] | None = None
 
 
-def _figure(measure: _Measure, a: Array, b: Array, confidence: float) -> Figure:
+def _figure(measure: _Measure, a: Array, b: Array, confidence: float) -> EstimateWithTest:
     if a.size < LEAST:
-        return Figure(None, None, None, None, a.size, f"{a.size} prompts; an interval needs {LEAST}")
+        return EstimateWithTest(None, n=a.size, reason=f"{a.size} prompts; an interval needs {LEAST}")
     found = measure.value(a, b)
     value, p = (found.value, found.p) if isinstance(found, Correlation) else (found, None)
     if measure.p is not None:
         p = measure.p(a, b)
     if value is None:
         reason = found.reason if isinstance(found, Correlation) else None
-        return Figure(None, None, None, None, a.size, reason)
+        return EstimateWithTest(None, n=a.size, reason=reason)
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = measure.to_scale(np.array([value]))
         spread = jackknife_error(measure.to_scale(measure.without_each(a, b)))
     if not np.isfinite(centre[0] + spread):
-        return Figure(value, None, None, p, a.size, "no interval: it is at its limit, or hangs on one prompt")
+        reason = "no interval: it is at its limit, or depends on one prompt"
+        return EstimateWithTest(value, n=a.size, reason=reason, p=p)
     half = _quantile(a.size, confidence) * spread
     low, high = measure.from_scale(centre + np.array([-half, half]))
-    return Figure(value, float(low), float(high), p, a.size)
+    return EstimateWithTest(value, float(low), float(high), a.size, p=p)
 
 
 def _difference(
@@ -295,26 +275,26 @@ def _difference(
     a, b, y = _known(one, two, truth)
     if a.size < LEAST:
         reason = f"{a.size} prompts in common; a test needs {LEAST}"
-        return Difference(first, second, name, None, None, None, None, None, a.size, reason)
+        return Difference(None, n=a.size, reason=reason, first=first, second=second)
     values = []
     for column in (a, b):
         found = measure.value(column, y)
         values.append(found.value if isinstance(found, Correlation) else found)
     if values[0] is None or values[1] is None:
         reason = f"{first if values[0] is None else second} has no {name}: a column is constant"
-        return Difference(first, second, name, None, None, None, None, None, a.size, reason)
+        return Difference(None, n=a.size, reason=reason, first=first, second=second)
     value = values[0] - values[1]
     spread = jackknife_error(measure.without_each(a, y) - measure.without_each(b, y))
     if not np.isfinite(spread):
-        reason = "no test: a figure hangs on one prompt"
-        return Difference(first, second, name, value, None, None, None, None, a.size, reason)
+        reason = "no test: a figure depends on one prompt"
+        return Difference(value, n=a.size, reason=reason, first=first, second=second)
     # Rounding in sums of equal columns is no spread.
     if spread <= 1e-13:
         p = 1.0 if abs(value) <= 1e-12 else 0.0
     else:
         p = float(2 * stdtr(a.size - 1, -abs(value) / spread))
     half = _quantile(a.size, confidence) * spread
-    return Difference(first, second, name, value, value - half, value + half, p, None, a.size)
+    return Difference(value, value - half, value + half, a.size, p=p, first=first, second=second)
 
 
 def _quantile(n: int, confidence: float) -> float:
@@ -375,7 +355,7 @@ def _best(found: Table, target: str, measure: str) -> str | None:
     return max(told, key=lambda name: abs(told[name]))
 
 
-def _latex_cell(figure: Figure | None, best: bool) -> str:
+def _latex_cell(figure: EstimateWithTest | None, best: bool) -> str:
     if figure is None or figure.value is None:
         return "--"
     shown = rf"\mathbf{{{figure.value:.3f}}}" if best else f"{figure.value:.3f}"

@@ -1,1 +1,18 @@
-"""A study on a disk or in PostgreSQL: tables, files, vectors, reading them, and running work over them."""
+"""A study on disk or in PostgreSQL: its tables, files, vectors and cache; init, cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sightline.lazy import lazy
+
+if TYPE_CHECKING:
+    from sightline.study.cache import Cache as Cache
+    from sightline.study.cache import cache as cache
+    from sightline.study.init import NewStudy as NewStudy
+    from sightline.study.init import init as init
+    from sightline.study.study import Study as Study
+    from sightline.study.study import create_study as create_study
+    from sightline.study.study import open_study as open_study
+
+__all__ = lazy(__name__, __file__)

@@ -1,19 +1,23 @@
-"""Cache: what is kept so that it need not be computed again, and letting go of it."""
+"""Cache: what is stored so that it need not be computed again, and clearing it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
 from sightline import registry
 from sightline.errors import SightlineError, UsageError, near
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.study import reading, scores
 from sightline.study.study import Study
-from sightline.study.writing.sweeping import Held, held, sweep
+from sightline.study.writing.sweeping import DiskUse, disk_use, sweep
+from sightline.verbs import option, verb
 
 
 @dataclass(frozen=True)
-class Kept:
+class MeasureCache:
     """The scores of one measure; `current` if the program still computes it this way."""
 
     measure: str
@@ -26,25 +30,87 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Cached:
-    """Scores a measure, and what images, unused images, thumbnails and vectors take on the disk."""
+class Removed:
+    """What was cleared: scores, and files with their bytes."""
 
-    measures: Sequence[Kept]
-    files: Mapping[str, Held]
+    scores: int
+    files: int
+    bytes: int
 
 
 @dataclass(frozen=True)
-class Cleared:
-    """How many scores were forgotten and what was removed from the disk."""
+class Cache(Result):
+    """The scores of each measure, and the disk use of images, unused images, thumbnails and vectors.
 
-    scores: int
-    files: Held
+    `removed` is what was cleared, None where nothing was to be.
+    """
+
+    measures: Sequence[MeasureCache]
+    files: Mapping[str, DiskUse]
+    removed: Removed | None = None
+
+    @property
+    def sentence(self) -> str:
+        if self.removed is not None:
+            size = f"{self.removed.bytes / 1e6:,.1f} MB"
+            return f"Removed {self.removed.scores:,} scores and {self.removed.files:,} files ({size})."
+        if all(each.current for each in self.measures):
+            return ""
+        return (
+            "What is not current was computed by an earlier version, or by an extension not installed here."
+        )
+
+    @property
+    def next(self) -> Sequence[str]:
+        return ("sightline score STUDY" if self.removed else "sightline cache STUDY --clear MEASURE",)
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"removed": None if self.removed is None else asdict(self.removed)}
+
+    def tables(self) -> dict[str, Table]:
+        columns = [
+            Column("measure"),
+            Column("kind", "target"),
+            Column("version"),
+            Column("values"),
+            Column("without", "without a value"),
+            Column("current"),
+        ]
+        rows = [
+            (
+                each.measure,
+                each.kind.replace("_", " "),
+                str(each.version),
+                each.values,
+                each.without,
+                each.current,
+            )
+            for each in self.measures
+            if each.values or each.without
+        ]
+        files = [(name.replace("_", " "), each.files, each.bytes / 1e6) for name, each in self.files.items()]
+        sizes = [Column("what"), Column("files"), Column("megabytes", "MB")]
+        return {"measures": Table(columns, rows, "Scores"), "files": Table(sizes, files, "On disk")}
 
 
-def cache(study: Study) -> Cached:
-    """What the study keeps of computed things."""
-    kept = [
-        Kept(
+@verb("set up")
+def cache(
+    study: Study,
+    *,
+    clear: Annotated[str | None, option("Delete the scores of this measure.", metavar="MEASURE")] = None,
+    clean: Annotated[bool, option("Remove image files that nothing refers to any more.")] = False,
+) -> Cache:
+    """Show what is cached of computed things, or clear it.
+
+    A bare name stands for the measure with any parameters and of any version.
+    """
+    removed = None
+    if clear is not None or clean:
+        cleared = 0 if clear is None else sum(scores.clear(study, each) for each in _meant(study, clear))
+        swept = sweep(study) if clean else DiskUse(0, 0)
+        removed = Removed(cleared, swept.files, swept.bytes)
+    measures = [
+        MeasureCache(
             row["measure"],
             row["kind"],
             row["version"],
@@ -55,21 +121,7 @@ def cache(study: Study) -> Cached:
         )
         for row in reading.measures(study).iter_rows(named=True)
     ]
-    return Cached(kept, held(study))
-
-
-def clear(study: Study, measure: str | None = None, *, files: bool = False) -> Cleared:
-    """Forget the scores of a measure, and with `files` remove image files that nothing refers to.
-
-    A bare name stands for the measure with any parameters and of any version.
-    """
-    if measure is None and not files:
-        raise UsageError("it is not said what to clear", remedy="Name a measure, or ask for unused files.")
-    gone = 0
-    if measure is not None:
-        for identity in _meant(study, measure):
-            gone += scores.clear(study, identity)
-    return Cleared(gone, sweep(study) if files else Held(0, 0))
+    return Cache(measures, disk_use(study), removed)
 
 
 def _meant(study: Study, measure: str) -> list[str]:
@@ -85,7 +137,7 @@ def _meant(study: Study, measure: str) -> list[str]:
     if not meant:
         names = sorted({printed.partition("(")[0] for printed in known.values()})
         raise UsageError(
-            f"no scores of {measure!r} are kept in this study",
+            f"no scores of {measure!r} are stored in this study",
             remedy=near(measure, names) or "There are no scores yet.",
         )
     return meant
@@ -95,4 +147,4 @@ def _current(kind: str, printed: str) -> str | None:
     try:
         return registry.configure(kind, printed).identity
     except SightlineError:
-        return None  # the measure, or a parameter of it, is gone: its scores are of the past
+        return None  # the measure, or a parameter of it, no longer exists

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SUBJECT = "p.suite, p.ref, y.name, c.name, i.name, cb.name, ib.name, cc.name, ic.name"
 SUBJECT_JOINS = (
-    "JOIN subject s ON s.id = {of}.subject_id LEFT JOIN prompt p ON p.id = s.prompt_id "
+    "JOIN item s ON s.id = {of}.item_id LEFT JOIN prompt p ON p.id = s.prompt_id "
     "LEFT JOIN system y ON y.id = s.system_id "
     "LEFT JOIN image i ON i.id = s.image_id LEFT JOIN collection c ON c.id = i.collection_id "
     "LEFT JOIN image ib ON ib.id = s.image_b LEFT JOIN collection cb ON cb.id = ib.collection_id "
@@ -24,7 +24,7 @@ QUESTION = "q.name, q.scale, q.low, q.high, q.step, q.direction"
 
 
 def judgements(study: Study) -> pl.DataFrame:
-    """Every judgement with the parts of its subject as ids: the latest revisions that have a value."""
+    """Every judgement with the parts of its item as ids: the latest revisions that have a value."""
     import polars as pl
 
     schema = {
@@ -35,26 +35,26 @@ def judgements(study: Study) -> pl.DataFrame:
         "image_id": pl.Int64,
         "value": pl.Float64,
         "n": pl.Int64,
-        "subject_id": pl.Int64,
+        "item_id": pl.Int64,
         "repetition": pl.Int64,
         "took_ms": pl.Int64,
     }
     return frame(
         study,
         "SELECT q.name, a.panel || '/' || a.name, s.prompt_id, s.system_id, s.image_id, j.value, j.n, "
-        "j.subject_id, j.repetition, j.took_ms "
-        "FROM judgement j JOIN question q ON q.id = j.question_id JOIN subject s ON s.id = j.subject_id "
+        "j.item_id, j.repetition, j.took_ms "
+        "FROM judgement j JOIN question q ON q.id = j.question_id JOIN item s ON s.id = j.item_id "
         "LEFT JOIN annotator a ON a.id = j.annotator_id "
         "WHERE j.value IS NOT NULL AND (j.annotator_id IS NULL OR NOT EXISTS "
         "(SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id AND k.question_id = j.question_id "
-        "AND k.subject_id = j.subject_id AND k.repetition = j.repetition AND k.revision > j.revision)) "
+        "AND k.item_id = j.item_id AND k.repetition = j.repetition AND k.revision > j.revision)) "
         "ORDER BY j.id",
         schema,
     )
 
 
 def truths(study: Study) -> pl.DataFrame:
-    """The truths of every settlement with the parts of their subjects as ids."""
+    """The truths of every settlement with the parts of their items as ids."""
     import polars as pl
 
     schema = {
@@ -66,16 +66,16 @@ def truths(study: Study) -> pl.DataFrame:
         "value": pl.Float64,
         "low": pl.Float64,
         "high": pl.Float64,
-        "subject_id": pl.Int64,
+        "item_id": pl.Int64,
         "settlement_id": pl.Int64,
     }
     return frame(
         study,
-        "SELECT q.name, e.rule, s.prompt_id, s.system_id, s.image_id, t.value, t.low, t.high, t.subject_id, "
+        "SELECT q.name, e.rule, s.prompt_id, s.system_id, s.image_id, t.value, t.low, t.high, t.item_id, "
         "t.settlement_id FROM truth t "
         "JOIN settlement e ON e.id = t.settlement_id JOIN question q ON q.id = e.question_id "
-        "JOIN subject s ON s.id = t.subject_id WHERE t.value IS NOT NULL "
-        "ORDER BY t.settlement_id, t.subject_id",
+        "JOIN item s ON s.id = t.item_id WHERE t.value IS NOT NULL "
+        "ORDER BY t.settlement_id, t.item_id",
         schema,
     )
 
@@ -158,7 +158,7 @@ def named_judgements(study: Study, round_id: int | None = None) -> pl.DataFrame:
         f"SELECT {QUESTION}, {SUBJECT}, a.panel, a.name, j.value, j.skipped, j.n, j.repetition, j.revision, "
         "j.session, j.control, j.took_ms, j.at FROM judgement j JOIN question q ON q.id = j.question_id "
         f"{SUBJECT_JOINS.format(of='j')} LEFT JOIN annotator a ON a.id = j.annotator_id "
-        "WHERE :r = 0 OR j.page_id IN (SELECT id FROM page WHERE round_id = :r) ORDER BY j.id",
+        "WHERE :r = 0 OR j.task_id IN (SELECT id FROM task WHERE round_id = :r) ORDER BY j.id",
         schema,
         r=round_id or 0,
     )
@@ -175,7 +175,7 @@ def named_truths(study: Study) -> pl.DataFrame:
         f"SELECT {QUESTION}, {SUBJECT}, t.value, t.low, t.high, t.n, e.rule, t.reason FROM truth t "
         "JOIN settlement e ON e.id = t.settlement_id JOIN question q ON q.id = e.question_id "
         f"{SUBJECT_JOINS.format(of='t')} WHERE e.id IN (SELECT max(n.id) FROM settlement n "
-        "GROUP BY n.question_id, n.rule) ORDER BY t.settlement_id, t.subject_id",
+        "GROUP BY n.question_id, n.rule) ORDER BY t.settlement_id, t.item_id",
         schema,
     )
 

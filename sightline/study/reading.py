@@ -193,7 +193,7 @@ def question(study: Study, name: str) -> tuple[int, Question]:
 
 
 def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes, pl.DataFrame, list[int]]:
-    """The counted votes on a question as columns, their subjects in item order, and annotator ids.
+    """The counted votes on a question as columns, their items in order, and annotator ids.
 
     The latest revision counts; skipped items and excluded annotators are left out. Where nobody is named and
     every item has one verdict an repetition, a verdict given again replaces the earlier one.
@@ -205,14 +205,14 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
     with database.reading(study.engine) as connection:
         rows = connection.execute(
             text(
-                "SELECT j.subject_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.repetition, "
+                "SELECT j.item_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.repetition, "
                 "j.control "
                 "FROM judgement j "
                 "WHERE j.question_id = :question AND j.value IS NOT NULL AND (j.annotator_id IS NULL "
                 "OR NOT EXISTS (SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id "
-                "AND k.question_id = j.question_id AND k.subject_id = j.subject_id "
+                "AND k.question_id = j.question_id AND k.item_id = j.item_id "
                 "AND k.repetition = j.repetition AND k.revision > j.revision)) "
-                "ORDER BY j.subject_id, j.id"
+                "ORDER BY j.item_id, j.id"
             ),
             {"question": key},
         ).fetchall()
@@ -223,8 +223,8 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
     everything = len(rows)
     rows = _latest_verdicts(rows)
     order = {int(row[0]): i for i, row in enumerate(people)}
-    subject_ids = list(dict.fromkeys(int(row[0]) for row in rows))
-    place = {subject: i for i, subject in enumerate(subject_ids)}
+    item_ids = list(dict.fromkeys(int(row[0]) for row in rows))
+    place = {item: i for i, item in enumerate(item_ids)}
     sessions = {told: i for i, told in enumerate(dict.fromkeys(row[4] for row in rows))}
     table = Votes(
         item=np.array([place[int(row[0])] for row in rows], dtype=np.int64),
@@ -235,13 +235,13 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
         took_ms=np.array([np.nan if row[5] is None else row[5] for row in rows], dtype=np.float64),
         control=np.array([bool(row[7]) for row in rows], dtype=np.bool_),
         repetition=np.array([row[6] for row in rows], dtype=np.int64),
-        items=len(subject_ids),
+        items=len(item_ids),
         annotators=[AnnotatorKey(panel, told) for _, panel, told in people],
         question=asked,
         superseded=everything - len(rows),
         up_to=up_to,
     )
-    return table, subjects(study, subject_ids), [int(row[0]) for row in people]
+    return table, items(study, item_ids), [int(row[0]) for row in people]
 
 
 def annotators(study: Study) -> pl.DataFrame:
@@ -256,16 +256,14 @@ def annotators(study: Study) -> pl.DataFrame:
         "language": pl.String,
         "left_out": pl.String,
     }
-    return frame(study, "SELECT id, panel, name, role, language, left_out FROM annotator ORDER BY id", schema)
+    return frame(study, "SELECT id, panel, name, role, language, excluded FROM annotator ORDER BY id", schema)
 
 
 def known_answers(study: Study, question_id: int) -> list[tuple[int, str, float, float]]:
-    """The answers to control items that are known beforehand: subject, kind, expected, tolerance."""
+    """The answers to control items that are known beforehand: item, kind, expected, tolerance."""
     with database.reading(study.engine) as connection:
         rows = connection.execute(
-            text(
-                "SELECT subject_id, kind, expected, tolerance FROM control WHERE question_id = :q ORDER BY id"
-            ),
+            text("SELECT item_id, kind, expected, tolerance FROM control WHERE question_id = :q ORDER BY id"),
             {"q": question_id},
         ).fetchall()
     return [(int(row[0]), row[1], row[2], row[3]) for row in rows]
@@ -275,30 +273,30 @@ def _latest_verdicts(rows: Sequence[Any]) -> list[Any]:
     """The last repetition of each item, if all votes are single anonymous verdicts; else all rows."""
     last: dict[int, int] = {}
     met: set[tuple[int, int]] = set()
-    for subject, annotator, _, n, _, _, repetition, _ in rows:
-        if annotator is not None or n != 1 or (subject, repetition) in met:
+    for item, annotator, _, n, _, _, repetition, _ in rows:
+        if annotator is not None or n != 1 or (item, repetition) in met:
             return list(rows)
-        met.add((subject, repetition))
-        last[subject] = max(repetition, last.get(subject, 0))
+        met.add((item, repetition))
+        last[item] = max(repetition, last.get(item, 0))
     return [row for row in rows if row[6] == last[row[0]]]
 
 
-def subjects(study: Study, ids: Sequence[int]) -> pl.DataFrame:
-    """The parts of these subjects, in the order given; 0 where a part does not belong."""
+def items(study: Study, ids: Sequence[int]) -> pl.DataFrame:
+    """The parts of these items, in the order given; 0 where a part does not belong."""
     import polars as pl
 
     names = ["prompt_id", "system_id", "image_id", "image_b", "image_c"]
     with database.reading(study.engine) as connection:
         database.matching(connection, [("id", "BIGINT")], [(key,) for key in ids])
         rows = connection.exec_driver_sql(
-            f"SELECT s.id, {', '.join('s.' + n for n in names)} FROM wanted w JOIN subject s ON s.id = w.id"
+            f"SELECT s.id, {', '.join('s.' + n for n in names)} FROM wanted w JOIN item s ON s.id = w.id"
         ).fetchall()
     at = {row[0]: row for row in rows}
-    schema = {"subject_id": pl.Int64, **{name: pl.Int64 for name in names}}
+    schema = {"item_id": pl.Int64, **{name: pl.Int64 for name in names}}
     return pl.DataFrame([tuple(at[key]) for key in ids], schema=schema, orient="row")
 
 
-TRUTH_COLUMNS = ("settlement_id", "subject_id", "prompt_id", "system_id", "image_id", "image_b", "image_c")
+TRUTH_COLUMNS = ("settlement_id", "item_id", "prompt_id", "system_id", "image_id", "image_b", "image_c")
 
 
 def counting_settlements(study: Study, name: str, rule: str | None = None) -> list[int]:
@@ -341,7 +339,7 @@ def _tells_systems(study: Study, name: str) -> bool:
         with database.reading(study.engine) as connection:
             told = connection.execute(
                 text(
-                    "SELECT 1 FROM truth t JOIN subject s ON s.id = t.subject_id "
+                    "SELECT 1 FROM truth t JOIN item s ON s.id = t.item_id "
                     "WHERE t.settlement_id = :settlement AND t.value IS NOT NULL AND s.image_b = 0 AND ("
                     "(s.prompt_id > 0 AND s.system_id > 0 AND s.image_id = 0) OR EXISTS ("
                     "SELECT 1 FROM answer a JOIN system y ON y.id = a.system_id AND y.kind = 'generator' "
@@ -356,7 +354,7 @@ def _tells_systems(study: Study, name: str) -> bool:
 
 
 def truths(study: Study, name: str, rule: str | None = None) -> pl.DataFrame:
-    """The truths of a question, one a subject: from the strongest settlement that speaks of it."""
+    """The truth of a question, one row per item: from the strongest settlement that covers it."""
     import polars as pl
 
     schema = {
@@ -370,9 +368,9 @@ def truths(study: Study, name: str, rule: str | None = None) -> pl.DataFrame:
     parts = [
         frame(
             study,
-            "SELECT t.settlement_id, t.subject_id, s.prompt_id, s.system_id, s.image_id, s.image_b, "
+            "SELECT t.settlement_id, t.item_id, s.prompt_id, s.system_id, s.image_id, s.image_b, "
             "s.image_c, t.value, t.low, t.high, t.n, t.reason FROM truth t "
-            "JOIN subject s ON s.id = t.subject_id WHERE t.settlement_id = :settlement ORDER BY t.subject_id",
+            "JOIN item s ON s.id = t.item_id WHERE t.settlement_id = :settlement ORDER BY t.item_id",
             schema,
             settlement=settlement,
         )
@@ -380,7 +378,7 @@ def truths(study: Study, name: str, rule: str | None = None) -> pl.DataFrame:
     ]
     if not parts:
         return pl.DataFrame(schema=schema)
-    return pl.concat(parts).unique("subject_id", keep="first", maintain_order=True).sort("subject_id")
+    return pl.concat(parts).unique("item_id", keep="first", maintain_order=True).sort("item_id")
 
 
 def settlements(study: Study) -> pl.DataFrame:

@@ -31,9 +31,11 @@ class Study:
     ) -> None:
         self.name = name
         self.engine = engine
-        self.images = files
+        self.files = files
         self.home = home
         self.settings = settings
+        self.created = False
+        """Whether this very process made the study."""
         self.vectors = Vectors(engine, home / "vectors")
 
     def close(self) -> None:
@@ -123,14 +125,16 @@ def create_study(
             where=str(folder),
             remedy="Check the disk and permissions.",
         ) from None
-    # Not opened anew: the address given may hold a password, and study.toml never does.
+    # Not opened again: the address given may hold a password, and study.toml never does.
     files = ImageFiles(images if database_address and images else str(folder))
-    return Study(folder.resolve().name, engine, files, folder, read_settings(folder / SETTINGS_FILE))
+    study = Study(folder.resolve().name, engine, files, folder, read_settings(folder / SETTINGS_FILE))
+    study.created = True
+    return study
 
 
 @contextmanager
-def open_or_create(path: str | Path) -> Iterator[Study]:
-    """The study; one that is not there yet is made, unless the import fails."""
+def open_or_create(path: str | Path, *, temporary: bool = False) -> Iterator[Study]:
+    """The study; one that is not there yet is made unless the import fails, or thrown away if `temporary`."""
     folder = Path(path)
     if "://" in str(path) or folder.exists():
         with open_study(path) as opened:
@@ -142,6 +146,8 @@ def open_or_create(path: str | Path) -> Iterator[Study]:
     with tempfile.TemporaryDirectory(prefix=".sightline-", dir=above) as aside:
         with create_study(Path(aside) / folder.absolute().name) as made:
             yield made
+        if temporary:
+            return
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         try:
             made.home.rename(folder)

@@ -1,15 +1,17 @@
-"""Eligible: the images of a collection that are told about well enough to build a benchmark on (ConQA)."""
+"""Eligible: the images of a collection that are described well enough to build a benchmark on (ConQA)."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sightline.errors import DataError, MissingPackage, UsageError, near
+from sightline.errors import DataError, MissingPackage
 from sightline.language.search_words import search_words
 from sightline.records import ImageKey
 from sightline.study import reading
+from sightline.study.collections import images_of
 from sightline.study.study import Study
 from sightline.study.writing.scenes import scenes
 
@@ -20,36 +22,32 @@ PLACES = (
     *("top", "front", "end", "side", "edge", "middle", "rear", "part", "bottom", "under", "next", "left"),
     *("right", "center", "background", "back", "parallel"),
 )
-"""Relation words that say where something is: as good as a verb."""
+"""Relation words for where something is: they count like a verb."""
 VERBS = ("VERB", "AUX")
 NAMES = ("NOUN", "PROPN", "PRON")
 
 
 @dataclass(frozen=True)
 class Eligible:
-    """The images that may be used, and why the others may not."""
+    """The images that can be used, and why the others cannot."""
 
     images: Sequence[ImageKey]
     left_out: Mapping[str, int]
 
 
 def eligible(study: Study, collection: str, tagger: Tagger | None = None) -> Eligible:
-    """The images with a caption and a scene graph of at least one relation, all of whose relations are sound.
+    """The images with a caption and a scene graph of one relation or more, all of whose relations are sound.
 
-    A scene graph is what is known of an image under `relations`: [{"subject": "man", "relation": "riding",
-    "object": "horse"}]. A relation is sound if it has a word that is a verb or says where something is
-    (PLACES), and no other that is a noun or pronoun, in the sentence subject + relation + object as `tagger`
-    reads it; by default spaCy's small English model does.
+    A scene graph is the `relations` of an image: [{"subject": "man", "relation": "riding", "object":
+    "horse"}]. A relation is sound if it has a word that is a verb or a place (PLACES), and no other that is a
+    noun or pronoun, as `tagger` tags the sentence subject + relation + object; by default spaCy's small
+    English model.
     """
-    images = reading.images(study)
-    chosen = images.filter(images["collection"] == collection)
-    if chosen.is_empty():
-        known = images["collection"].unique().to_list()
-        raise UsageError(f"there is no collection called {collection!r}", remedy=near(collection, known))
+    chosen = images_of(study, collection)
     captioned = set(reading.captions(study)["image_id"].to_list())
     graphs = scenes(study)
-    found: list[ImageKey] = []
-    left_out: dict[str, int] = {}
+    kept: list[ImageKey] = []
+    left_out: Counter[str] = Counter()
     verdicts: dict[tuple[str, str, str], bool] = {}
     for key, name in chosen.select("image_id", "name").iter_rows():
         image = ImageKey(collection, name)
@@ -64,20 +62,20 @@ def eligible(study: Study, collection: str, tagger: Tagger | None = None) -> Eli
                     verdicts[edge] = sound(*edge, tagger)
             reason = "" if all(verdicts[edge] for edge in edges) else "a relation that is no action or place"
         if reason:
-            left_out[reason] = left_out.get(reason, 0) + 1
+            left_out[reason] += 1
         else:
-            found.append(image)
-    return Eligible(found, left_out)
+            kept.append(image)
+    return Eligible(kept, dict(left_out))
 
 
 def sound(subject: str, relation: str, target: str, tagger: Tagger) -> bool:
-    """Whether a relation is an action or a place; the sentence around it tells verbs from nouns."""
+    """Whether a relation is an action or a place; the sentence around it separates verbs from nouns."""
     before, within, after = (search_words(each) for each in (subject, relation, target))
     tagged = [(word.lower(), tag) for word, tag in tagger(" ".join([*before, *within, *after]))]
     if [word for word, _ in tagged] != [*before, *within, *after]:
         raise DataError(
             f"the tagger cut {' '.join([*before, *within, *after])!r} into other words",
-            remedy="A tagger gives one pair of word and tag for each word apart by spaces.",
+            remedy="A tagger gives one pair of word and tag per word between spaces.",
         )
     middle = tagged[len(before) : len(before) + len(within)]
     places = [word in PLACES for word, _ in middle]
@@ -106,9 +104,9 @@ def spacy_tagger(model: str = "en_core_web_sm") -> Tagger:
 
 
 def _edges(scene: Mapping[str, Any], image: ImageKey) -> list[tuple[str, str, str]]:
-    told = scene.get("relations", [])
+    relations = scene.get("relations", [])
     try:
-        return [(str(edge["subject"]), str(edge["relation"]), str(edge["object"])) for edge in told]
+        return [(str(edge["subject"]), str(edge["relation"]), str(edge["object"])) for edge in relations]
     except (KeyError, TypeError):
         raise DataError(
             "a scene graph's relations are objects with subject, relation and object",

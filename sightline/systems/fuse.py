@@ -1,104 +1,127 @@
-"""Fuse: one ranking out of those of several engines."""
+"""Fuse: one ranking from those of several engines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from sightline.errors import DataError, UsageError, near
+from sightline.rendering.tables import Column, Table
 from sightline.statistics import fusion
 from sightline.study.study import Study
-from sightline.systems.empty_results import empty_results, store_empty_results
-from sightline.systems.ranking import engines, keep, named, refuse_distances, refuse_name
+from sightline.systems.ranking import (
+    REPLACE,
+    SYSTEM,
+    K,
+    StoredRankings,
+    as_rankings,
+    empty_results,
+    engines,
+    refuse_distances,
+    refuse_name,
+    store_rankings,
+)
+from sightline.verbs import argument, option, verb
 
 if TYPE_CHECKING:
     import polars as pl
 
-RULES = ("rrf", "combsum", "combmnz")
+Rule = Literal["rrf", "combsum", "combmnz"]
+Scaling = Literal["minmax", "z"]
 
 
 @dataclass(frozen=True)
-class Fused:
-    """What was put together; `already` if the study held its very answers before."""
+class Fusion(StoredRankings):
+    """The fused rankings of the engines `of`."""
 
-    system: str
     rule: str
     of: Sequence[str]
-    source_id: int
-    already: bool
-    prompts: int
-    answers: int
+
+    def tables(self) -> dict[str, Table]:
+        columns = [Column(name) for name in ("system", "prompts", "answers")]
+        caption = f"{', '.join(self.of)} by {self.rule}"
+        return {"": Table(columns, [(self.system, self.prompts, self.answers)], caption)}
 
 
+@verb("collect")
 def fuse(
     study: Study,
-    system: str,
-    of: Sequence[str],
+    system: Annotated[str, argument(SYSTEM, "SYSTEM")],
+    of: Annotated[Sequence[str], argument("The engines to fuse, two or more.", "ENGINE...")],
     *,
-    rule: str = "rrf",
-    scaling: str = "minmax",
-    constant: float = 60,
-    first: int | None = None,
-    k: int = 100,
-    replace: bool = False,
-) -> Fused:
-    """Put rankings of engines of the study together and keep the first k as answers of another system.
+    rule: Annotated[Rule, option("Combine ranks by rrf, or scores by combsum or combmnz.", "--by")] = "rrf",
+    scaling: Annotated[Scaling, option("Scale scores this way for combsum and combmnz.")] = "minmax",
+    constant: Annotated[float, option("Add this to each rank in rrf.", least=0)] = 60,
+    first: Annotated[
+        int | None, option("Use only this many places of each engine.", shown="all", least=1)
+    ] = None,
+    k: Annotated[int, K] = 100,
+    replace: Annotated[bool, REPLACE] = False,
+) -> Fusion:
+    """Fuse the rankings of several search engines into another system.
 
-    `rrf` adds up 1 / (`constant` + rank); `combsum` adds up scores scaled by `scaling` ("minmax" or "z"), and
-    `combmnz` multiplies that by the number of engines that list the image. `first` looks at so many places
-    of each engine only. Prompts that only some of the engines answered are fused out of those; where one was
-    asked and none found anything, nothing is found here either.
+    `rrf` adds up 1 / (constant + rank) (Cormack et al. 2009); `combsum` adds up scaled scores, and `combmnz`
+    multiplies that by the number of engines that list the image. A prompt that only some of the engines
+    answered is fused from those; one that was run with empty results only has empty results here.
+
+    \b
+    sightline fuse my-study both words clip
     """
     import polars as pl
 
-    if rule not in RULES:
-        raise UsageError(f"rankings are not fused by {rule!r}", remedy=near(rule, RULES))
-    if scaling not in fusion.SCALINGS:
-        raise UsageError(f"scores are not scaled by {scaling!r}", remedy=near(scaling, fusion.SCALINGS))
+    for name, value, known in (("--by", rule, get_args(Rule)), ("--scaling", scaling, fusion.SCALINGS)):
+        if value not in known:
+            raise UsageError(f"{name} cannot be {value!r}", remedy=near(value, known))
     if k < 1 or (first is not None and first < 1) or constant < 0:
         raise UsageError("k and first are 1 or more, and the constant 0 or more")
     if len(of) < 2:
         raise UsageError("one ranking alone cannot be fused", remedy="Name two engines or more.")
     refuse_name(study, system)
     if system in of:
-        raise UsageError(f"{system!r} cannot be fused out of itself", remedy="Choose another name.")
-    known = engines(study, of, first)
-    told = known.answers
-    if rule != "rrf" and told["score"].null_count():
-        raise DataError(
-            f"{rule} needs the engines' scores, and {told['score'].null_count():,} answers have none",
-            remedy="rrf does without scores.",
-        )
+        raise UsageError(f"{system!r} cannot be fused from itself", remedy="Choose another name.")
+    known_engines = engines(study, of, first)
+    answers = known_engines.answers
     if rule != "rrf":
-        _refuse_rising(told, rule)
-    number = {name: n for n, name in enumerate(of)}
-    columns = {name: told[name].to_numpy() for name in ("prompt_id", "image_id", "rank")}
-    engine = told["system"].replace_strict(number, return_dtype=pl.Int64).to_numpy()
+        if missing := answers["score"].null_count():
+            raise DataError(
+                f"{rule} needs the engines' scores, and {missing:,} answers have none",
+                remedy="rrf needs no scores.",
+            )
+        _refuse_rising(answers, rule)
+    prompt, image = answers["prompt_id"].to_numpy(), answers["image_id"].to_numpy()
     if rule == "rrf":
-        found = fusion.rrf(columns["prompt_id"], columns["image_id"], columns["rank"], k=constant)
+        fused = fusion.rrf(prompt, image, answers["rank"].to_numpy(), k=constant)
         printed = f"rrf(constant={constant:g})"
     else:
+        number = {name: n for n, name in enumerate(of)}
+        engine = answers["system"].replace_strict(number, return_dtype=pl.Int64).to_numpy()
         combine = fusion.comb_sum if rule == "combsum" else fusion.comb_mnz
-        scores = told["score"].to_numpy()
-        found = combine(columns["prompt_id"], engine, columns["image_id"], scores, scaling=scaling)  # type: ignore[arg-type]
+        fused = combine(prompt, engine, image, answers["score"].to_numpy(), scaling=scaling)
         printed = f"{rule}(scaling={scaling})"
-    rows = pl.DataFrame(dict(zip(("prompt_id", "image_id", "value"), found, strict=True)))
+    rows = pl.DataFrame(dict(zip(("prompt_id", "image_id", "value"), fused, strict=True)))
     rows = rows.group_by("prompt_id", maintain_order=True).head(k)
-    settings = {"fused": printed, "of": list(of), "first": first, "collection": known.collection}
-    loaded = keep(
+    collection = known_engines.collection
+    loaded = store_rankings(
         study,
         system,
-        known.collection,
-        settings,
-        named(study, rows),
+        collection,
+        {"fused": printed, "of": list(of), "first": first, "collection": collection},
+        as_rankings(study, rows),
         by="fuse",
-        path=f"{system} out of {', '.join(of)}",
+        path=f"{system} from {', '.join(of)}",
         replace=replace,
+        empty=empty_results(study, of),
     )
-    store_empty_results(study, loaded, system, settings, empty_results(study, of))
-    prompts = rows["prompt_id"].n_unique()
-    return Fused(system, printed, list(of), loaded.source_id, loaded.already, prompts, rows.height)
+    return Fusion(
+        system=system,
+        number=loaded.source_id,
+        already=loaded.already,
+        prompts=rows["prompt_id"].n_unique(),
+        answers=rows.height,
+        rule=printed,
+        of=list(of),
+    )
 
 
 def _refuse_rising(answers: pl.DataFrame, rule: str) -> None:
@@ -106,5 +129,5 @@ def _refuse_rising(answers: pl.DataFrame, rule: str) -> None:
     try:
         refuse_distances(answers.rename({"rank": "position"}).with_columns(system_id="system"))
     except DataError as error:
-        remedy = f"{rule} would turn them upside down: rrf does without scores, or negate them."
+        remedy = f"{rule} would reverse them: use rrf, which needs no scores, or negate them."
         raise DataError(error.what, remedy=remedy) from None

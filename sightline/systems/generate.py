@@ -1,4 +1,4 @@
-"""Generate: let a system make images for the prompts of a study."""
+"""Generate: images for the prompts of a study, made by a generator."""
 
 from __future__ import annotations
 
@@ -10,33 +10,55 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from sightline import registry
 from sightline.errors import ConflictError, DataError, ExtensionError, UsageError
 from sightline.extension import Configured
 from sightline.pictures import decode
 from sightline.records import Answer, Failure, Image, ImageKey, Prompt, Record, System
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.study import listing, reading
 from sightline.study.prompts import prompts_of
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
 from sightline.study.writing import loading
+from sightline.systems.ranking import SUITE, SYSTEM, reasons_table
+from sightline.verbs import SEED, argument, option, verb
 
 BATCH = 8
 SECONDS = 5.0
-"""An answer waits this long at most before it is committed: what a kill can lose."""
+"""An answer is committed after this time at the latest: what a kill can lose."""
 
 
 @dataclass(frozen=True)
-class Generated:
-    """What a run made, what was there before, and why some prompts have no image."""
+class Generation(Result):
+    """What a run made, what an earlier one had made, and why some prompts have no image.
+
+    `number` is the import under which all answers of this system, generator and seed are undone.
+    """
 
     system: str
     generator: str
-    source_id: int | None
+    number: int | None
+    seed: int
     made: int
     known: int
     failures: Mapping[str, int]
+
+    @property
+    def next(self) -> Sequence[str]:
+        undo = (f"sightline undo STUDY {self.number}   # undoes these answers",) if self.number else ()
+        return "sightline check STUDY", *undo
+
+    def tables(self) -> dict[str, Table]:
+        columns = [Column("system"), Column("made"), Column("known", "made earlier"), Column("failed")]
+        row = (self.system, self.made, self.known, sum(self.failures.values()))
+        return {
+            "systems": Table(columns, [row], self.generator),
+            "failures": reasons_table(self.failures, "Why there is no image"),
+        }
 
 
 @dataclass(frozen=True)
@@ -46,21 +68,31 @@ class _Task:
     seed: int
 
 
+Made = tuple[_Task, bytes | Failure]
+
+
+@verb("collect")
 def generate(
     study: Study,
-    system: str,
-    generator: str,
+    system: Annotated[str, argument(SYSTEM, "SYSTEM")],
+    generator: Annotated[
+        str,
+        option("Generate with this generator: see sightline list generator.", "--with", metavar="GENERATOR"),
+    ],
     *,
-    samples: int = 1,
-    seed: int = 0,
-    suite: str | None = None,
+    samples: Annotated[int, option("Generate this many images per prompt.", least=1)] = 1,
+    seed: Annotated[int, SEED] = 0,
+    suite: Annotated[str | None, SUITE] = None,
     listener: Listener | None = None,
-) -> Generated:
-    """Make `samples` images a prompt and keep them as answers of a system; goes on where it was.
+) -> Generation:
+    """Generate images for the prompts of a study.
 
-    Each image has a seed of its own, derived from `seed`, the prompt's id and the sample's number, so that
-    it does not depend on what else is made. A prompt the generator fails on is an answer with that reason.
-    All answers of a system, generator and seed are one source: undoing it takes them all back.
+    Images are stored as they are made: a run that was stopped resumes. Each image has a seed of its own,
+    derived from the seed, the prompt's id and the sample's number, so that it does not depend on what else is
+    made. A prompt that the generator fails on is an answer with that reason.
+
+    \b
+    sightline generate my-study mine --with 'command(line="python draw.py {prompt} {seed} {output}")'
     """
     if samples < 1:
         raise UsageError(f"{samples} samples cannot be made", remedy="Ask for 1 or more.")
@@ -69,11 +101,10 @@ def generate(
     maker = registry.configure("generator", generator)
     maker.require()
     reading.need_prompts(study)
-    wanted = prompts_of(study, suite)
     digest = _digest(system, maker, seed)
     source_id = listing.source_of(study, "generate", digest)
     known = _known_positions(study, system, source_id, maker)
-    prompts = reading.prompt_records(study, wanted["prompt_id"].to_list())
+    prompts = reading.prompt_records(study, prompts_of(study, suite)["prompt_id"].to_list())
     todo = [
         _Task(prompt, position, seed_of(seed, prompt, position))
         for position in range(samples)
@@ -85,18 +116,18 @@ def generate(
     meter.add(known=before)
     failures: Counter[str] = Counter()
     for part in _parts(_results(maker, todo)):
-        source_id = _keep(study, system, maker, part, digest, source_id)
+        source_id = _store(study, system, maker, part, digest, source_id)
         failures.update(result.reason for _, result in part if isinstance(result, Failure))
         meter.add(computed=len(part))
     meter.finish()
     made = len(todo) - failures.total()
-    return Generated(system, str(maker), source_id, made, before, dict(failures))
+    return Generation(system, str(maker), source_id, seed, made, before, dict(failures))
 
 
 def seed_of(seed: int, prompt: Prompt, position: int) -> int:
-    """The seed of one image: 32 bits, which every generator takes."""
-    told = json.dumps([seed, prompt.key.suite, prompt.key.ref, position], ensure_ascii=False)
-    return int.from_bytes(hashlib.sha256(told.encode()).digest()[:4], "big")
+    """The seed of one image: 32 bits, which every generator accepts."""
+    identity = json.dumps([seed, prompt.key.suite, prompt.key.ref, position], ensure_ascii=False)
+    return int.from_bytes(hashlib.sha256(identity.encode()).digest()[:4], "big")
 
 
 def _digest(system: str, maker: Configured, seed: int) -> str:
@@ -118,16 +149,16 @@ def _known_positions(
     return positions
 
 
-def _results(maker: Configured, todo: Sequence[_Task]) -> Iterator[tuple[_Task, bytes | Failure]]:
-    """The generator's results with what each is for; one that is no image becomes a failure."""
+def _results(maker: Configured, todo: Sequence[_Task]) -> Iterator[Made]:
+    """The generator's results, each with its task; one that is no image becomes a failure."""
     if not todo:
         return
     made = maker.load()([task.prompt for task in todo], [task.seed for task in todo])
     count = 0
     for result in made:
         if count == len(todo):
-            raise _wrong_number(maker, "more", len(todo))
-        yield todo[count], _sound(maker, result)
+            raise _wrong_number(maker, "too many", len(todo))
+        yield todo[count], _validated(maker, result)
         count += 1
     if count < len(todo):
         raise _wrong_number(maker, f"only {count}", len(todo))
@@ -135,13 +166,13 @@ def _results(maker: Configured, todo: Sequence[_Task]) -> Iterator[tuple[_Task, 
 
 def _wrong_number(maker: Configured, gave: str, asked: int) -> ExtensionError:
     return ExtensionError(
-        f"{maker.name} gave {gave} results where {asked} prompts were asked",
+        f"{maker.name} gave {gave} results for {asked} prompts",
         where=maker.spec.origin,
-        remedy="A generator must give one image or Failure(reason) a prompt. What was made is kept.",
+        remedy="A generator must yield one image or Failure(reason) per prompt. What was made is stored.",
     )
 
 
-def _sound(maker: Configured, result: bytes | Failure) -> bytes | Failure:
+def _validated(maker: Configured, result: bytes | Failure) -> bytes | Failure:
     if isinstance(result, Failure):
         return result if result.reason.strip() else Failure(f"{maker.name} gave no reason")
     if not isinstance(result, bytes):
@@ -157,10 +188,10 @@ def _sound(maker: Configured, result: bytes | Failure) -> bytes | Failure:
 
 
 def _parts(
-    results: Iterator[tuple[_Task, bytes | Failure]],
-) -> Iterator[list[tuple[_Task, bytes | Failure]]]:
-    """Results in small parts, sooner where they come slowly; what was made before an error is not lost."""
-    part: list[tuple[_Task, bytes | Failure]] = []
+    results: Iterator[Made],
+) -> Iterator[list[Made]]:
+    """Results in small batches, smaller where they come slowly; what was made before an error is not lost."""
+    part: list[Made] = []
     since = time.monotonic()
     try:
         for result in results:
@@ -177,11 +208,11 @@ def _parts(
         yield part
 
 
-def _keep(
+def _store(
     study: Study,
     system: str,
     maker: Configured,
-    part: Sequence[tuple[_Task, bytes | Failure]],
+    part: Sequence[Made],
     digest: str,
     source_id: int | None,
 ) -> int:
@@ -190,15 +221,12 @@ def _keep(
         path = f"{system} by {maker.short}"
         loaded = loading.load(study, records, importer="generate", path=path, digest=digest, extend=source_id)
         if loaded.already:  # another process began the same run a moment ago
-            loaded = loading.load(
-                study, records, importer="generate", path=path, digest=digest, extend=loaded.source_id
-            )
+            extend = loaded.source_id
+            loading.load(study, records, importer="generate", path=path, digest=digest, extend=extend)
     return loaded.source_id
 
 
-def _records(
-    system: str, maker: Configured, part: Sequence[tuple[_Task, bytes | Failure]], folder: Path
-) -> Iterator[Record]:
+def _records(system: str, maker: Configured, part: Sequence[Made], folder: Path) -> Iterator[Record]:
     yield System(system)
     settings = {"generator": str(maker), "version": maker.spec.version}
     for n, (task, result) in enumerate(part):

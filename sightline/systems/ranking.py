@@ -1,21 +1,32 @@
-"""Rankings made here become answers of a system: one source, the same twice as once, undone as a whole."""
+"""Rankings become answers of a system: one source, stored once however often it is run, undone as a whole."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.errors import ConflictError, DataError, UsageError, near
 from sightline.records import Answer, ImageKey, PromptKey, Record, System
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.study import listing, reading
 from sightline.study.study import Study
 from sightline.study.writing import loading
 from sightline.study.writing.loading import Loaded
+from sightline.verbs import option
 
 if TYPE_CHECKING:
     import polars as pl
+
+NOTHING = "nothing was found"
+"""The reason that is stored for a prompt with empty results."""
+K = option("Store this many images per prompt.", least=1)
+SUITE = option("Use only the prompts of this suite.", metavar="SUITE", shown="all")
+REPLACE = option("Undo this system's earlier answers first.")
+SYSTEM = "The name under which the answers are stored."
 
 
 class Ranking(NamedTuple):
@@ -26,7 +37,36 @@ class Ranking(NamedTuple):
     scores: Sequence[float]
 
 
-def keep(
+@dataclass(frozen=True)
+class StoredRankings(Result):
+    """What every verb that stores rankings reports.
+
+    `number` is the import under which they are undone; `already` is set if the study held these very answers
+    before.
+    """
+
+    system: str
+    number: int
+    already: bool
+    prompts: int
+    answers: int
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return ("The study already held exactly these answers: nothing was changed.",) if self.already else ()
+
+    @property
+    def next(self) -> Sequence[str]:
+        undo = f"sightline undo STUDY {self.number}   # undoes these answers"
+        return "sightline score STUDY precision@10 ndcg@10", undo
+
+
+def reasons_table(reasons: Mapping[str, int], caption: str) -> Table:
+    """How often each reason occurred."""
+    return Table([Column("reason"), Column("n")], list(reasons.items()), caption)
+
+
+def store_rankings(
     study: Study,
     system: str,
     collection: str | None,
@@ -36,13 +76,18 @@ def keep(
     by: str,
     path: str,
     replace: bool = False,
+    empty: Iterable[PromptKey] = (),
 ) -> Loaded:
-    """Write rankings as the answers of a system; `by` names the stage, `replace` undoes its earlier run."""
+    """Write rankings as the answers of a system; `by` names the verb, `replace` undoes its earlier run.
+
+    Prompts with `empty` results become answers without an image, so that measures count them as 0. They are
+    added to a run that was stored earlier too.
+    """
     digest = _digest(system, collection, settings, rankings)
     known = any((each["importer"], each["sha256"]) == (by, digest) for each in loading.sources(study))
     if not replace and not known:
         _refuse_other_answers(study, system, rankings)
-    return loading.load(
+    loaded = loading.load(
         study,
         _records(system, collection, settings, rankings),
         importer=by,
@@ -50,27 +95,46 @@ def keep(
         digest=digest,
         replace=replace,
     )
+    nothing = [
+        Answer(prompt, system, 0, None, settings=settings, failure=NOTHING, at=f"{system}, {prompt.ref}")
+        for prompt in empty
+    ]
+    if nothing:
+        loading.load(study, nothing, importer="", path="", digest="", extend=loaded.source_id)
+    return loaded
+
+
+def empty_results(study: Study, names: Sequence[str]) -> list[PromptKey]:
+    """The prompts for which at least one of these engines was run and none of them returned an image."""
+    import polars as pl
+
+    answers = reading.answers(study, "retriever").filter(pl.col("system").is_in(list(names)))
+    empty = answers.group_by("prompt_id").agg(pl.col("image_id").is_null().all().alias("empty"))
+    keys = reading.prompts(study).join(
+        empty.filter("empty"), on="prompt_id", how="semi", maintain_order="left"
+    )
+    return [PromptKey(suite, ref) for suite, ref in keys.select("suite", "ref").iter_rows()]
 
 
 def _refuse_other_answers(study: Study, system: str, rankings: Sequence[Ranking]) -> None:
-    """Raise if the system answered one of these prompts before: two runs would be mixed."""
+    """Raise if the system has already answered one of these prompts: two runs would be mixed."""
     import polars as pl
 
-    held = reading.answers(study, "retriever").filter(pl.col("system") == system)["prompt_id"].unique()
-    if held.is_empty():
+    earlier = reading.answers(study, "retriever").filter(pl.col("system") == system)["prompt_id"].unique()
+    if earlier.is_empty():
         return
-    keys = reading.prompts(study).filter(pl.col("prompt_id").is_in(held.implode()))
-    before = set(keys.select("suite", "ref").iter_rows())
-    again = sum(tuple(each.prompt) in before for each in rankings)
+    keys = reading.prompts(study).filter(pl.col("prompt_id").is_in(earlier.implode()))
+    answered = set(keys.select("suite", "ref").iter_rows())
+    again = sum(tuple(each.prompt) in answered for each in rankings)
     if again:
         raise ConflictError(
             f"the study holds other answers of {system!r} to {again:,} of these prompts",
-            remedy="--replace takes them back first; or give the new ones another name.",
+            remedy="--replace undoes them first; or give the new ones another name.",
         )
 
 
 def refuse_name(study: Study, system: str) -> None:
-    """Raise if rankings cannot be kept under this name."""
+    """Raise if rankings cannot be stored under this name."""
     if not system.strip():
         raise UsageError("the system needs a name")
     if listing.system_kind(study, system) == "generator":
@@ -87,7 +151,7 @@ class Engines(NamedTuple):
 
 
 def engines(study: Study, names: Sequence[str], first: int | None = None) -> Engines:
-    """The rankings of these retrievers, or their first so many places."""
+    """The rankings of these retrievers, or their first places only."""
     import polars as pl
 
     known = listing.searched(study).filter(pl.col("kind") == "retriever")
@@ -105,7 +169,7 @@ def engines(study: Study, names: Sequence[str], first: int | None = None) -> Eng
         raise ConflictError(
             "these retrievers search different collections: "
             + ", ".join(sorted(str(home or "none") for home in homes)),
-            remedy="Put together engines that answer from the same images.",
+            remedy="Combine engines that search the same images.",
         )
     place = pl.col("position").rank("ordinal").over("system_id", "prompt_id").cast(pl.Int64)
     answers = (
@@ -122,19 +186,19 @@ def engines(study: Study, names: Sequence[str], first: int | None = None) -> Eng
     return Engines(names, answers.select(columns), homes[0])
 
 
-def named(study: Study, rows: pl.DataFrame) -> list[Ranking]:
+def as_rankings(study: Study, rows: pl.DataFrame) -> list[Ranking]:
     """Rows of prompt_id, image_id and value, in order, as rankings."""
     prompts = {key: PromptKey(suite, ref) for key, suite, ref, _ in reading.prompts(study).iter_rows()}
     images = {
         key: ImageKey(home, name)
         for key, home, name in reading.images(study).select("image_id", "collection", "name").iter_rows()
     }
-    found: dict[int, tuple[list[ImageKey], list[float]]] = {}
+    rankings: dict[int, tuple[list[ImageKey], list[float]]] = {}
     for prompt, image, value in rows.select("prompt_id", "image_id", "value").iter_rows():
-        mine = found.setdefault(prompt, ([], []))
-        mine[0].append(images[image])
-        mine[1].append(value)
-    return [Ranking(prompts[prompt], *found[prompt]) for prompt in sorted(found)]
+        keys, values = rankings.setdefault(prompt, ([], []))
+        keys.append(images[image])
+        values.append(value)
+    return [Ranking(prompts[prompt], *rankings[prompt]) for prompt in sorted(rankings)]
 
 
 def _records(
@@ -160,7 +224,9 @@ def _digest(
 
 
 def refuse_distances(answers: pl.DataFrame) -> None:
-    """Ordered by falling score, rankings by distance would stand upside down."""
+    """Raise if scores are distances: sorted by falling score, the worst images would come first."""
+    import polars as pl
+
     step = pl.col("score").diff().over("system_id", "prompt_id", order_by="position")
     ways = (
         answers.with_columns(step=step)
@@ -171,5 +237,5 @@ def refuse_distances(answers: pl.DataFrame) -> None:
     if upside_down:
         raise DataError(
             f"the scores of {upside_down[0]} rise along its rankings: they are distances",
-            remedy='trec_eval would turn them upside down: use ties = "name", or negate them.',
+            remedy='trec_eval would reverse them: use ties = "name", or negate them.',
         )

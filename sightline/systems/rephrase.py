@@ -1,4 +1,4 @@
-"""Rephrase: other wordings of the prompts, each a prompt of its own that inherits the relevance."""
+"""Rephrase: other wordings of prompts, each a prompt of its own that inherits the relevance."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Annotated
 
 from sightline.errors import DataError, UsageError
 from sightline.records import Prompt, PromptKey, Record
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.study import listing, reading
 from sightline.study.prompts import prompts_of
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
 from sightline.study.writing import loading
+from sightline.systems.ranking import SUITE
+from sightline.verbs import argument, option, verb
 
 Rephraser = Callable[[str], Sequence[str]]
 EXAMPLE = "python rephrase.py --prompt={prompt}"
@@ -29,39 +34,67 @@ CODE = {
 
 
 @dataclass(frozen=True)
-class Rephrased:
-    """How many prompts were worded anew, by whom, and how often; `known` had been before."""
+class Rephrasing(Result):
+    """How many wordings were `made` of how many prompts; `known` prompts had wordings before."""
 
     by: str
-    source_id: int | None
+    command: str
+    number: int | None
     prompts: int
     made: int
     known: int
     without: int
 
+    @property
+    def next(self) -> Sequence[str]:
+        undo = (f"sightline undo STUDY {self.number}   # undoes these wordings",) if self.number else ()
+        return "sightline retrieve STUDY ENGINE --with caption_words --collection NAME", *undo
 
+    def tables(self) -> dict[str, Table]:
+        columns = [
+            Column("by"),
+            Column("prompts"),
+            Column("made", "wordings made"),
+            Column("known", "prompts done earlier"),
+            Column("without", "prompts without a wording"),
+        ]
+        row = (self.by, self.prompts, self.made, self.known, self.without)
+        return {"": Table(columns, [row], self.command)}
+
+
+@verb("collect")
 def rephrase(
     study: Study,
-    by: str,
-    rephraser: Rephraser | str,
+    by: Annotated[str, argument("The name of the rephraser, stored as a tag.", "BY")],
+    rephraser: Annotated[
+        Rephraser | str,
+        option(
+            "Run this program, with {prompt} for the text; it prints one wording per line.",
+            "--with",
+            metavar="LINE",
+        ),
+    ],
     *,
-    most: int = 10,
-    suite: str | None = None,
-    timeout: float = 600.0,
+    most: Annotated[int, option("Store at most this many wordings per prompt.", least=1)] = 10,
+    suite: Annotated[str | None, SUITE] = None,
+    timeout: Annotated[float, option("Allow the program this many seconds per prompt.", least=0)] = 600.0,
     listener: Listener | None = None,
-) -> Rephrased:
-    """Add up to `most` other wordings of every prompt; goes on where it was.
+) -> Rephrasing:
+    """Rephrase prompts; their relevance stays the same.
 
-    `rephraser` takes a text and gives others: any function, a local language model say, or a command line in
-    which `{prompt}` stands for the text and whose program prints one wording a line. Wording n of prompt `7`
-    is the prompt `7.BY.n` of the same suite, with the tags of the original and `rephrased_by`, linked to it
-    by `rephrases`: where relevance is read, it has that of the original unless it was judged itself.
-    Rephrasings are not rephrased again. Wordings that repeat the original or each other are left out.
+    Wording n of prompt 7 is the prompt 7.BY.n of the same suite, with the tags of the original and
+    rephrased_by, linked to it by `rephrases`: it has the relevance of the original unless it was judged
+    itself. Rephrasings are not rephrased again, and wordings that repeat the original or each other are
+    dropped. Wordings are stored as they come: a run that was stopped resumes. In Python the rephraser may
+    also be a function that takes a text and returns others.
+
+    \b
+    sightline rephrase my-study mine --with 'python rephrase.py --prompt={prompt}'
     """
     if not by.strip() or any(map(str.isspace, by)):
-        raise UsageError(f"{by!r} cannot be the name of who rephrases", remedy="A word, such as gpt-j.")
+        raise UsageError(f"{by!r} cannot be the name of a rephraser", remedy="Use one word, such as gpt-j.")
     if most < 1:
-        raise UsageError(f"{most} wordings", remedy="Ask for 1 or more.")
+        raise UsageError(f"most is {most}", remedy="Ask for 1 or more.")
     reading.need_prompts(study)
     call = _command(rephraser, timeout) if isinstance(rephraser, str) else rephraser
     links = reading.links(study)
@@ -77,7 +110,7 @@ def rephrase(
     for key, prompt in originals.items():
         if key in done:
             continue
-        texts = _sound(by, prompt, call(prompt.text), most)
+        texts = _distinct(by, prompt, call(prompt.text), most)
         without += not texts
         if texts:
             records = list(_records(by, prompt, texts))
@@ -88,7 +121,8 @@ def rephrase(
         made += len(texts)
         meter.add(computed=1)
     meter.finish()
-    return Rephrased(by, source_id, len(originals), made, len(done), without)
+    line = rephraser if isinstance(rephraser, str) else getattr(rephraser, "__name__", "a function")
+    return Rephrasing(by, line, source_id, len(originals), made, len(done), without)
 
 
 def _rephrased(study: Study, by: str, originals: dict[int, Prompt]) -> set[int]:
@@ -101,22 +135,22 @@ def _rephrased(study: Study, by: str, originals: dict[int, Prompt]) -> set[int]:
     return set(mine["to_prompt_id"].to_list()) & set(at.values())
 
 
-def _sound(by: str, prompt: Prompt, told: object, most: int) -> list[str]:
-    if isinstance(told, str) or not isinstance(told, Sequence) or not all(isinstance(t, str) for t in told):
+def _distinct(by: str, prompt: Prompt, texts: object, most: int) -> list[str]:
+    """The first texts that differ from the prompt and from each other by more than case and spaces."""
+    if (
+        not isinstance(texts, Sequence)
+        or isinstance(texts, str)
+        or not all(isinstance(t, str) for t in texts)
+    ):
         raise DataError(
-            f"{by} gave {type(told).__name__} instead of a list of texts", where=f"prompt {prompt.key.ref}"
+            f"{by} gave {type(texts).__name__} instead of a list of texts", where=f"prompt {prompt.key.ref}"
         )
-    met = {_folded(prompt.text), ""}
-    found = []
-    for text in (" ".join(each.split()) for each in told):
-        if _folded(text) not in met:
-            met.add(_folded(text))
-            found.append(text)
-    return found[:most]
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
+    wordings: dict[str, str] = {}
+    for text in (" ".join(each.split()) for each in texts):
+        wordings.setdefault(text.casefold(), text)
+    wordings.pop(" ".join(prompt.text.casefold().split()), None)
+    wordings.pop("", None)
+    return list(wordings.values())[:most]
 
 
 def _records(by: str, prompt: Prompt, texts: Sequence[str]) -> Iterator[Record]:
@@ -127,10 +161,10 @@ def _records(by: str, prompt: Prompt, texts: Sequence[str]) -> Iterator[Record]:
 
 
 def _command(line: str, timeout: float) -> Rephraser:
-    """A program of the user's own, which gets the prompt as an argument, or part of one.
+    """A program of the user's, which gets the prompt as an argument or part of one.
 
-    No shell of ours reads the line, and a prompt may neither name the program nor be code for a shell or an
-    interpreter; what else the program does with its arguments is its own affair.
+    No shell reads the line, and a prompt can neither name the program nor be code for a shell or an
+    interpreter.
     """
     try:
         pieces = shlex.split(line)
@@ -141,7 +175,7 @@ def _command(line: str, timeout: float) -> Rephraser:
     if "{prompt}" in pieces[0] or any("{prompt}" in code for code in _executed(pieces)):
         raise UsageError(
             f"the command {line!r} would execute the prompts",
-            remedy=f"Hand them over as an argument of their own, as in {EXAMPLE}",
+            remedy=f"Pass them as an argument of their own, as in {EXAMPLE}",
         )
 
     def call(text: str) -> list[str]:
@@ -155,11 +189,11 @@ def _command(line: str, timeout: float) -> Rephraser:
         except subprocess.TimeoutExpired:
             raise DataError(f"the program took longer than {timeout:g} seconds", where=text[:60]) from None
         if ran.returncode != 0:
-            said = ran.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["without a word"]
+            said = ran.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
             raise DataError(
                 f"the program ended with code {ran.returncode}: {said[0][:300]}",
                 where=text[:60],
-                remedy="What was made before is kept; run it again to go on.",
+                remedy="What was made is stored; run it again to resume.",
             )
         return ran.stdout.decode("utf-8", errors="replace").splitlines()
 
@@ -167,9 +201,10 @@ def _command(line: str, timeout: float) -> Rephraser:
 
 
 def _executed(pieces: Sequence[str]) -> Iterator[str]:
-    """What shells and interpreters anywhere in a command line may take for code.
+    """What shells and interpreters anywhere in a command line may execute as code.
 
-    That is their own options, since code may hang on one, and the first argument after an option for code.
+    Those are their own options, since code may be attached to one, and the first argument after such an
+    option.
     """
     for place, piece in enumerate(pieces):
         letters = CODE.get(PurePath(piece).name.lower().removesuffix(".exe").rstrip("0123456789."))
@@ -182,7 +217,7 @@ def _executed(pieces: Sequence[str]) -> Iterator[str]:
             coded = coded or option.startswith("--eval")
             coded = coded or (not option.startswith("--") and not set(letters).isdisjoint(option))
             at += 1
-            # Such as -o pipefail: the word after it is still no code.
+            # Such as -o pipefail: the word after it is no code.
             if option[-1] in "oOWX" and at < len(pieces) and not pieces[at].startswith(("-", "+")):
                 at += 1
         if coded:

@@ -1,22 +1,33 @@
-"""Rerank: the first answers of an engine in the order of a measure that looks closer."""
+"""Rerank: the first answers of an engine in the order of a measure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from sightline import registry
 from sightline.errors import DataError, UsageError
 from sightline.extension import Configured
+from sightline.rendering.tables import Column, Table
 from sightline.study import reading, scores
 from sightline.study.running.calls import Task, compute
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.running.run import register
 from sightline.study.study import Study
-from sightline.systems.empty_results import empty_results, store_empty_results
-from sightline.systems.ranking import engines, keep, named, refuse_name
+from sightline.systems.ranking import (
+    REPLACE,
+    SYSTEM,
+    StoredRankings,
+    as_rankings,
+    empty_results,
+    engines,
+    reasons_table,
+    refuse_name,
+    store_rankings,
+)
+from sightline.verbs import argument, option, verb
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,36 +38,46 @@ PAGE = 2_000
 
 
 @dataclass(frozen=True)
-class Reranked:
-    """What was ordered anew; `without` counts, by reason, the images that the measure has no value for."""
+class Reranking(StoredRankings):
+    """The reranked answers of an engine; `without` counts the images without a value, by reason."""
 
-    system: str
     of: str
     measure: str
-    source_id: int
-    already: bool
-    prompts: int
-    answers: int
+    first: int
     computed: int
     without: Mapping[str, int] = field(default_factory=dict)
 
+    def tables(self) -> dict[str, Table]:
+        columns = [Column(name) for name in ("system", "prompts", "answers", "computed")]
+        row = (self.system, self.prompts, self.answers, self.computed)
+        tables = {"systems": Table(columns, [row], f"{self.of}, its first {self.first} by {self.measure}")}
+        if self.without:
+            tables["without"] = reasons_table(self.without, "Why images have no value")
+        return tables
 
+
+@verb("collect")
 def rerank(
     study: Study,
-    system: str,
-    of: str,
-    measure: str,
+    system: Annotated[str, argument(SYSTEM, "SYSTEM")],
+    of: Annotated[str, argument("The engine whose answers are reranked.", "ENGINE")],
+    measure: Annotated[
+        str, option("Sort by this measure: see sightline list of_answer.", "--by", metavar="MEASURE")
+    ],
     *,
-    first: int = 128,
-    replace: bool = False,
+    first: Annotated[int, option("Rerank this many of the engine's first answers.", least=1)] = 128,
+    replace: Annotated[bool, REPLACE] = False,
     listener: Listener | None = None,
-) -> Reranked:
-    """Order the first so many answers of an engine by a measure of an answer, as another system.
+) -> Reranking:
+    """Sort the first answers of a search engine by a measure, as another system.
 
-    Values are kept as scores of the study batch by batch: a run that was stopped goes on where it was, and
-    what `score` computed before is not computed again. Images without a value come behind those with one,
-    and those past the first ones behind them, both in the engine's order; below the lowest value their
-    scores fall by 1 a place, which says nothing but the order.
+    Values are stored as scores of the study batch by batch: a run that was stopped resumes, and what `score`
+    has computed is not computed again. Images without a value follow those with one, and those after the
+    first ones follow them, both in the engine's order; their scores, which decrease by 1 per place below the
+    lowest value, only encode that order.
+
+    \b
+    sightline rerank my-study closer words --by colour_match --first 128
     """
     chosen = registry.find_measure(measure)
     if chosen.spec.kind != "of_answer":
@@ -65,45 +86,52 @@ def rerank(
             remedy="sightline list of_answer",
         )
     if chosen.spec.direction == "none":
-        raise UsageError(f"{chosen.name} has no good end to order by", remedy="sightline list of_answer")
+        raise UsageError(f"{chosen.name} has no direction to sort by", remedy="sightline list of_answer")
     if first < 1:
-        raise UsageError(f"the first {first}", remedy="Look at 1 answer or more.")
+        raise UsageError(f"first is {first}", remedy="Rerank 1 answer or more.")
     refuse_name(study, system)
     if system == of:
-        raise UsageError(f"{system!r} cannot be put in the place of its own", remedy="Choose another name.")
+        raise UsageError(f"{system!r} cannot replace its own answers", remedy="Choose another name.")
     chosen.require()
     known = engines(study, [of])
     head = known.answers.filter(known.answers["rank"] <= first)
     if head["sha256"].null_count() == head.height:
         raise DataError(
             f"none of the images that {of} answered with has its file in the study",
-            remedy="Import the image files: the measure must look at them.",
+            remedy="Import the image files: the measure reads them.",
         )
-    computed, told = _values(study, chosen, head, listener)
+    computed, values = _values(study, chosen, head, listener)
     sign = -1.0 if chosen.spec.direction == "lower" else 1.0
-    rows, reasons = _ordered(known.answers, told, first, sign)
-    settings = {"reranked": of, "by": str(chosen), "first": first, "collection": known.collection}
-    loaded = keep(
+    rows, reasons = _ordered(known.answers, values, first, sign)
+    loaded = store_rankings(
         study,
         system,
         known.collection,
-        settings,
-        named(study, rows),
+        {"reranked": of, "by": str(chosen), "first": first, "collection": known.collection},
+        as_rankings(study, rows),
         by="rerank",
-        path=f"{system} out of {of}",
+        path=f"{system} from {of}",
         replace=replace,
+        empty=empty_results(study, [of]),
     )
-    store_empty_results(study, loaded, system, settings, empty_results(study, [of]))
-    prompts = rows["prompt_id"].n_unique()
-    return Reranked(
-        system, of, str(chosen), loaded.source_id, loaded.already, prompts, rows.height, computed, reasons
+    return Reranking(
+        system=system,
+        number=loaded.source_id,
+        already=loaded.already,
+        prompts=rows["prompt_id"].n_unique(),
+        answers=rows.height,
+        of=of,
+        measure=str(chosen),
+        first=first,
+        computed=computed,
+        without=reasons,
     )
 
 
 def _values(
     study: Study, measure: Configured, head: pl.DataFrame, listener: Listener | None
 ) -> tuple[int, pl.DataFrame]:
-    """How many were computed, and prompt_id, image_id, worth, reason: what the measure says of each pair."""
+    """How many were computed, and prompt_id, image_id, worth, reason: the measure's value of each pair."""
     measure_id = register(study, measure)
     pairs = head.filter(head["sha256"].is_not_null()).select("prompt_id", "image_id", "sha256")
     meter = Meter(measure.short, pairs.height, listener)
@@ -115,23 +143,23 @@ def _values(
         meter.add(known=len(items) - len(todo))
         for first in range(0, len(todo), BATCH):
             part = todo[first : first + BATCH]
-            (outcomes,) = compute([measure], study.images, [Task(item, (0,)) for item in part])
+            (outcomes,) = compute([measure], study.files, [Task(item, (0,)) for item in part])
             scores.write(study, measure_id, list(zip(part, outcomes, strict=True)))
             computed += len(part)
             meter.add(computed=len(part))
     meter.finish()
-    told = reading.scores(study, measure.identity).select("prompt_id", "image_id", "value", "reason")
-    return computed, told.rename({"value": "worth"})
+    values = reading.scores(study, measure.identity).select("prompt_id", "image_id", "value", "reason")
+    return computed, values.rename({"value": "worth"})
 
 
 def _ordered(
-    answers: pl.DataFrame, told: pl.DataFrame, first: int, sign: float
+    answers: pl.DataFrame, values: pl.DataFrame, first: int, sign: float
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Rows of prompt_id, image_id and value in the new order, and why some were not looked at."""
+    """Rows of prompt_id, image_id and value in the new order, and why some have no value."""
     import polars as pl
 
     head = pl.col("rank") <= first
-    rows = answers.join(told, on=["prompt_id", "image_id"], how="left").with_columns(
+    rows = answers.join(values, on=["prompt_id", "image_id"], how="left").with_columns(
         worth=pl.when(head).then(sign * pl.col("worth"))
     )
     missing = rows.filter(head & pl.col("worth").is_null())["reason"].fill_null(

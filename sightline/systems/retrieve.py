@@ -1,69 +1,110 @@
-"""Retrieve: let a search engine answer the prompts of a study from a collection."""
+"""Retrieve: run a search engine on the prompts of a study."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from sightline import registry
-from sightline.errors import DataError, ExtensionError, UsageError, near
+from sightline.errors import DataError, ExtensionError, UsageError
 from sightline.extension import Configured
 from sightline.pictures import Picture, decode
 from sightline.records import Candidates, ImageKey, Prompt
+from sightline.rendering.tables import Column, Table
 from sightline.study import reading
 from sightline.study.captions import folded, wordings
 from sightline.study.captions import owners as owners_of
+from sightline.study.collections import images_of
 from sightline.study.files import ImageFiles
 from sightline.study.prompts import prompts_of
 from sightline.study.running.embedding import Cached, cached, encoders_of
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
-from sightline.systems.empty_results import store_empty_results
-from sightline.systems.ranking import Ranking, keep, refuse_name
+from sightline.systems.ranking import (
+    REPLACE,
+    SUITE,
+    SYSTEM,
+    K,
+    Ranking,
+    StoredRankings,
+    reasons_table,
+    refuse_name,
+    store_rankings,
+)
+from sightline.verbs import argument, option, verb
 
 if TYPE_CHECKING:
     import numpy as np
 
 
 @dataclass(frozen=True)
-class Retrieved:
-    """What a run did; `already` if the study held its very answers before.
+class Retrieval(StoredRankings):
+    """A run of a retriever over a collection of `candidates`.
 
-    `without` counts prompts that found nothing, `own` those that say what a caption of the collection says
-    (or rephrase one that does), `unread` why images could not be looked at.
+    `empty` counts prompts with empty results, `own_captions` those that equal a caption of the collection (or
+    rephrase one that does), `unread` the images that could not be read, by reason.
     """
 
-    system: str
     retriever: str
-    source_id: int
-    already: bool
-    prompts: int
     candidates: int
-    answers: int
-    without: int
-    own: int = 0
+    empty: int
+    own_captions: int = 0
+    without_own: bool = False
     unread: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def notes(self) -> Sequence[str]:
+        notes = list(super().notes)
+        if self.own_captions and not self.without_own:
+            notes.append(
+                f"{self.own_captions:,} prompts are captions of this collection, word for word: an engine "
+                "that reads captions, or was fitted on them, knows the answer. See --without-own."
+            )
+        return notes
 
+    def tables(self) -> dict[str, Table]:
+        columns = [
+            Column("system"),
+            Column("prompts"),
+            Column("candidates", "images searched"),
+            Column("answers"),
+            Column("empty", "prompts with empty results"),
+        ]
+        row = (self.system, self.prompts, self.candidates, self.answers, self.empty)
+        tables = {"": Table(columns, [row], self.retriever)}
+        if self.unread:
+            tables["unread"] = reasons_table(self.unread, "Images that could not be read")
+        return tables
+
+
+@verb("collect")
 def retrieve(
     study: Study,
-    system: str,
-    retriever: str,
+    system: Annotated[str, argument(SYSTEM, "SYSTEM")],
+    retriever: Annotated[
+        str,
+        option("Search with this retriever: see sightline list retriever.", "--with", metavar="RETRIEVER"),
+    ],
     *,
-    collection: str,
-    k: int = 100,
-    suite: str | None = None,
-    without_own: bool = False,
-    replace: bool = False,
+    collection: Annotated[str, option("Search the images of this collection.", metavar="NAME")],
+    k: Annotated[int, K] = 100,
+    suite: Annotated[str | None, SUITE] = None,
+    without_own: Annotated[
+        bool, option("Ignore the caption that equals the prompt, for each prompt separately.")
+    ] = False,
+    replace: Annotated[bool, REPLACE] = False,
     listener: Listener | None = None,
-) -> Retrieved:
-    """Rank the images of a collection for each prompt and keep the first k as answers, as one source.
+) -> Retrieval:
+    """Run a search engine on the prompts of a study.
 
-    Vectors of images and texts are computed once an encoder and content, and kept as they come: a run that
-    was stopped goes on where it was. A prompt that is itself a caption of the collection would be found by
-    that caption; with `without_own` it is searched for as if nobody had written it there. `replace` takes the
-    earlier run of this system back first, for when prompts or images were added.
+    Ranks the images of a collection for each prompt and stores the first k as answers, as one import. Vectors
+    of images and texts are computed once per encoder and content and stored as they are computed: a run that
+    was stopped resumes.
+
+    \b
+    sightline retrieve my-study words --with caption_words --collection photos
     """
     import numpy as np
 
@@ -73,50 +114,47 @@ def retrieve(
     engine = registry.configure("retriever", retriever)
     engine.require()
     reading.need_prompts(study)
-    wanted = prompts_of(study, suite)
-    records = reading.prompt_records(study, wanted["prompt_id"].to_list())
+    records = reading.prompt_records(study, prompts_of(study, suite)["prompt_id"].to_list())
     queries = list(records.values())
-    found = candidates_of(study, collection)
+    candidates = candidates_of(study, collection)
     encoders = {name: cached(study, each, listener) for name, each in encoders_of(engine)}
     meter = Meter(f"{system}: {engine.name}", len(queries), listener)
     search = engine.load(encoders or None)
-    said = wordings(study, {key: record.text for key, record in records.items()})
-    owners = owners_of(said, found.captions)
-    groups = asked_together(owners) if without_own else [range(len(queries))]
+    texts = wordings(study, {key: record.text for key, record in records.items()})
+    owners = owners_of(texts, candidates.captions)
     indices, scores = np.full((len(queries), k), -1), np.full((len(queries), k), np.nan)
-    for group in groups:
-        asked = [queries[number] for number in group]
-        own = {owner for number in group for owner in owners[number]} if without_own else ()
-        seen = without_captions(found, {text for number in group for text in said[number]}, own)
-        indices[group], scores[group] = _sound(engine, search(seen, asked, k), len(asked), k, len(found.keys))
-        meter.add(computed=len(asked))
+    groups = search_groups(candidates, texts, owners) if without_own else [(range(len(queries)), candidates)]
+    for group, visible in groups:
+        answers = search(visible, [queries[number] for number in group], k)
+        indices[group], scores[group] = _validated(engine, answers, len(group), k, len(candidates.keys))
+        meter.add(computed=len(group))
     settings = {"retriever": str(engine), "version": engine.spec.version, "collection": collection}
     if without_own:
         settings["without_own"] = True
-    rankings = list(_rankings(queries, found, indices, scores))
+    rankings = list(_rankings(queries, candidates, indices, scores))
+    empty = [each.prompt for each in rankings if not each.images]
     path = f"{system} over {collection}"
-    loaded = keep(study, system, collection, settings, rankings, by="retrieve", path=path, replace=replace)
-    store_empty_results(
-        study, loaded, system, settings, [each.prompt for each in rankings if not each.images]
+    loaded = store_rankings(
+        study, system, collection, settings, rankings, by="retrieve", path=path, replace=replace, empty=empty
     )
     meter.finish()
-    there = indices >= 0
-    return Retrieved(
-        system,
-        str(engine),
-        loaded.source_id,
-        loaded.already,
-        len(queries),
-        len(found.keys),
-        int(there.sum()),
-        int((~there.any(axis=1)).sum()),
-        sum(map(bool, owners)),
-        _unread(encoders.values()),
+    return Retrieval(
+        system=system,
+        number=loaded.source_id,
+        already=loaded.already,
+        prompts=len(queries),
+        answers=int((indices >= 0).sum()),
+        retriever=str(engine),
+        candidates=len(candidates.keys),
+        empty=len(empty),
+        own_captions=sum(map(bool, owners)),
+        without_own=without_own,
+        unread=_unread(encoders.values()),
     )
 
 
 class UnkeptPicture(Picture):
-    """A picture that keeps neither its bytes nor its pixels: a collection of them would fill the memory."""
+    """A picture that holds neither bytes nor pixels: a collection of them would fill the memory."""
 
     __slots__ = ("_files",)
 
@@ -135,15 +173,7 @@ class UnkeptPicture(Picture):
 
 def candidates_of(study: Study, collection: str) -> Candidates:
     """The images of a collection as retrievers see them."""
-    import polars as pl
-
-    images = reading.images(study)
-    chosen = images.filter(pl.col("collection") == collection)
-    if chosen.is_empty():
-        known = images["collection"].unique().to_list()
-        raise UsageError(
-            f"there is no collection called {collection!r} with images in it", remedy=near(collection, known)
-        )
+    chosen = images_of(study, collection)
     captions: dict[int, list[str]] = {}
     ids = set(chosen["image_id"].to_list())
     for key, caption in reading.captions(study).select("image_id", "caption").iter_rows():
@@ -157,45 +187,44 @@ def candidates_of(study: Study, collection: str) -> Candidates:
     return Candidates(
         keys=[ImageKey(collection, name) for name in chosen["name"]],
         captions=[captions.get(int(key), []) for key in chosen["image_id"]],
-        pictures=[None if sha is None else UnkeptPicture(study.images, sha) for sha in chosen["sha256"]],
+        pictures=[None if sha is None else UnkeptPicture(study.files, sha) for sha in chosen["sha256"]],
     )
 
 
-def asked_together(owners: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Queries in groups, so that leaving out the own captions of a group takes one from an image at most."""
+def search_groups(
+    candidates: Candidates, texts: Sequence[Collection[str]], owners: Sequence[Sequence[int]]
+) -> Iterator[tuple[list[int], Candidates]]:
+    """Queries that can be searched together without their own captions, by number, with what they search.
+
+    `texts` are the wordings of each query, `owners` the images that have one of them as a caption. In a group
+    no image loses the captions of more than one query.
+    """
     groups: list[list[int]] = [[]]
-    given: dict[int, int] = {}
-    for number, mine in enumerate(owners):
-        group = max((given.get(owner, 0) for owner in mine), default=-1) + 1
-        given.update(dict.fromkeys(mine, group))
+    group_of: dict[int, int] = {}
+    for number, own in enumerate(owners):
+        group = max((group_of.get(owner, 0) for owner in own), default=-1) + 1
+        group_of.update(dict.fromkeys(own, group))
         groups += [[] for _ in range(group + 1 - len(groups))]
         groups[group].append(number)
-    return [group for group in groups if group]
-
-
-def without_captions(candidates: Candidates, said: Collection[str], owners: Collection[int]) -> Candidates:
-    """The candidates without the captions that say what the prompts say."""
-    if not owners:
-        return candidates
-    captions = [
-        [each for each in told if folded(each) not in said] if number in owners else told
-        for number, told in enumerate(candidates.captions)
-    ]
-    return Candidates(candidates.keys, captions, candidates.pictures)
+    for members in filter(None, groups):
+        owning = {owner for number in members for owner in owners[number]}
+        hidden = {text for number in members for text in texts[number]}
+        captions = [
+            [each for each in mine if folded(each) not in hidden] if number in owning else mine
+            for number, mine in enumerate(candidates.captions)
+        ]
+        yield members, Candidates(candidates.keys, captions, candidates.pictures)
 
 
 def _unread(encoders: Iterable[Cached]) -> dict[str, int]:
-    reasons: dict[str, int] = {}
-    told = {content: reason for encoder in encoders for content, reason in encoder.without.items()}
-    for reason in told.values():
-        reasons[reason] = reasons.get(reason, 0) + 1
-    return reasons
+    reasons = {content: reason for encoder in encoders for content, reason in encoder.without.items()}
+    return dict(Counter(reasons.values()))
 
 
-def _sound(
+def _validated(
     engine: Configured, result: Any, queries: int, k: int, candidates: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What a retriever promises: ranks without gaps, each image once, scores that do not rise."""
+    """The answers, if ranks have no gaps, each image occurs once, and scores do not rise."""
     import numpy as np
 
     indices, scores = (np.asarray(part) for part in result)

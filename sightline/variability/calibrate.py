@@ -1,48 +1,63 @@
-"""Calibrate: hold distances against people, by pairs they graded or choices they made beside a reference."""
+"""Calibrate: compare distances with people, by pairs they graded or forced choices they made."""
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
 from sightline.errors import DataError, UsageError
+from sightline.estimate import absent
 from sightline.records import Votes
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.statistics import calibration, choices
 from sightline.statistics.calibration import LEVELS, Calibration, People
-from sightline.statistics.choices import Checked, Compared, Spread
+from sightline.statistics.choices import DistanceScore, ScoreDifference, Spread
 from sightline.statistics.reference import Reference
 from sightline.study import reading
 from sightline.study.running.progress import Listener
 from sightline.study.study import Study
-from sightline.variability.reference import refuse_other
-from sightline.variability.set_distances import configured, distances_to_first
+from sightline.variability.scale import REFERENCE, missing_notes, reference_facts, reference_notes, scale_of
+from sightline.variability.set_distances import best_distance, configured, distances_to_first
+from sightline.verbs import SEED, argument, option, verb
 
 FOLDS = 5
-BESIDE_ITSELF = "attention check: an image beside itself"
+WITH_ITSELF = "attention check: an image with itself"
 REFERENCE_ITSELF = "attention check: A or B is the reference itself"
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """How many annotators do not count, with all their votes on the question.
+class Exclusions:
+    """How many annotators are excluded, with all their votes on the question.
 
-    `failed` an attention check: an image beside itself not called the same, or, being the reference, not
-    chosen. `before` are those whom the owner or the last settlement had left out already.
+    `failed` an attention check: an image compared with itself not called the same, or, being the reference,
+    not chosen. `before` are those whom the owner or the last settlement had excluded already.
     """
 
     failed: int
     before: int
 
+    def said(self) -> list[str]:
+        """One sentence for each kind."""
+        made = [f"Excluded with all their votes: {self.failed:,} who failed an attention check."]
+        made = made if self.failed else []
+        if self.before:
+            made.append(f"Excluded before, by the owner or the last settlement: {self.before:,}.")
+        return made
+
 
 @dataclass(frozen=True)
-class Graded:
-    """Cut-offs of a distance from pairs that people graded, and how far they hold, beside people's own.
+class PairCalibration(Result):
+    """Cut-offs of a distance from pairs that people graded, and how accurate they are, next to people's own.
 
-    `people`, over the same pairs, is None where the study holds settled grades without their votes.
+    `people`, over the same pairs, is None where the study has settled grades without their votes. `named` is
+    the reference as it was given.
     """
 
     question: str
@@ -51,30 +66,180 @@ class Graded:
     calibration: Calibration
     people: People | None
     without: Mapping[str, int]
-    left_out: LeftOut
+    excluded: Exclusions
+    named: str = ""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        said = [*missing_notes(self.without), *self.excluded.said(), *reference_notes(self.reference)]
+        if self.people is not None:
+            said.append(
+                "An annotator's own vote is part of the grade it is compared with, except in the last row."
+            )
+        return said
+
+    @property
+    def next(self) -> Sequence[str]:
+        # Every digit: rounded, a cut-off just above the most similar pair would be within its reach.
+        cut = repr(self.calibration.cut_offs.values[-1])
+        reference = f" --reference {shlex.quote(self.named)}" if self.named else ""
+        return (f"sightline reuse STUDY --distance {shlex.quote(self.distance)}{reference} --cut-off {cut}",)
+
+    def facts(self) -> dict[str, Any]:
+        """The question, the reference, and what was excluded."""
+        made = {"question": self.question, "without": dict(self.without), "excluded": asdict(self.excluded)}
+        return {**made, "reference": reference_facts(self.reference)}
+
+    def tables(self) -> dict[str, Table]:
+        made, people = self.calibration, self.people
+        unknown = absent("only settled grades are known, not who gave them")
+        accuracy = [
+            (self.distance, made.micro, made.macro),
+            (
+                "annotators",
+                unknown if people is None else people.micro,
+                unknown if people is None else people.macro,
+            ),
+            (
+                "annotators, each against the others",
+                unknown if people is None else people.others,
+                absent("not by level: the others may disagree"),
+            ),
+        ]
+        columns = [Column("who")]
+        columns += [
+            Column(name, f"{name} accuracy", format="%", estimate=True) for name in ("micro", "macro")
+        ]
+        confusion = zip(LEVELS, made.confusion.tolist(), strict=True)
+        return {
+            "cut_offs": Table(
+                [Column("level"), Column("from", "similarity from")],
+                list(zip(LEVELS[1:], made.cut_offs.values, strict=True)),
+                f"Cut-offs by {made.cut_offs.n:,} graded pairs",
+            ),
+            "accuracy": Table(columns, accuracy, f"Accuracy, {made.folds}-fold cross-validated"),
+            "confusion": Table(
+                [Column("people"), *(Column(level) for level in LEVELS)],
+                [(name, *counts) for name, counts in confusion],
+                "Levels given by people (rows) and predicted levels (columns)",
+            ),
+        }
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChoiceCalibration(Result):
     """Distances on people's forced choices: the oracle first, every two compared, and fairness to systems."""
 
     question: str
     triplets: int
-    rows: Sequence[Checked]
-    comparisons: Sequence[Compared]
+    rows: Sequence[DistanceScore]
+    comparisons: Sequence[ScoreDifference]
     spreads: Sequence[Spread]
     without: Mapping[str, int]
-    left_out: LeftOut
-    ties: str = choices.TIES
+    excluded: Exclusions
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return [*missing_notes(self.without), *self.excluded.said(), choices.TIES]
+
+    @property
+    def next(self) -> Sequence[str]:
+        best = max(self.rows[1:], key=lambda each: each.score.value or 0.0)
+        return (f"sightline variability STUDY --distance {shlex.quote(best.name)}",)
+
+    def facts(self) -> dict[str, Any]:
+        """The question, and what was excluded."""
+        made = {"question": self.question, "without": dict(self.without), "excluded": asdict(self.excluded)}
+        return {**made, "ties": choices.TIES}
+
+    def tables(self) -> dict[str, Table]:
+        score = Column("score", "2AFC score", "higher", format="%", estimate=True)
+        accuracy = Column("accuracy", "accuracy", "higher", format="%", estimate=True)
+        systems = self.spreads[0].by_system
+        alone = absent("a single system, or a single prompt of each")
+        return {
+            "distances": Table(
+                [Column("distance"), score, accuracy],
+                [(each.name, each.score, each.accuracy) for each in self.rows],
+                f"{self.triplets:,} forced choices",
+            ),
+            "comparisons": Table(
+                [
+                    Column("one"),
+                    Column("other"),
+                    Column("difference", "difference of scores", format="+"),
+                    Column("p", "p (sign-flip)", format="p"),
+                    Column("adjusted", "p after Holm", format="p"),
+                ],
+                [
+                    (each.one, each.other, each.difference.statistic, each.difference.p, each.adjusted)
+                    for each in self.comparisons
+                ],
+                "Are two distances different?",
+            ),
+            "fairness": Table(
+                [
+                    Column("distance"),
+                    *(Column(f"system_{name}", name or "(no system)", format="%") for name in systems),
+                    Column("spread", format="%"),
+                    Column("p", "p (chance)", format="p"),
+                ],
+                [
+                    (each.name, *each.by_system.values(), each.spread, alone if each.p is None else each.p)
+                    for each in self.spreads
+                ],
+                "Score by system: a fair distance does equally well on all",
+            ),
+        }
 
 
-def is_about_triplets(study: Study, question: str) -> bool:
+@verb("measure")
+def calibrate(
+    study: Study,
+    question: Annotated[
+        str, argument("The question that people answered about pairs or triplets.", "QUESTION")
+    ],
+    *,
+    distance: Annotated[
+        str | Sequence[str],
+        option(
+            "Calibrate this distance (sightline list distance); on forced choices several are compared.",
+            metavar="DISTANCE",
+            shown="that of the reference file, else the best that runs here",
+        ),
+    ] = (),
+    reference: Annotated[str | Reference | None, REFERENCE] = None,
+    seed: Annotated[int, SEED] = 0,
+    listener: Listener | None = None,
+) -> PairCalibration | ChoiceCalibration:
+    """Calibrate distances on people's judgements: graded pairs give cut-offs, forced choices a ranking.
+
+    The grade of a pair is the median of its votes with the two highest points as one. Accuracy is
+    cross-validated in five folds, with the pairs of one prompt in one fold. Forced choices give each distance
+    its 2AFC score and accuracy on the same triplets. Control items do not count, nor do annotators who
+    failed an attention check or whom the last settlement excluded.
+    """
+    several = [distance] if isinstance(distance, str) else list(distance)
+    if _is_about_triplets(study, question):
+        if reference is not None:
+            raise UsageError("forced choices need no scale", remedy="Leave --reference out.")
+        return calibrate_choices(study, question, several or [best_distance()], seed=seed, listener=listener)
+    if len(several) > 1:
+        raise UsageError("graded pairs give the cut-offs of one distance", remedy="Give --distance once.")
+    chosen, scale = scale_of(study, several[0] if several else None, reference)
+    return replace(
+        calibrate_pairs(study, question, distance=chosen, reference=scale, seed=seed, listener=listener),
+        named=reference if isinstance(reference, str) else "",
+    )
+
+
+def _is_about_triplets(study: Study, question: str) -> bool:
     """Whether a question was asked about a reference with two images, or about pairs of images."""
-    parts = _subjects(study, question)
+    parts = _items(study, question)
     return bool((parts["image_c"] > 0).any())
 
 
-def calibrate(
+def calibrate_pairs(
     study: Study,
     question: str,
     *,
@@ -82,16 +247,9 @@ def calibrate(
     reference: Reference | None = None,
     seed: int = 0,
     listener: Listener | None = None,
-) -> Graded:
-    """Cut-offs for levels of similarity from graded pairs, with five-fold cross-validated accuracy.
-
-    The grade of a pair is the median of its votes with the two highest points as one; control pages do not
-    count, nor people who failed an attention check or whom the last settlement left out. Pairs of one prompt
-    stay in one fold.
-    """
+) -> PairCalibration:
+    """Cut-offs for levels of similarity from graded pairs, with five-fold cross-validated accuracy."""
     measure = configured(distance)
-    if reference is not None:
-        refuse_other(reference, measure)
     given = _counting(study, question)
     pairs = given.parts
     without: Counter[str] = Counter()
@@ -108,7 +266,7 @@ def calibrate(
         raise DataError(
             f"{known.size} graded pairs have their images here, too few for cut-offs",
             where=study.name,
-            remedy=_why(without, given.left_out) or f"At least {4 * FOLDS} pairs are needed.",
+            remedy=_why(without, given.excluded) or f"At least {4 * FOLDS} pairs are needed.",
         )
     values = found[known, 0]
     similarity = 1 - (reference.normalise(values) if reference is not None else values)
@@ -119,20 +277,20 @@ def calibrate(
         home, folds = rows, FOLDS
     result = calibration.calibrate(similarity, settled[rows], home, folds=folds, seed=seed)
     people = _people(given.votes, rows, settled[rows], home)
-    return Graded(question, measure.short, reference, result, people, dict(without), given.left_out)
+    return PairCalibration(question, measure.short, reference, result, people, dict(without), given.excluded)
 
 
-def check_encoders(
+def calibrate_choices(
     study: Study,
     question: str,
     distances: Sequence[str],
     *,
     seed: int = 0,
     listener: Listener | None = None,
-) -> Chosen:
+) -> ChoiceCalibration:
     """2AFC score and accuracy of every distance on the same triplets, with tests between them.
 
-    The share that chose A is that of the votes that count, or the published one where there are no votes.
+    The proportion that chose A is that of the votes that count, or the published one where there are none.
     """
     measures = [configured(each) for each in dict.fromkeys(distances)]
     given = _counting(study, question)
@@ -154,31 +312,31 @@ def check_encoders(
         raise DataError(
             "no judged triplet has its three images here",
             where=study.name,
-            remedy=_why(without, given.left_out) or "Import the folders of images that the triplets name.",
+            remedy=_why(without, given.excluded) or "Import the folders of images that the triplets name.",
         )
-    told = {name: (found[keep, 0], found[keep, 1]) for name, found in both.items()}
+    pairs = {name: (found[keep, 0], found[keep, 1]) for name, found in both.items()}
     home = _homes(study, triplets)[keep]
     systems = _systems(study, triplets)[keep]
     spreads = [
         choices.spread(name, choices.agreement(a, b, share[keep]), systems, home, seed=seed)
-        for name, (a, b) in told.items()
+        for name, (a, b) in pairs.items()
     ]
     best = choices.spread(choices.ORACLE, choices.oracle(share[keep]), systems, home, seed=seed)
-    return Chosen(
+    return ChoiceCalibration(
         question,
         int(keep.sum()),
-        choices.check(told, share[keep], home, seed=seed),
-        choices.compare(told, share[keep], home, seed=seed),
+        choices.check(pairs, share[keep], home, seed=seed),
+        choices.compare(pairs, share[keep], home, seed=seed),
         [best, *spreads],
         dict(without),
-        given.left_out,
+        given.excluded,
     )
 
 
-def _subjects(study: Study, question: str) -> pl.DataFrame:
+def _items(study: Study, question: str) -> pl.DataFrame:
     parts = [reading.votes(study, question)[1], reading.truths(study, question)]
-    columns = ["subject_id", "prompt_id", "system_id", "image_id", "image_b", "image_c"]
-    found = pl.concat([part.select(columns) for part in parts]).unique("subject_id", maintain_order=True)
+    columns = ["item_id", "prompt_id", "system_id", "image_id", "image_b", "image_c"]
+    found = pl.concat([part.select(columns) for part in parts]).unique("item_id", maintain_order=True)
     if found.is_empty():
         raise DataError(
             f"nobody has judged {question!r} yet",
@@ -190,31 +348,31 @@ def _subjects(study: Study, question: str) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _Given:
-    """The votes that count, numbered by the rows of `parts`: all subjects with the contents of their images.
+    """The votes that count, numbered by the rows of `parts`: all items with the contents of their images.
 
-    `asked` tells whether there are votes at all, be they of people left out.
+    `asked` says whether there are votes at all, even of excluded annotators.
     """
 
     votes: Votes
     parts: pl.DataFrame
-    left_out: LeftOut
+    excluded: Exclusions
     asked: bool
 
 
 def _counting(study: Study, question: str) -> _Given:
     votes, voted, _ = reading.votes(study, question)
-    parts = _with_contents(study, _subjects(study, question))
-    place = {subject: row for row, subject in enumerate(parts["subject_id"].to_list())}
-    rows = np.array([place[subject] for subject in voted["subject_id"].to_list()], dtype=np.int64)
+    parts = _with_contents(study, _items(study, question))
+    place = {item: row for row, item in enumerate(parts["item_id"].to_list())}
+    rows = np.array([place[item] for item in voted["item_id"].to_list()], dtype=np.int64)
     votes = replace(votes, item=rows[votes.item] if rows.size else votes.item, items=parts.height)
-    before = _left_out(study, question, votes)
+    before = _excluded(study, question, votes)
     wrong = _wrong(votes, parts)
     failed = set(votes.annotator[wrong & (votes.annotator >= 0)].tolist()) - set(before)
-    # Who has no vote on this question was not left out of it.
+    # Annotators without a vote on this question were not excluded from it.
     known = set(votes.annotator.tolist()) & set(before)
     usual = ~votes.control
     counted = votes.where(usual & ~np.isin(votes.annotator, [*before, *failed]))
-    return _Given(counted, parts, LeftOut(len(failed), len(known)), bool(usual.any()))
+    return _Given(counted, parts, Exclusions(len(failed), len(known)), bool(usual.any()))
 
 
 def _wrong(votes: Votes, parts: pl.DataFrame) -> np.ndarray:
@@ -222,7 +380,7 @@ def _wrong(votes: Votes, parts: pl.DataFrame) -> np.ndarray:
 
     Source: W1KP (Tang et al. 2024), whose workers are dropped for one.
     """
-    a, b = _beside_itself(parts)
+    a, b = _with_itself(parts)
     triplet = parts["image_c"].to_numpy() > 0
     # Where both A and B are the reference neither choice is wrong.
     right = np.where(a & ~b & triplet, 1.0, np.where(b & ~a & triplet, 0.0, np.nan))
@@ -232,18 +390,18 @@ def _wrong(votes: Votes, parts: pl.DataFrame) -> np.ndarray:
     return np.asarray(~np.isnan(expected) & (votes.value != expected))
 
 
-def _beside_itself(parts: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Whether the first image of each subject is its second (A), and its third (B), by key or by content."""
+def _with_itself(parts: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Whether the first image of each item is its second (A), and its third (B), by key or by content."""
 
     def same(end: str) -> np.ndarray:
-        told = (pl.col("image_id") == pl.col(end)) | (pl.col("sha_image_id") == pl.col(f"sha_{end}"))
-        return parts.select((told.fill_null(False) & (pl.col(end) > 0)).alias("same"))["same"].to_numpy()
+        equal = (pl.col("image_id") == pl.col(end)) | (pl.col("sha_image_id") == pl.col(f"sha_{end}"))
+        return parts.select((equal.fill_null(False) & (pl.col(end) > 0)).alias("same"))["same"].to_numpy()
 
     return same("image_b"), same("image_c")
 
 
-def _left_out(study: Study, question: str, votes: Votes) -> list[int]:
-    """The numbers of those whom the owner or the newest settlement left out."""
+def _excluded(study: Study, question: str, votes: Votes) -> list[int]:
+    """The numbers of the annotators whom the owner or the newest settlement excluded."""
     owner = reading.annotators(study)["left_out"].to_list()
     settlement = reading.newest_settlement(study, question)
     notes = reading.settlement_notes(study, settlement) if settlement is not None else {}
@@ -257,18 +415,18 @@ def _left_out(study: Study, question: str, votes: Votes) -> list[int]:
 
 
 def _levels(study: Study, question: str, given: _Given) -> np.ndarray:
-    """The level of every subject, NaN where there is none."""
+    """The level of every item, NaN where there is none."""
     votes, parts = given.votes, given.parts
     lowest = _lowest(votes)
     if given.asked:
-        found = np.full(parts.height, np.nan)
+        levels = np.full(parts.height, np.nan)
         item, grade = np.repeat(votes.item, votes.n), np.repeat(votes.value, votes.n)
-        told = calibration.settle_levels(item, grade, lowest=lowest)
-        found[: told.size] = told
-        return found
-    truth = dict(reading.truths(study, question).select("subject_id", "value").iter_rows())
-    told_by = [truth.get(subject) for subject in parts["subject_id"].to_list()]
-    value = np.array([np.nan if each is None else each for each in told_by]) - lowest
+        settled = calibration.settle_levels(item, grade, lowest=lowest)
+        levels[: settled.size] = settled
+        return levels
+    truth = dict(reading.truths(study, question).select("item_id", "value").iter_rows())
+    values = [truth.get(item) for item in parts["item_id"].to_list()]
+    value = np.array([np.nan if each is None else each for each in values]) - lowest
     value = np.minimum(value, len(LEVELS) - 1)
     return np.where(value == np.round(value), value, np.nan)
 
@@ -297,16 +455,16 @@ def _shares(study: Study, question: str, given: _Given) -> np.ndarray:
         )
     weight = np.bincount(votes.item, votes.n, minlength=parts.height)
     chose = np.bincount(votes.item, votes.n * votes.value, minlength=parts.height)
-    truths = reading.truths(study, question, "published").select("subject_id", "value")
-    told = dict(truths.iter_rows())
-    told_by = [told.get(subject) for subject in parts["subject_id"].to_list()]
-    published = np.array([np.nan if each is None else each for each in told_by], dtype=np.float64)
+    truths = reading.truths(study, question, "published").select("item_id", "value")
+    published_by_item = dict(truths.iter_rows())
+    values = [published_by_item.get(item) for item in parts["item_id"].to_list()]
+    published = np.array([np.nan if each is None else each for each in values], dtype=np.float64)
     with np.errstate(invalid="ignore"):
         return np.where(weight > 0, chose / weight, published)
 
 
 def _with_contents(study: Study, parts: pl.DataFrame) -> pl.DataFrame:
-    """The subjects with the content hash of each of their images, null where its file is not here."""
+    """The items with the content hash of each of their images, null where its file is not here."""
     files = dict(reading.images(study).select("image_id", "sha256").iter_rows())
     return parts.with_columns(
         pl.Series(f"sha_{end}", [files.get(key) for key in parts[end].to_list()], dtype=pl.String)
@@ -324,14 +482,14 @@ def _usable(pairs: pl.DataFrame, settled: np.ndarray, without: Counter[str], que
             remedy="Graded pairs are needed (mode similarity_rating). Of W1KP's only a picture of both is "
             "known, not which two images it shows.",
         )
-    control, _ = _beside_itself(pairs)
+    control, _ = _with_itself(pairs)
     single = two == 0
     undecided = np.isnan(settled) & ~control & ~single
     for rows, reason in (
-        (control, BESIDE_ITSELF),
+        (control, WITH_ITSELF),
         (
             single & ~np.isnan(settled),
-            "the pair is known as one picture only: which two images it shows is not told",
+            "the pair is known as one picture only: which two images it shows is unknown",
         ),
         (undecided, "no level: not judged, or the median lies between two levels"),
     ):
@@ -343,7 +501,7 @@ def _usable(pairs: pl.DataFrame, settled: np.ndarray, without: Counter[str], que
 def _judged(triplets: pl.DataFrame, share: np.ndarray, without: Counter[str]) -> np.ndarray:
     """Which rows are triplets that people chose in, reasons of the others counted."""
     whole = ((triplets["image_b"] > 0) & (triplets["image_c"] > 0)).to_numpy()
-    a, b = _beside_itself(triplets)
+    a, b = _with_itself(triplets)
     control = whole & (a | b)
     unjudged = whole & ~control & np.isnan(share)
     for rows, reason in (
@@ -357,28 +515,25 @@ def _judged(triplets: pl.DataFrame, share: np.ndarray, without: Counter[str]) ->
 
 
 def _homes(study: Study, parts: pl.DataFrame) -> np.ndarray:
-    """The prompt of each subject: told, or the one its first image answers; else the image stands for it."""
+    """The prompt of each item: its own, or the one its first image answers; else the image."""
     answered = reading.answers(study).filter(pl.col("image_id").is_not_null())
     prompt = dict(answered.select("image_id", "prompt_id").iter_rows())
     return np.array(
-        [
-            told or prompt.get(image, -image)
-            for told, image in parts.select("prompt_id", "image_id").iter_rows()
-        ]
+        [own or prompt.get(image, -image) for own, image in parts.select("prompt_id", "image_id").iter_rows()]
     )
 
 
 def _systems(study: Study, parts: pl.DataFrame) -> np.ndarray:
-    """The system of each subject: told, or the one that answered with its first image; "" if nobody did."""
+    """The system of each item: its own, or the one that answered with its first image; else ""."""
     names = dict(reading.systems(study).select("system_id", "system").iter_rows())
     answered = reading.answers(study).filter(pl.col("image_id").is_not_null())
     by = dict(answered.select("image_id", "system").iter_rows())
     rows = parts.select("system_id", "image_id").iter_rows()
-    return np.array([names.get(told) or by.get(image, "") for told, image in rows])
+    return np.array([names.get(own) or by.get(image, "") for own, image in rows])
 
 
-def _why(without: Mapping[str, int], left_out: LeftOut) -> str:
+def _why(without: Mapping[str, int], excluded: Exclusions) -> str:
     reasons = [f"{reason} ({n:,})" for reason, n in without.items()]
-    if left_out.failed:
-        reasons.append(f"annotators left out who failed an attention check ({left_out.failed:,})")
+    if excluded.failed:
+        reasons.append(f"annotators excluded who failed an attention check ({excluded.failed:,})")
     return "; ".join(reasons)

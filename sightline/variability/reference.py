@@ -1,4 +1,4 @@
-"""Reference: the scale of a distance, fitted to a study's same-prompt pairs, kept in a file, found again."""
+"""References: the distribution of a distance over same-prompt pairs, fitted, written and found again."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from sightline.study.writing.references import references
 from sightline.variability.set_distances import configured, set_distances
 
 SAMPLE = "sample"
-"""The name of the references that come with the program, one a light distance, from the sample study."""
+"""The name of the references that ship, one per light distance, from the sample study."""
 SHIPPED = Path(__file__).parent / "references"
 FIELDS = ("distances", "distance", "identity", "n", "date", "squared")
 
 
-def fit_reference(
+def reference_of(
     study: Study,
     *,
     distance: str,
@@ -36,7 +36,7 @@ def fit_reference(
 ) -> Reference:
     """The reference of a distance from all pairs of images that one system gave one prompt.
 
-    `without` leaves out sets, by prompt and system: those with a blank image, say.
+    `without` has sets to exclude, by prompt and system: those with a blank image, say.
     """
     measure = configured(distance)
     parts = [
@@ -48,7 +48,7 @@ def fit_reference(
         raise DataError(
             "no prompt has two or more images of one system with their files here",
             where=study.name,
-            remedy="A reference needs several samples a prompt: import images with their files.",
+            remedy="A reference needs several samples per prompt: import images with their files.",
         )
     return fitted(
         np.concatenate(parts), measure.short, measure.identity, datetime.now(UTC).date().isoformat()
@@ -59,7 +59,7 @@ def write_reference(reference: Reference, path: str | Path) -> Path:
     """Keep a reference as an .npz file of plain arrays."""
     file = Path(path)
     if file.suffix != ".npz":
-        raise UsageError(f"{file} is no .npz file", remedy=f"Name it {file.name}.npz.")
+        raise UsageError(f"{file} is not an .npz file", remedy=f"Name it {file.name}.npz.")
     try:
         with file.open("wb") as stream:
             arrays: dict[str, Any] = {name: np.asarray(getattr(reference, name)) for name in FIELDS}
@@ -81,9 +81,9 @@ def read_reference(path: str | Path) -> Reference:
     missing = [name for name in FIELDS if name not in arrays]
     if missing:
         raise DataError(
-            f"it holds no {', '.join(missing)}",
+            f"it has no {', '.join(missing)}",
             where=str(file),
-            remedy="Expected a file of sightline variability --fit-reference, or W1KP's cdf_xy.npz.",
+            remedy="Expected a file of sightline fit-reference, or W1KP's cdf_xy.npz.",
         )
     try:
         return Reference(
@@ -98,25 +98,24 @@ def read_reference(path: str | Path) -> Reference:
         raise DataError(f"not a reference ({error})", where=str(file), remedy="Fit it again.") from None
 
 
-def find_reference(told: str, distance: str | Configured, study: Study | None = None) -> Reference:
+def find_reference(name: str, distance: str | Configured, study: Study | None = None) -> Reference:
     """The reference that is meant: `sample`, a file, or the name of one that was imported into the study.
 
-    A reference of another distance, or of another encoder, is an error: shares of one scale say nothing about
-    another.
+    A reference of another distance, or of another encoder, is an error: scales cannot be compared.
     """
     measure = distance if isinstance(distance, Configured) else registry.configure("distance", distance)
-    if told == SAMPLE:
+    if name == SAMPLE:
         found = _shipped(measure)
-    elif Path(told).is_file():
-        found = read_reference(told)
+    elif Path(name).is_file():
+        found = read_reference(name)
     else:
         known = {record.name: record for record in (references(study) if study is not None else ())}
-        if told not in known:
+        if name not in known:
             raise UsageError(
-                f"there is no reference {told!r}",
-                remedy=f"A file, {SAMPLE}, or one that was imported. {near(told, [*known, SAMPLE])}",
+                f"there is no reference {name!r}",
+                remedy=f"A file, {SAMPLE}, or one that was imported. {near(name, [*known, SAMPLE])}",
             )
-        found = _of_record(known[told])
+        found = _of_record(known[name])
     refuse_other(found, measure)
     return found
 
@@ -135,7 +134,7 @@ def refuse_other(reference: Reference, distance: Configured) -> None:
         version = " of another version" if reference.distance == distance.short else ""
         raise UsageError(
             f"the reference is of {reference.distance}{version}, not of {distance.short}",
-            remedy=f"Fit one: sightline variability STUDY --distance '{distance.short}' --fit-reference FILE",
+            remedy=f"Fit one: sightline fit-reference STUDY FILE --distance '{distance.short}'",
         )
 
 
@@ -144,8 +143,8 @@ def _shipped(distance: Configured) -> Reference:
     if not file.is_file():
         there = ", ".join(sorted(each.stem for each in SHIPPED.glob("*.npz")))
         raise UsageError(
-            f"no reference of {distance.short} comes with the program",
-            remedy=f"There are: {there}. Fit your own: sightline variability STUDY --fit-reference FILE",
+            f"no reference of {distance.short} ships",
+            remedy=f"There are: {there}. Fit your own: sightline fit-reference STUDY FILE",
         )
     return read_reference(file)
 

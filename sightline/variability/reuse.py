@@ -1,16 +1,20 @@
-"""Reuse: how many images is a prompt good for before they repeat, and which prompts deserve more?"""
+"""Reuse: how many images is a prompt good for before they repeat?"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
 from sightline.errors import DataError, UsageError, near
-from sightline.estimate import Estimate
+from sightline.estimate import Cell, Estimate, absent
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.statistics import reuse as arithmetic
 from sightline.statistics.calibration import PUBLISHED
 from sightline.statistics.reference import Reference
@@ -19,19 +23,29 @@ from sightline.statistics.sets import closest_pair, expected_minimum
 from sightline.study import reading
 from sightline.study.running.progress import Listener
 from sightline.study.study import Study
-from sightline.variability.reference import refuse_other
+from sightline.variability.scale import (
+    DISTANCE,
+    REFERENCE,
+    WITHOUT_BLANK,
+    level_notes,
+    missing_notes,
+    reference_facts,
+    reference_notes,
+    scale_of,
+)
 from sightline.variability.set_distances import SetDistances, configured, set_distances
-from sightline.variability.variability import BLANK, best_distance, measured_blank, nothing_to_compare
+from sightline.variability.variability import BLANK, SHOWN, measured_blank, nothing_to_compare, texts_of
+from sightline.verbs import SEED, option, verb
 
 
 @dataclass(frozen=True)
-class OfPrompt:
+class PromptReuse:
     """One system's images of one prompt.
 
     `curve` is the k-expected maximum similarity from k = 2, `error` its Monte-Carlo error; `before` how many
-    images come before it reaches the cut-off, None where those at hand do not. `repeated` is the share of
-    images that have a double, and so the chance that one more repeats. `closest` are the places, from 0, of
-    the two most alike.
+    images come before it reaches the cut-off, None where those at hand do not. `repeated` is the proportion
+    of images that have a double, and so the probability that one more repeats. `closest` are the places,
+    from 0, of the two most alike.
     """
 
     prompt_id: int
@@ -51,7 +65,7 @@ class OfPrompt:
 
 
 @dataclass(frozen=True)
-class OfGroup:
+class GroupReuse:
     """The prompts of a system, or those among them with one tag.
 
     `left_out` counts prompts with fewer images than the curve is long. `first_repeat` is about how many
@@ -67,64 +81,186 @@ class OfGroup:
 
 
 @dataclass(frozen=True)
-class Reuse:
-    """What became of every prompt, those that deserve more first, and the curves of groups of them."""
+class Reuse(Result):
+    """The outcome of every prompt, those that deserve more first, and the curves of groups of them."""
 
     distance: str
     reference: Reference | None
     cut_off: float
-    prompts: Sequence[OfPrompt]
-    groups: Sequence[OfGroup]
+    prompts: Sequence[PromptReuse]
+    groups: Sequence[GroupReuse]
     without: Mapping[str, int]
+    texts: Mapping[int, str] = field(default_factory=dict)
+    published: bool = False
+
+    @property
+    def sentence(self) -> str:
+        tally = Counter(each.verdict for each in self.prompts)
+        counted = ", ".join(f"{word}: {n:,}" for word, n in tally.items())
+        return f"Of {len(self.prompts):,} sets of images {counted}."
+
+    @property
+    def notes(self) -> Sequence[str]:
+        said = [*missing_notes(self.without), *reference_notes(self.reference)]
+        return [*said, *level_notes(self.published)]
+
+    @property
+    def next(self) -> Sequence[str]:
+        return ("sightline report STUDY",)
+
+    def facts(self) -> dict[str, Any]:
+        """The distance, the scale and the cut-off."""
+        made = {"distance": self.distance, "cut_off": self.cut_off, "without": dict(self.without)}
+        return {**made, "reference": reference_facts(self.reference)}
+
+    def tables(self) -> dict[str, Table]:
+        return {"prompts": self._prompts(), "groups": self._groups(), "curves": self._curves()}
+
+    def _prompts(self) -> Table:
+        columns = [
+            Column("prompt"),
+            Column("system"),
+            Column("images"),
+            Column("verdict"),
+            Column("repeated", "probability that one more repeats", format="%", estimate=True),
+            Column("before", "images before a repeat"),
+            Column("closest", "similarity of the two most alike"),
+            Column("pair", "which are images"),
+        ]
+        rows = [
+            (
+                self.texts.get(each.prompt_id, ""),
+                each.system,
+                each.images,
+                each.verdict,
+                each.repeated,
+                _images(each.before, each.images),
+                float(each.curve[-1]),
+                " and ".join(str(place + 1) for place in each.closest),
+            )
+            for each in self.prompts
+        ]
+        return Table(columns, rows, "Prompts, those that deserve more images first", SHOWN)
+
+    def _groups(self) -> Table:
+        columns = [
+            Column("system"),
+            Column("tag"),
+            Column("prompts"),
+            Column("left_out", "with fewer images"),
+            Column("before", "images before a repeat"),
+            Column("interval", "95 % interval"),
+            Column("first_repeat", "first repeat at about image", format=".0f"),
+        ]
+        rows = [
+            (
+                each.system,
+                each.tag or "",
+                each.curve.prompts,
+                each.left_out,
+                _images(each.reusable.images, each.reusable.most),
+                _limits(each.reusable),
+                absent("no two images look alike") if each.first_repeat is None else each.first_repeat,
+            )
+            for each in self.groups
+        ]
+        return Table(columns, rows, f"Reusability: images before the two most alike reach {self.cut_off:g}")
+
+    def _curves(self) -> Table:
+        rows: list[tuple[Cell, ...]] = []
+        for each in self.groups:
+            curve = each.curve
+            columns = (part.tolist() for part in (curve.k, curve.value, curve.low, curve.high))
+            for k, value, low, high in zip(*columns, strict=True):
+                known = math.isfinite(low) and math.isfinite(high)
+                mean = Estimate(value, low if known else None, high if known else None, curve.prompts)
+                rows.append((each.system, each.tag or "", int(k), mean))
+        columns_ = [Column("system"), Column("tag"), Column("k"), Column("similarity", estimate=True)]
+        return Table(columns_, rows, "Similarity of the two most alike of k images", SHOWN)
 
 
+def _images(before: int | None, most: int) -> str:
+    return f"more than {most}" if before is None else str(before)
+
+
+def _limits(found: Reusability) -> Cell:
+    if not found.interval:
+        return absent("one prompt has no spread")
+    if found.low is None:
+        return _images(None, found.most)
+    return f"{found.low} to {_images(found.high, found.most)}"
+
+
+@verb("measure")
 def reuse(
     study: Study,
     *,
-    distance: str | None = None,
-    reference: Reference | None = None,
-    cut_off: float = PUBLISHED[-1],
-    tag: str | None = None,
-    images: int | None = None,
-    without_blank: bool = False,
+    distance: Annotated[str | None, DISTANCE] = None,
+    reference: Annotated[str | Reference | None, REFERENCE] = None,
+    cut_off: Annotated[
+        float | None,
+        option(
+            "Count two images as repeats from this similarity on, as calibrate finds it.",
+            metavar="SIMILARITY",
+            shown=f"with --reference {PUBLISHED[-1]:g}, that of W1KP",
+        ),
+    ] = None,
+    tag: Annotated[
+        str | None, option("Also group the prompts by the values of this tag.", metavar="NAME")
+    ] = None,
+    images: Annotated[
+        int | None,
+        option("Draw curves up to this many images.", "--k", shown="as many as all prompts have", least=2),
+    ] = None,
+    without_blank: Annotated[bool, WITHOUT_BLANK] = False,
     permutations: int = 1000,
-    seed: int = 0,
+    seed: Annotated[int, SEED] = 0,
     listener: Listener | None = None,
 ) -> Reuse:
-    """How far prompts can be used again before two of their images look alike.
+    """Estimate how many images a prompt is good for before they repeat.
 
-    Two images look alike where their similarity reaches `cut_off`, the one of "high". `tag` also groups
-    prompts by that tag; `images` leaves out of the curves prompts with fewer, so that they can be longer than
-    the smallest set. Without `reference` distances are as they are, and the cut-off must be of their scale.
+    Two images repeat each other where their similarity reaches the cut-off of "high". Without --reference
+    distances are not normalised, and the cut-off must be given. Prompts with fewer than --k images are left
+    out of the curves.
     """
-    measure = configured(distance or (reference.distance if reference is not None else best_distance()))
-    if reference is not None:
-        refuse_other(reference, measure)
+    if reference is None and cut_off is None:
+        raise UsageError(
+            "reuse needs a scale to say when two images look alike",
+            remedy="--reference sample, --reference FILE of your own (fit-reference), or --cut-off.",
+        )
+    level = PUBLISHED[-1] if cut_off is None else cut_off
+    if not -math.inf < level <= 1:
+        raise UsageError(f"the cut-off is {level}", remedy="A similarity, 1 at the most.")
+    chosen, scale = scale_of(study, distance, reference)
+    measure = configured(chosen)
     if images is not None and images < 2:
         raise UsageError(f"a curve over {images} images", remedy="At least 2.")
-    prompts: list[OfPrompt] = []
+    prompts: list[PromptReuse] = []
     without: Counter[str] = Counter()
     blank = measured_blank(study, listener) if without_blank else set()
-    for each in set_distances(study, measure, reference=reference, listener=listener):
+    for each in set_distances(study, measure, reference=scale, listener=listener):
         if each.matrix is None:
             without[str(each.reason)] += 1
         elif (each.prompt_id, each.system_id) in blank:
             without[BLANK] += 1
         else:
-            prompts.append(_of_prompt(each, each.matrix, cut_off, permutations, seed))
+            prompts.append(_of_prompt(each, each.matrix, level, permutations, seed))
     if not prompts:
         raise nothing_to_compare(study)
     groups = [
-        _of_group(study, system, value, mine, images, cut_off, seed)
+        _of_group(study, system, value, mine, images, level, seed)
         for (system, value), mine in _grouped(study, prompts, tag).items()
     ]
     ordered = sorted(prompts, key=lambda one: (one.repeated.value or 0.0, float(one.curve[-1])))
-    return Reuse(measure.short, reference, cut_off, ordered, groups, dict(without))
+    texts = texts_of(study)
+    return Reuse(
+        measure.short, scale, level, ordered, groups, dict(without), texts, published=cut_off is None
+    )
 
 
 def _of_prompt(
     each: SetDistances, matrix: np.ndarray, cut_off: float, permutations: int, seed: int
-) -> OfPrompt:
+) -> PromptReuse:
     # Orders of their own for each set: errors shared by all sets would not average out over them.
     chance = (seed, each.prompt_id, each.system_id)
     found = expected_minimum(matrix, permutations=permutations, seed=chance)
@@ -132,7 +268,7 @@ def _of_prompt(
     limit = float(np.nextafter(1 - cut_off, 1))
     one, other = closest_pair(matrix)
     curve = 1 - found.value
-    return OfPrompt(
+    return PromptReuse(
         each.prompt_id,
         each.system,
         len(each.images),
@@ -146,9 +282,9 @@ def _of_prompt(
 
 
 def _grouped(
-    study: Study, prompts: Sequence[OfPrompt], tag: str | None
-) -> dict[tuple[str, str | None], list[OfPrompt]]:
-    groups: dict[tuple[str, str | None], list[OfPrompt]] = {}
+    study: Study, prompts: Sequence[PromptReuse], tag: str | None
+) -> dict[tuple[str, str | None], list[PromptReuse]]:
+    groups: dict[tuple[str, str | None], list[PromptReuse]] = {}
     for each in prompts:
         groups.setdefault((each.system, None), []).append(each)
     if tag is None:
@@ -167,11 +303,11 @@ def _of_group(
     study: Study,
     system: str,
     tag: str | None,
-    prompts: Sequence[OfPrompt],
+    prompts: Sequence[PromptReuse],
     images: int | None,
     cut_off: float,
     seed: int,
-) -> OfGroup:
+) -> GroupReuse:
     rows, kept = arithmetic.in_common([each.curve for each in prompts], images)
     if kept.size == 0:
         most = max(each.images for each in prompts)
@@ -180,7 +316,7 @@ def _of_group(
             where=study.name,
             remedy=f"Ask for {most} or fewer.",
         )
-    return OfGroup(
+    return GroupReuse(
         system,
         tag,
         arithmetic.mean_curve(rows),

@@ -1,4 +1,4 @@
-"""The distances within every set of images that one system gave one prompt, each set's worked out once."""
+"""The distances within every set of images that one system gave one prompt, each set's computed once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sightline import registry
-from sightline.errors import DataError
+from sightline.errors import DataError, MissingPackage
 from sightline.extension import Configured
 from sightline.pictures import Picture
 from sightline.statistics.reference import Reference
@@ -20,6 +20,12 @@ from sightline.study.running.embedding import images_embedded, loaded_over
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
 
+DISTANCES = (
+    "embedding(encoder=efficientnet_lite0(stages=(6, 7, 8)), metric=cosine)",
+    "lpips",
+    "colour_histogram",
+)
+"""Best first, by how well they separate images of one prompt from others (benchmarks/visor_auc.py)."""
 FEW = "fewer than two images"
 PAGE = 16
 """Sets between two commits: all that a killed process can lose."""
@@ -43,6 +49,17 @@ def configured(distance: str | Configured) -> Configured:
     found = registry.configure("distance", distance) if isinstance(distance, str) else distance
     found.require()
     return found
+
+
+def best_distance() -> str:
+    """The first of DISTANCES that can be loaded here; the last needs nothing."""
+    for name in DISTANCES[:-1]:
+        try:
+            registry.configure("distance", name).load()
+        except (MissingPackage, ImportError):
+            continue
+        return name
+    return DISTANCES[-1]
 
 
 def set_distances(
@@ -178,7 +195,7 @@ def _distances(
     if len(contents) < 2:
         return None, FEW
     try:
-        matrix = np.asarray(measure([study.images.picture(each) for each in contents]), dtype=np.float64)
+        matrix = np.asarray(measure([study.files.picture(each) for each in contents]), dtype=np.float64)
     except DataError as error:
         return None, f"one of the images: {error.what}"
     if not np.isfinite(matrix).all():

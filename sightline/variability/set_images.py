@@ -137,13 +137,13 @@ class ImageSets:
         if image.reason:
             return Thumbnail(None, image.system, reason=image.reason)
         try:
-            return Thumbnail(self.study.images.thumbnail(image.sha256, side), image.system)
+            return Thumbnail(self.study.files.thumbnail(image.sha256, side), image.system)
         except DataError as error:
             return Thumbnail(None, image.system, reason=error.what)
 
     def pixels(self, image: OneImage) -> np.ndarray:
         """An image that can be read, as pixels."""
-        return self.study.images.picture(image.sha256).rgb
+        return self.study.files.picture(image.sha256).rgb
 
     def _made(self, prompt_id: int, system_id: int | None) -> ImageSet:
         rows = self.answers.filter(pl.col("prompt_id") == prompt_id)
@@ -169,7 +169,7 @@ class ImageSets:
             return OneImage(*whose, reason=str(row["failure"] or "the file is not here")), None
         sha256 = str(row["sha256"])
         try:
-            picture = self.study.images.picture(sha256)
+            picture = self.study.files.picture(sha256)
         except DataError as error:
             return OneImage(*whose, sha256, reason=error.what), None
         (outcome,) = compute_pictures(self._blank, [picture])

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
 from sightline import registry
-from sightline.errors import DataError, MissingPackage
-from sightline.estimate import Estimate
-from sightline.statistics.calibration import LEVELS, PUBLISHED, level
+from sightline.errors import DataError, UsageError
+from sightline.estimate import Cell, Estimate
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
+from sightline.statistics.calibration import LEVELS, level
 from sightline.statistics.intervals import mean_interval, within
 from sightline.statistics.reference import Reference
 from sightline.statistics.sets import pairwise_mean_interval
@@ -22,19 +25,27 @@ from sightline.study.running.progress import Listener
 from sightline.study.running.run import run
 from sightline.study.scores import unchanged
 from sightline.study.study import Study
-from sightline.variability.reference import refuse_other
-from sightline.variability.set_distances import FEW, configured, set_distances
-
-DISTANCES = (
-    "embedding(encoder=efficientnet_lite0(stages=(6, 7, 8)), metric=cosine)",
-    "lpips",
-    "colour_histogram",
+from sightline.variability.scale import (
+    DISTANCE,
+    PUBLISHED_WORDS,
+    REFERENCE,
+    WITHOUT_BLANK,
+    cut_offs_of,
+    level_notes,
+    missing_notes,
+    reference_facts,
+    reference_notes,
+    scale_of,
 )
-"""Best first, by how well they tell which images belong to one prompt (benchmarks/visor_auc.py)."""
-BLANK = "holds a blank image"
+from sightline.variability.set_distances import DISTANCES, FEW, configured, set_distances
+from sightline.verbs import WORKERS, option, verb
+
+SHOWN = 10
+"""Rows that a terminal shows."""
+BLANK = "a blank image"
 CHANGED = "its images have changed since: measure variability again"
 ONE_COLOUR = 0.99
-"""The share of an image that looks like its most common colour from which on it is blank, as for `check`."""
+"""The proportion of an image in its most common colour from which on it is blank, as for `check`."""
 NORMALISED = {
     "prompt_id": pl.Int64,
     "system_id": pl.Int64,
@@ -48,72 +59,118 @@ NORMALISED = {
 
 
 @dataclass(frozen=True)
-class Alike:
-    """How alike one system's images of one prompt are, over its prompts."""
+class SystemSimilarity:
+    """How alike a system's images of one prompt are, over its prompts."""
 
     system: str
     similarity: Estimate
 
 
 @dataclass(frozen=True)
-class Variability:
-    """Similarity by system, and every prompt's own, from the most varied up.
+class Variability(Result):
+    """Similarity by system, and every prompt's own, the most varied first.
 
-    With a reference, `prompts` also has the interval over images, how many there are, and the level. `blank`
-    counts the sets, prompt by system, that hold an image of one colour: such images are alike, or differ from
-    the rest, for another reason than the prompt.
+    With a reference, `prompts` also has the interval over images, how many there are, and the level; `named`
+    is that reference as it was given. `blank` counts the sets, prompt by system, with an image of one colour:
+    such images are alike, or differ from the rest, for another reason than the prompt. `texts` has the
+    prompts' texts by id.
     """
 
     measure: str
     identity: str
-    systems: Sequence[Alike]
+    systems: Sequence[SystemSimilarity]
     prompts: pl.DataFrame
-    without: dict[str, int]
+    without: Mapping[str, int]
     reference: Reference | None = None
     blank: int = 0
+    texts: Mapping[int, str] = field(default_factory=dict)
+    named: str = ""
+    published: bool = True
+
+    @property
+    def notes(self) -> Sequence[str]:
+        said = missing_notes(self.without)
+        if self.blank:
+            said.append(
+                f"{self.blank:,} of these have an image of one colour, which is alike or different for "
+                "another reason than the prompt: --without-blank excludes them."
+            )
+        said += reference_notes(self.reference)
+        return said if self.reference is None else [*said, *level_notes(self.published)]
+
+    @property
+    def next(self) -> Sequence[str]:
+        if self.named:
+            return (f"sightline reuse STUDY --reference {shlex.quote(self.named)}",)
+        return ("sightline report STUDY",)
+
+    def facts(self) -> dict[str, Any]:
+        """The measure, the reference, and how many sets have no value or a blank image."""
+        made = {"measure": self.measure, "without": dict(self.without), "blank": self.blank}
+        return {**made, "reference": reference_facts(self.reference)}
+
+    def tables(self) -> dict[str, Table]:
+        columns = [Column("system"), Column("similarity", estimate=True)]
+        systems = [(each.system, each.similarity) for each in self.systems]
+        scaled = self.reference is not None
+        rows: list[tuple[Cell, ...]] = []
+        for row in self.prompts.iter_rows(named=True):
+            text = self.texts.get(row["prompt_id"], "")
+            if scaled:
+                value = Estimate(row["value"], row["low"], row["high"], row["images"])
+                rows.append((text, row["system"], value, row["level"]))
+            else:
+                rows.append((text, row["system"], row["value"]))
+        of_prompts = [Column("prompt"), Column("system"), Column("similarity", estimate=scaled)]
+        of_prompts += [Column("level")] if scaled else []
+        return {
+            "systems": Table(columns, systems, f"Similarity by {self.measure}"),
+            "prompts": Table(of_prompts, rows, "Prompts, most varied first", SHOWN),
+        }
 
 
+@verb("measure")
 def variability(
     study: Study,
     *,
-    distance: str | None = None,
-    reference: Reference | None = None,
-    cut_offs: Sequence[float] = PUBLISHED,
-    without_blank: bool = False,
-    workers: int = 1,
+    distance: Annotated[str | None, DISTANCE] = None,
+    reference: Annotated[str | Reference | None, REFERENCE] = None,
+    cut_offs: Annotated[
+        str | None,
+        option(
+            "With --reference: begin the levels of similarity here, as calibrate finds them.",
+            metavar="LOW,MEDIUM,HIGH",
+            shown=f"{PUBLISHED_WORDS}, those of W1KP",
+        ),
+    ] = None,
+    without_blank: Annotated[bool, WITHOUT_BLANK] = False,
+    workers: Annotated[int, WORKERS] = 1,
     listener: Listener | None = None,
 ) -> Variability:
-    """1 minus the mean distance over all pairs of a prompt's images, by system, with intervals.
+    """Measure how alike a system's images of one prompt are.
 
-    Without `distance` it is the first of DISTANCES that can be loaded here; the result says which. With
-    `reference` distances are normalised by it first: this is W1KP's score, and each prompt has a level by
-    `cut_offs`. Without one the scores are kept in the study. `without_blank` leaves out prompts of a system
-    that hold a blank image.
+    Similarity is 1 minus the mean distance over all pairs of a prompt's images; a system's is the mean over
+    its prompts with its 95 % interval. These scores are stored. With --reference distances are first
+    normalised by a reference distribution (W1KP's score), and each prompt has a level.
     """
+    if cut_offs is not None and reference is None:
+        raise UsageError("--cut-offs name levels on a scale", remedy="Add --reference FILE.")
+    cuts = cut_offs_of(cut_offs)
+    chosen, scale = scale_of(study, distance, reference)
     if not _several(study):
         raise nothing_to_compare(study)
-    chosen = distance or (reference.distance if reference is not None else best_distance())
     run(study, registry.configure("of_image", "blank"), workers=workers, listener=listener)
-    if reference is not None:
-        return _normalised(study, chosen, reference, cut_offs, without_blank, listener)
+    if scale is not None:
+        result = _normalised(study, chosen, scale, cuts, without_blank, listener)
+        named = reference if isinstance(reference, str) else ""
+        return replace(result, named=named, published=cut_offs is None)
     measure = registry.configure("of_set", "pairwise_mean", distance=chosen)
     run(study, measure, workers=workers, listener=listener)
     return read_variability(study, distance=chosen, without_blank=without_blank)
 
 
-def best_distance() -> str:
-    """The first of DISTANCES that can be loaded here; the last needs nothing."""
-    for name in DISTANCES[:-1]:
-        try:
-            registry.configure("distance", name).load()
-        except (MissingPackage, ImportError):
-            continue
-        return name
-    return DISTANCES[-1]
-
-
 def measured_by(study: Study) -> str:
-    """The distance by which the study's images were compared; of several the best."""
+    """The distance by which the study's images were compared; the best of several."""
     forms = [str(form) for form in reading.measures(study).filter(pl.col("values") > 0)["measure"]]
     for name in DISTANCES:
         if str(registry.configure("of_set", "pairwise_mean", distance=name)) in forms:
@@ -123,7 +180,7 @@ def measured_by(study: Study) -> str:
 
 
 def measured_blank(study: Study, listener: Listener | None = None) -> set[tuple[int, int]]:
-    """Prompt and system of the sets that hold a blank image; looked for where it is not known yet."""
+    """Prompt and system of the sets with a blank image; measured where it is not known yet."""
     run(study, registry.configure("of_image", "blank"), listener=listener)
     return {(int(prompt), int(system)) for prompt, system in blank_sets(study).iter_rows()}
 
@@ -143,7 +200,7 @@ def blank_sets(study: Study) -> pl.DataFrame:
 def read_variability(
     study: Study, *, distance: str | None = None, without_blank: bool = False
 ) -> Variability:
-    """What the study knows of it already, by this distance or the best that was measured."""
+    """The stored scores, by this distance or the best that was measured."""
     distance = distance or measured_by(study)
     measure = registry.configure("of_set", "pairwise_mean", distance=distance)
     systems = reading.systems(study).filter(pl.col("kind") == "generator").select("system_id", "system")
@@ -161,7 +218,20 @@ def read_variability(
     known, without, blank = _shown(study, known, reasons | _absent(study), without_blank)
     prompts = known.select("prompt_id", "system_id", "system", "value").sort("value", "prompt_id")
     bounds = measure.spec.range
-    return Variability(name, measure.identity, _alike(known, *bounds), prompts, without, blank=blank)
+    return Variability(
+        name,
+        measure.identity,
+        _by_system(known, *bounds),
+        prompts,
+        without,
+        blank=blank,
+        texts=texts_of(study),
+    )
+
+
+def texts_of(study: Study) -> dict[int, str]:
+    """The text of every prompt by id."""
+    return dict(reading.prompts(study).select("prompt_id", "text").iter_rows())
 
 
 def _several(study: Study) -> bool:
@@ -175,8 +245,8 @@ def _without_value(
 ) -> DataError:
     if unmeasured:
         if _several(study):
-            told = f"sightline variability {study.name} --distance {shlex.quote(distance)}"
-            return DataError(f"variability was not measured by {name} yet", where=study.name, remedy=told)
+            remedy = f"sightline variability {study.name} --distance {shlex.quote(distance)}"
+            return DataError(f"variability was not measured by {name} yet", where=study.name, remedy=remedy)
         return nothing_to_compare(study)
     if set(reasons) <= {FEW}:
         return nothing_to_compare(study)
@@ -185,33 +255,33 @@ def _without_value(
 
 
 def _absent(study: Study) -> dict[str, int]:
-    """Sets of which nothing, or not all, can be compared, counted by why."""
+    """Sets of which not all images can be compared, counted by reason."""
     answers = reading.answers(study, "generator")
     sets = answers.group_by("prompt_id", "system_id").agg(
         pl.len().alias("answers"), pl.col("sha256").is_not_null().sum().alias("there")
     )
     systems = answers["system_id"].n_unique()
-    told = {
+    counts = {
         "a system has no answer to the prompt": reading.prompts(study).height * systems - sets.height,
         "none of its images is here": sets.filter(pl.col("there") == 0).height,
         "some of its images are not here, the others were compared": sets.filter(
             (pl.col("there") > 1) & (pl.col("there") < pl.col("answers"))
         ).height,
     }
-    return {reason: n for reason, n in told.items() if n}
+    return {reason: n for reason, n in counts.items() if n}
 
 
 def _shown(
     study: Study, sets: pl.DataFrame, without: dict[str, int], without_blank: bool
 ) -> tuple[pl.DataFrame, dict[str, int], int]:
-    """The sets that are shown, why others are not, and how many of those shown hold a blank image."""
+    """The sets that are shown, why others are not, and how many of those shown have a blank image."""
     on = ["prompt_id", "system_id"]
     plain = sets.join(blank_sets(study), on=on, how="anti", maintain_order="left")
     blank = sets.height - plain.height
     if not without_blank:
         return sets, without, blank
     if plain.is_empty():
-        raise DataError("every prompt holds a blank image", where=study.name, remedy="sightline check STUDY")
+        raise DataError("every prompt has a blank image", where=study.name, remedy="sightline check STUDY")
     return plain, {**without, **({BLANK: blank} if blank else {})}, 0
 
 
@@ -220,7 +290,7 @@ def nothing_to_compare(study: Study) -> DataError:
     return DataError(
         "no prompt has two or more images of one system with their files here",
         where=study.name,
-        remedy="Variability needs several samples a prompt: import images with their files.",
+        remedy="Variability needs several samples per prompt: import images with their files.",
     )
 
 
@@ -233,7 +303,6 @@ def _normalised(
     listener: Listener | None,
 ) -> Variability:
     measure = configured(distance)
-    refuse_other(reference, measure)
     rows: list[tuple[object, ...]] = []
     without: Counter[str] = Counter()
     for each in set_distances(study, measure, reference=reference, listener=listener):
@@ -254,17 +323,18 @@ def _normalised(
     return Variability(
         f"W1KP score, {measure.short}",
         measure.identity,
-        _alike(prompts, 0.0, 1.0),
+        _by_system(prompts, 0.0, 1.0),
         prompts.sort("value", "prompt_id"),
         reasons,
         reference,
         blank,
+        texts_of(study),
     )
 
 
-def _alike(prompts: pl.DataFrame, low: float | None, high: float | None) -> list[Alike]:
+def _by_system(prompts: pl.DataFrame, low: float | None, high: float | None) -> list[SystemSimilarity]:
     groups = prompts.sort("system_id").group_by(["system"], maintain_order=True)
     return [
-        Alike(str(system), within(mean_interval(np.asarray(rows["value"])), low, high))
+        SystemSimilarity(str(system), within(mean_interval(np.asarray(rows["value"])), low, high))
         for (system,), rows in groups
     ]

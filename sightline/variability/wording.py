@@ -1,19 +1,24 @@
-"""Language analysis: which features of a prompt go with its images being alike."""
+"""Wording: which features of a prompt are associated with its images being alike."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
 from sightline import registry
 from sightline.errors import DataError, UsageError, near
+from sightline.estimate import Cell, Estimate
 from sightline.language import w1kp
 from sightline.language.keywords import TOP
 from sightline.language.w1kp import Extracted, Norms, Sources
+from sightline.rendering.blocks import Figure
+from sightline.rendering.result import Result
+from sightline.rendering.tables import Column, Table
 from sightline.statistics.associations import (
     Associated,
     Bin,
@@ -23,24 +28,31 @@ from sightline.statistics.associations import (
     binned,
     trend,
 )
-from sightline.statistics.factors import Factors, factor_analysis
+from sightline.statistics.factors import Factors, factor_analysis, loading_table
 from sightline.statistics.mixed import MixedModel, mixed_model
+from sightline.statistics.reference import Reference
 from sightline.study import listing, reading
+from sightline.study.running.progress import Listener
 from sightline.study.study import Study
-from sightline.variability.variability import Variability, read_variability
+from sightline.variability.charts import feature_figure
+from sightline.variability.scale import REFERENCE, missing_notes
+from sightline.variability.variability import Variability, measured_by, read_variability, variability
+from sightline.verbs import argument, option, verb
 
 EFFECTS = ("concreteness", "senses", "clip_norm", "word_frequency")
 """The features of W1KP's mixed model."""
+SHOWN = 20
+"""Rows that a terminal shows."""
+MEASURED = option("Use this distance.", metavar="DISTANCE", shown="the best that was measured")
 
 
 @dataclass(frozen=True)
-class LanguageAnalysis:
-    """A study's prompts with their features and similarity, and what goes with what.
+class WordingAnalysis(Result):
+    """A study's prompts with their features and similarity, and which features are associated with it.
 
-    `prompts` has a row a prompt: prompt_id, text, the features and `similarity`, the mean over systems after
-    each system's own level was taken out.
-    `associated` are over those rows; `curves` tell feature -> system -> similarity in bins. `notes` say what
-    could not be told and why.
+    `prompts` has one row per prompt: prompt_id, text, the features and `similarity`, the mean over systems
+    after each system's own mean was subtracted. `associated` are over those rows; `curves` are feature ->
+    system -> similarity in bins.
     """
 
     measure: str
@@ -50,45 +62,151 @@ class LanguageAnalysis:
     factors: Factors | None
     mixed: MixedModel | None
     curves: Mapping[str, Mapping[str, Sequence[Bin]]]
-    notes: Sequence[str]
+    notes: Sequence[str] = ()
+
+    @property
+    def strongest_first(self) -> list[Associated]:
+        """The associations by the size of their correlation."""
+        return sorted(self.associated, key=lambda one: -abs(one.correlation.value or 0.0))
+
+    @property
+    def sentence(self) -> str:
+        """How many features are associated with similarity, and which most."""
+        known = [each.name for each in self.strongest_first if each.is_significant()]
+        if not known:
+            return "No feature is significantly associated with similarity (p after Holm below .05)."
+        strongest = ", ".join(known[:5])
+        counted = f"{len(known)} of {len(self.associated)} features are associated with similarity"
+        return f"{counted}, most strongly {strongest}."
+
+    @property
+    def next(self) -> Sequence[str]:
+        return ("sightline report STUDY",)
+
+    def facts(self) -> dict[str, Any]:
+        """The measure of similarity."""
+        return {"measure": self.measure}
+
+    def tables(self) -> dict[str, Table]:
+        made = {"associated": self._associated()}
+        if self.factors is not None:
+            names = [f"factor {number + 1}" for number in range(self.factors.factors)]
+            loadings = [
+                [
+                    row.name,
+                    *(value if marked else "" for value, marked in zip(row.values, row.marked, strict=True)),
+                ]
+                for row in loading_table(self.factors)
+            ]
+            title = f"Loadings of {len(names)} factors over {self.factors.n:,} prompts; blank below .3"
+            made["factors"] = Table([Column("feature"), *map(Column, names)], loadings, title, SHOWN)
+        if self.mixed is not None:
+            made["model"] = _model_table(self.mixed, "One intercept per system; standard errors over prompts")
+        return made
+
+    def figures(self) -> dict[str, Figure]:
+        """Similarity against each feature, the strongest correlation first."""
+        similarity = self.prompts["similarity"].to_numpy()
+        made = {}
+        for each in self.strongest_first:
+            values = self.prompts[each.name].to_numpy()
+            if len(np.unique(values[~np.isnan(values)])) > 1:
+                made[each.name] = feature_figure(values, similarity, name=each.name)
+        return made
+
+    def _associated(self) -> Table:
+        columns = [
+            Column("feature"),
+            Column("rho", "Spearman's rho", estimate=True),
+            Column("p", "p after Holm", format="p"),
+            Column("significant"),
+            Column("mean", "mean of the feature"),
+        ]
+        rows: list[list[Cell]] = [
+            [each.name, each.correlation, each.p_corrected, each.is_significant(), each.mean]
+            for each in self.strongest_first
+        ]
+        title = f"Association with similarity over {self.prompts.height:,} prompts, strongest first"
+        return Table(columns, rows, title, SHOWN)
 
 
 @dataclass(frozen=True)
-class SettingAnalysis:
-    """Similarity along a setting of the generators; `without` counts prompts of a system by why left out."""
+class SettingEffect(Result):
+    """Similarity along a setting of the generators; `without` counts prompts of a system by why excluded."""
 
     setting: str
     measure: str
     values: pl.DataFrame
     trend: Trend
-    without: dict[str, int]
+    without: Mapping[str, int]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        said = missing_notes(self.without)
+        return [*said, f"No slope: {self.trend.reason}."] if self.trend.reason else said
+
+    def facts(self) -> dict[str, Any]:
+        """The setting, the measure, and how many sets are excluded."""
+        return {"setting": self.setting, "measure": self.measure, "without": dict(self.without)}
+
+    def tables(self) -> dict[str, Table]:
+        columns = [Column("setting", self.setting), Column("similarity", estimate=True)]
+        rows = [(step.x, step.y) for step in self.trend.steps]
+        made = {"steps": Table(columns, rows, f"Similarity along {self.setting} by {self.measure}")}
+        if self.trend.slope is not None:
+            made["slope"] = _model_table(self.trend.slope, "Within prompts")
+        return made
 
 
-def language_analysis(
+def _model_table(model: MixedModel, title: str) -> Table:
+    """The slopes of a mixed model."""
+    columns = [Column("term"), Column("slope", estimate=True), Column("p", format="p")]
+    rows = [(each.name, Estimate(each.value, each.low, each.high, model.n), each.p) for each in model.fixed]
+    return Table(columns, rows, title)
+
+
+@verb("analyse")
+def wording(
     study: Study,
     *,
-    distance: str | None = None,
+    distance: Annotated[str | None, MEASURED] = None,
+    reference: Annotated[str | Reference | None, REFERENCE] = None,
+    concreteness: Annotated[
+        str | Path | None,
+        option(
+            "Read the concreteness ratings of Brysbaert et al. from this file.",
+            metavar="FILE",
+            shown="SIGHTLINE_CONCRETENESS",
+        ),
+    ] = None,
+    clip: Annotated[
+        str | None,
+        option("Measure the norm of this encoder's text embeddings, such as clip.", metavar="ENCODER"),
+    ] = None,
+    factors: Annotated[
+        int | None, option("Extract this many factors.", shown="by Kaiser's criterion", least=1)
+    ] = None,
     similarity: Variability | None = None,
-    clip: str | None = None,
-    concreteness: str | Path | None = None,
     glove: str | Path | None = None,
     keywords: Sequence[str] | None = None,
     effects: Sequence[str] = EFFECTS,
-    factors: int | None = None,
     correction: Correction = "holm",
     bins: int = 10,
     sources: Sources | None = None,
-) -> LanguageAnalysis:
-    """Relate the features of a study's prompts to how alike their images are, as far as it was measured.
+    listener: Listener | None = None,
+) -> WordingAnalysis:
+    """Analyse which features of a prompt's wording are associated with variability.
 
-    `similarity` is a result at hand, such as one normalised by a reference, instead of what the study keeps.
+    The 56 features of W1KP and the proportion of keywords, against how alike a prompt's images are: rank
+    correlations with Holm's correction, factors, and a mixed model with one intercept per system. Measure
+    variability first. --to page.html also has a chart for every feature.
 
-    `clip` is an encoder whose text embeddings have a length; `concreteness` and `glove` are files of the
-    user's; `sources` replaces all three. The number of factors is Kaiser's unless it is given.
+    \b
+    sightline wording my-study --concreteness Concreteness_ratings.txt
     """
-    found = read_variability(study, distance=distance) if similarity is None else similarity
+    found = similarity or _similarity(study, distance, reference, listener)
     by_system = found.prompts.select("prompt_id", "system", pl.col("value").alias("similarity"))
-    # Systems differ in how alike their images are; which of them answered a prompt must not speak for it.
+    # Systems differ in how alike their images are; which of them answered a prompt must not matter.
     level = pl.col("similarity").mean()
     centred = by_system.with_columns(pl.col("similarity") - level.over("system") + level)
     mean = centred.group_by("prompt_id").agg(pl.col("similarity").mean())
@@ -103,7 +221,7 @@ def language_analysis(
     table = prompts.with_columns(pl.Series(name, each) for name, each in extracted.columns.items())
     rows = by_system.join(table.drop("similarity"), on="prompt_id").sort("system", "prompt_id")
     notes = _gaps(extracted)
-    return LanguageAnalysis(
+    return WordingAnalysis(
         found.measure,
         table.select("prompt_id", "text", *extracted.columns, "similarity"),
         extracted,
@@ -116,37 +234,40 @@ def language_analysis(
 
 
 def text_norms(encoder: str) -> Norms:
-    """The lengths of an encoder's text embeddings before they are made 1, as a function of texts."""
+    """The norms of an encoder's text embeddings before normalisation, as a function of texts."""
     configured = registry.configure("encoder", encoder)
     configured.require()
     norms: Norms | None = getattr(configured.load(), "text_norms", None)
     if norms is None:
         raise UsageError(
-            f"{encoder} gives texts as vectors of length 1 and does not tell their own lengths",
+            f"{encoder} gives texts as vectors of length 1, without their own lengths",
             remedy="Name an encoder that does, such as clip.",
         )
     return norms
 
 
-def setting_analysis(
+@verb("analyse")
+def setting_effect(
     study: Study,
-    setting: str,
+    setting: Annotated[str, argument("The setting, such as guidance_scale.", "SETTING")],
     *,
-    distance: str | None = None,
+    distance: Annotated[str | None, MEASURED] = None,
+    reference: Annotated[str | Reference | None, REFERENCE] = None,
     similarity: Variability | None = None,
     bins: int = 10,
-) -> SettingAnalysis:
-    """How alike images are along a setting they were made with, such as the guidance scale.
+    listener: Listener | None = None,
+) -> SettingEffect:
+    """Analyse how alike images are along a setting of the generators.
 
-    Only prompts of a system whose images all share one value count, since their similarity is then that
-    value's own. Slopes are within prompts, whichever system made the images.
+    Only prompts of a system whose images all share one value count, since their similarity is then that of
+    the value. Slopes are within prompts, whichever system made the images.
     """
-    found = read_variability(study, distance=distance) if similarity is None else similarity
-    told = _settings(study, setting)
-    joined = found.prompts.join(told, on=["prompt_id", "system"], how="left").sort("prompt_id", "system")
+    found = similarity or _similarity(study, distance, reference, listener)
+    settings = _settings(study, setting)
+    joined = found.prompts.join(settings, on=["prompt_id", "system"], how="left").sort("prompt_id", "system")
     one = pl.col("values") == 1
     without = {
-        f"no answer tells {setting!r}": joined["values"].null_count(),
+        f"no answer has {setting!r}": joined["values"].null_count(),
         "its images were made with several values": joined.filter(pl.col("values") > 1).height,
         "the value is not a number": joined.filter(one & pl.col("setting").is_null()).height,
     }
@@ -156,13 +277,23 @@ def setting_analysis(
     if (left := values["setting"].n_unique()) < 2:
         said = "; ".join(f"{reason}: {n}" for reason, n in without.items())
         raise DataError(
-            f"similarity cannot be set against {setting!r}, of which {left} value(s) are left ({said})",
+            f"there is no trend along {setting!r}, of which {left} value(s) are left ({said})",
             where=study.name,
             remedy="Import the images of each value as a system of its own, with the setting in its answers.",
         )
     columns = values["setting"].to_numpy(), values["similarity"].to_numpy()
     along = trend(*columns, values["prompt_id"].to_list(), bins=bins)
-    return SettingAnalysis(setting, found.measure, values, along, without)
+    return SettingEffect(setting, found.measure, values, along, without)
+
+
+def _similarity(
+    study: Study, distance: str | None, reference: str | Reference | None, listener: Listener | None
+) -> Variability:
+    """Similarity as stored, or normalised by a reference."""
+    if reference is None:
+        return read_variability(study, distance=distance)
+    chosen = distance or measured_by(study)
+    return variability(study, distance=chosen, reference=reference, listener=listener)
 
 
 def _settings(study: Study, setting: str) -> pl.DataFrame:
@@ -219,7 +350,7 @@ def _factors(columns: Mapping[str, w1kp.Array], factors: int | None, notes: list
     for name, why in found.left_out.items():
         reasons.setdefault(why, []).append(name)
     notes += [
-        f"Left out of the factor analysis: {', '.join(names)} ({why})." for why, names in reasons.items()
+        f"Excluded from the factor analysis: {', '.join(names)} ({why})." for why, names in reasons.items()
     ]
     return found
 
@@ -227,9 +358,9 @@ def _factors(columns: Mapping[str, w1kp.Array], factors: int | None, notes: list
 def _mixed(rows: pl.DataFrame, effects: Sequence[str], notes: list[str]) -> MixedModel | None:
     known = [name for name in effects if not rows[name].is_nan().all()]
     if absent := [name for name in effects if name not in known]:
-        notes.append(f"Left out of the mixed model, since nothing is known of it: {', '.join(absent)}.")
+        notes.append(f"Excluded from the mixed model, since it has no values: {', '.join(absent)}.")
     try:
-        # A prompt's similarities under several systems go together, which plain errors would not allow for.
+        # A prompt's similarities under several systems are correlated: hence clustered standard errors.
         return mixed_model(
             rows["similarity"].to_numpy(),
             {name: rows[name].to_numpy() for name in known},

@@ -19,8 +19,8 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from sightline.errors import UsageError
-from sightline.prediction import predict as predict
-from sightline.prediction.predict import ENDS, SHOWN, TIERS, Prediction, Predictions
+from sightline.estimate import Estimate
+from sightline.prediction import SHIPPED, SHOWN, TIERS, Prediction, Predictions, predict_prompts, rank
 from sightline.rendering.tables import Column, Table
 from sightline.web.guarding import MIB, Allowance
 from sightline.web.payloads import ROUTES, Strict
@@ -37,7 +37,7 @@ MOST_KEPT = 1_000
 """Prompts whose prediction is remembered."""
 ALLOWED = {ADDRESS: Allowance(2 * MIB, 60.0)}
 """So many characters fit, however they are written down."""
-TITLES = {"hbpp": "HBPP", "p_at_10": "P@10", "rr": "RR"}
+TITLES = {name: scale.title for name, scale in SHIPPED.items()}
 LEAST = 0.005
 """What adds less would show as 0.00, and is not marked."""
 MOST_WORDS = 4
@@ -174,9 +174,7 @@ def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
     @router.post(ADDRESS + "/suggest", tags=["predict"])
     async def suggest(told: AskWhich) -> PredictionsShown:
         _bounded([told.prompt, *told.candidates], MOST_EXPLAINED)
-        return await work(
-            lambda: shown(predict.suggest(told.prompt, told.candidates, by=told.by, tier=told.tier))
-        )
+        return await work(lambda: shown(rank(told.prompt, told.candidates, by=told.by, tier=told.tier)))
 
     return router
 
@@ -194,7 +192,7 @@ class Known:
             each for each in dict.fromkeys(prompts) if self._lacks(self._held.get((tier, each)), explain)
         ]
         if missing:
-            found = predict.predict(missing, tier=tier, explain=explain)
+            found = predict_prompts(missing, tier=tier, explain=explain)
             self._told[tier] = replace(found, predictions=())
             self._held.update({(tier, each.prompt): each for each in found.predictions})
         for each in prompts:
@@ -206,7 +204,7 @@ class Known:
 
     @staticmethod
     def _lacks(prediction: Prediction | None, explain: bool) -> bool:
-        return prediction is None or (explain and not prediction.words and not prediction.refused)
+        return prediction is None or (explain and not prediction.effects and not prediction.refused)
 
 
 def _bounded(prompts: Sequence[str], most: int) -> None:
@@ -226,8 +224,8 @@ def shown(found: Predictions) -> PredictionsShown:
         why=found.why,
         coverage=found.coverage,
         targets=[
-            TargetShown(name=name, title=TITLES[name], low=ENDS[name][0], high=ENDS[name][1])
-            for name in SHOWN
+            TargetShown(name=name, title=scale.title, low=scale.low or 0.0, high=scale.high or 0.0)
+            for name, scale in SHIPPED.items()
         ],
         predictions=[_prediction(each) for each in found.predictions],
     )
@@ -238,13 +236,11 @@ def _prediction(found: Prediction) -> OutlookShown:
     for target in SHOWN:
         if (expected := found.expected.get(target)) is None:
             continue
-        words = found.words.get(target, ())
+        words = found.effects.get(target, ())
         made.append(
             ExpectedShown(
                 target=target,
-                value=expected.value,
-                low=expected.low,
-                high=expected.high,
+                **_numbers(expected),
                 pieces=pieces(found.prompt, words),
                 easier=[WordShown(word=word, adds=adds) for word, adds in _telling(words, 1)],
                 harder=[WordShown(word=word, adds=adds) for word, adds in _telling(words, -1)],
@@ -253,6 +249,12 @@ def _prediction(found: Prediction) -> OutlookShown:
     return OutlookShown(
         prompt=found.prompt, expected=made, warnings=list(found.warnings), refused=found.refused
     )
+
+
+def _numbers(expected: Estimate) -> dict[str, float]:
+    """Value and interval, which what ships always has."""
+    assert expected.value is not None and expected.low is not None and expected.high is not None
+    return {"value": expected.value, "low": expected.low, "high": expected.high}
 
 
 def _strongest(words: Sequence[tuple[str, float]]) -> dict[str, tuple[str, float]]:
@@ -315,8 +317,8 @@ def as_table(found: Predictions) -> Table:
         row: list[str | float] = [each.prompt]
         for target in SHOWN:
             expected = each.expected.get(target)
-            row += [expected.value, expected.low, expected.high] if expected else ["", "", ""]
-        words = each.words.get(SHOWN[0], ())
+            row += _numbers(expected).values() if expected else ["", "", ""]
+        words = each.effects.get(SHOWN[0], ())
         for sign in (1, -1):
             row.append(", ".join(f"{word} {adds:+.2f}" for word, adds in _telling(words, sign)))
         rows.append([*row, "; ".join(each.warnings), each.refused, found.tier])

@@ -58,7 +58,7 @@ class Images:
             if key in self._held:
                 self._held.move_to_end(key)
                 return self._held[key]
-        data = self._study.images.read(sha256)
+        data = self._study.files.read(sha256)
         made = judging.blind(data, "image")
         if alike and made[1] != "image/png":
             made = (judging.redrawn(data, "image"), "image/png")

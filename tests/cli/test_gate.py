@@ -24,7 +24,7 @@ Run = Any
         (["sloppy", "--against", "careful", "--margin", "1.5"], 0),
         (["sloppy", "--against", "careful", "--margin", "alignment=1.5", "--by", "alignment"], 0),
         (["careful", "--against", "sloppy", "--all-classes"], 0),
-        (["sloppy", "--against", "careful", "--by", "sharpness", "--least", "13"], 4),
+        (["sloppy", "--against", "careful", "--by", "sharpness", "--min-prompts", "13"], 4),
         (["careful", "--against", "nobody"], 2),
         (["careful"], 2),
         (["careful", "--against", "sloppy", "--by", "words"], 2),
@@ -43,8 +43,10 @@ def test_a_study_at_fault_is_no_fall(run: Run, tmp_path: Path) -> None:
 
 def test_what_people_read(run: Run, study: Path) -> None:
     shown = run("gate", study, "sloppy", "--against", "careful")
-    assert "sloppy fell below careful: by alignment over 12 prompts (3.38 to 2.38, p 0.00024)." in shown.out
-    assert "fell" in shown.out and "−1.00" in shown.out
+    assert (
+        "sloppy is worse than careful: by alignment over 12 prompts (3.38 to 2.38, p 0.00024)." in shown.out
+    )
+    assert "regressed" in shown.out and "−1.00" in shown.out
     assert "Next: sightline compare" in shown.out
     unsure = run("gate", study, "careful", "--against", "sloppy", "--class", "colour")
     assert unsure.code == 4 and "3 prompts in common, fewer than 10" in unsure.out
@@ -52,16 +54,16 @@ def test_what_people_read(run: Run, study: Path) -> None:
 
 def test_what_programs_read(run: Run, study: Path) -> None:
     told = run("gate", study, "sloppy", "--against", "careful", "--by", "alignment,sharpness", "--json").json
-    assert (told["verdict"], told["exit_code"], told["alpha"]) == ("fell", 1, 0.05)
+    assert (told["verdict"], told["exit_code"], told["alpha"]) == ("regressed", 1, 0.05)
     assert told["margin"] == {"alignment": 0.0, "sharpness": 0.0}
     rows = told["rows"]
     # All 12 prompts fell by one point: one of 2^12 sign patterns, and there are two tests.
-    assert rows[0]["p"] == 2**-12 and rows[0]["p_holm"] == 2**-11 and rows[0]["verdict"] == "fell"
+    assert rows[0]["p"] == 2**-12 and rows[0]["p_holm"] == 2**-11 and rows[0]["verdict"] == "regressed"
     assert rows[0]["direction"] == "higher" and rows[0]["class"] == "all prompts" and rows[0]["reason"] == ""
     shown = run("gate", study, "careful", "--against", "sloppy", "--class", "colour", "--csv")
     table = list(csv.DictReader(io.StringIO(shown.out)))
     assert [row["class"] for row in table] == [f"colour={c}" for c in ("blue", "green", "pink", "red")]
-    assert {row["verdict"] for row in table} == {"could not tell"} and "Could not tell" in shown.err
+    assert {row["verdict"] for row in table} == {"inconclusive"} and shown.code == 4
     assert {row["reason"] for row in table} == {"3 prompts in common, fewer than 10"}
 
 

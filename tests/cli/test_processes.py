@@ -37,8 +37,7 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 def test_from_a_shell(files: Path, tmp_path: Path) -> None:
     study = tmp_path / "my study"
     code, out, err = finish(start("import", study, files / "answers.csv", "--json"))
-    assert (code, json.loads(out)["number"]) == (0, 1)
-    assert "Made a new study" in err
+    assert (code, json.loads(out)["number"], json.loads(out)["created"]) == (0, 1, True)
     code, out, err = finish(start("compare", study))
     assert (code, out) == (3, "")
     assert err.startswith("Error: my study: there is no truth to compare by\n  ")
@@ -63,7 +62,7 @@ def test_two_importing_at_once(run: Run, study: Path, tmp_path: Path) -> None:
         code, _, err = finish(process)
         assert code == 0, err
     assert _counts(run, study)["prompts"] == before["prompts"] + 6000
-    assert len(run("import", study, "--list", "--json").json["rows"]) == 4
+    assert len(run("imports", study, "--json").json["rows"]) == 4
 
 
 def test_two_making_one_study_at_once(run: Run, tmp_path: Path) -> None:
@@ -110,7 +109,7 @@ def test_stopping_keeps_what_was_done(run: Run, study: Path, tmp_path: Path) -> 
     process.send_signal(signal.SIGINT)
     code, out, err = finish(process)
     assert (code, out) == (130, "")
-    assert err == "Stopped. What was done is kept; run the same command again to go on.\n"
+    assert err.startswith("Stopped. What was done is kept")
     (plugins / "slow.py").write_text(
         (plugins / "slow.py").read_text("utf-8").replace("time.sleep(600)", "pass"), encoding="utf-8"
     )
@@ -120,16 +119,17 @@ def test_stopping_keeps_what_was_done(run: Run, study: Path, tmp_path: Path) -> 
 
 
 def test_a_stopped_import_brings_in_nothing(run: Run, tmp_path: Path, monkeypatch: Any) -> None:
-    from sightline.data import import_ as stage
-
     def stopped(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(stage, "import_", stopped)
-    ended = run("import", tmp_path / "new", __file__)
+    monkeypatch.setattr("sightline.data.sources.Source.picture_bytes", lambda _: 0)
+    monkeypatch.setattr("sightline.study.writing.loading._load_all", stopped)
+    table = tmp_path / "a.csv"
+    table.write_text("prompt\na dog\n")
+    ended = run("import", tmp_path / "new", table)
     assert ended.code == 130
-    assert ended.err == "Stopped. Nothing was imported; run the same command again.\n"
-    assert list(tmp_path.iterdir()) == []
+    assert ended.err.startswith("Stopped. Nothing was imported")
+    assert list(tmp_path.iterdir()) == [table]
 
 
 @pytest.mark.slow

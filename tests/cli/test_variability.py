@@ -48,7 +48,7 @@ def greys(tmp_path: Path) -> Path:
             file = tmp_path / f"{number}-{place}.png"
             Pillow.new("RGB", (8, 8), (shade + number,) * 3).save(file)
             image = ImageKey("greys", file.name)
-            system = ("dark", "small")[place % 2]
+            system = ("dark", "light")[place % 2]
             records += [Image(image, str(file)), Answer(prompt, system, place // 2, image)]
             keys.append((prompt, shade, image))
     for start in range(0, 100, 20):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-from sightline.comparison.compare import Comparison, Pair, breakdown, compare
+from sightline.comparison.breakdown import breakdown
+from sightline.comparison.compare import Comparison, Pair, compare
 from sightline.comparison.compare_sets import compare_sets
 from sightline.errors import DataError, UsageError
 from sightline.judging.truth import truth
@@ -99,7 +100,7 @@ def test_where_numbers_are_not_asked_for_innumerate_is_as_good(judged: Study) ->
     assert means["careful"] - means["innumerate"] > 2
     single = compare(judged, "alignment", where="skill=single")
     assert not pair(single, "careful", "innumerate").significant
-    cells = {(cell.group, cell.system): cell.mean for cell in breakdown(judged, "alignment", "skill")}
+    cells = {(cell.group, cell.system): cell.mean for cell in breakdown(judged, "alignment", "skill").rows}
     assert len(cells) == 8 * 3
     assert cells["counting", "careful"].value == pytest.approx(means["careful"])
     assert cells["counting", "careful"].n == 6
@@ -174,7 +175,7 @@ def test_one_system_alone(blank: Callable[[list[Record]], Study]) -> None:
     )
     found = compare(study)
     assert [(placed.system, placed.mean.value, placed.mean.n) for placed in found.systems] == [("a", 4.0, 1)]
-    assert found.pairs == []
+    assert not found.pairs
 
 
 def test_scores_and_their_reasons(blank: Callable[[list[Record]], Study], tmp_path: Path) -> None:
@@ -192,7 +193,7 @@ def test_scores_and_their_reasons(blank: Callable[[list[Record]], Study], tmp_pa
             records += [Image(key, str(tmp_path / f"{key.name}.png")), Answer(prompt, system, 0, key)]
     study = create_study(tmp_path / "study")
     load(study, records, importer="test", path="test", digest="1", keep_broken=True)
-    (ran,) = score(study, "brightness")
+    (ran,) = score(study, "brightness").runs
     assert ran.reasons == {"not a readable image (unknown format)": 1}
     found = compare(study, "brightness")
     told = {placed.system: (placed.mean.value, placed.mean.n) for placed in found.systems}
@@ -289,4 +290,4 @@ def test_a_measure_of_runs_with_a_better_end(
     found = compare(unjudged)
     assert found.sentence.startswith("flat is the best of 2 systems on first_score: 82.25")
     assert found.notes == []
-    assert build(unjudged).rankings[0].systems[0].name == "flat"
+    assert build(unjudged).sections[0].blocks[1].table.rows[0][0] == "flat"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sightline.comparison.queries import query_analysis
-from sightline.comparison.query_tables import query_tables
+from sightline.comparison.breakdown import breakdown
+from sightline.comparison.queries import queries
 from sightline.data.import_ import import_
 from sightline.errors import DataError, UsageError
 from sightline.estimate import is_absent
@@ -29,6 +29,7 @@ from sightline.records import (
     System,
     Truth,
 )
+from sightline.rendering.blocks import Grid
 from sightline.rendering.html import render
 from sightline.report.report import build
 from sightline.study import reading
@@ -56,7 +57,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Study]:
     Of each query two images were voted on: `hit` 3 : 0 : 0, `other` 1 : 1 : 1 on odd and 0 : 3 : 0 on even
     ones, as relevant, irrelevant and unsure.
     """
-    monkeypatch.setattr(wordnet, "find", lambda **told: Lengths())
+    monkeypatch.setattr(wordnet, "find", lambda **options: Lengths())
     records: list[Record] = [
         Question("relevance", "ordinal", 0, 1, labels={"0": "no", "0.5": "unsure", "1": "yes"}),
         System("engine", "retriever", "c"),
@@ -80,9 +81,9 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Study]:
 
 def test_features_by_hand(study: Study) -> None:
     score(study, "reciprocal_rank")
-    found = query_analysis(study, "reciprocal_rank")
-    told = found.queries.select("text", "words", "depth_least", "depth_most", "depth_mean", "contested")
-    assert told.rows() == [
+    found = queries(study, "reciprocal_rank")
+    rows = found.queries.select("text", "words", "depth_least", "depth_most", "depth_mean", "contested")
+    assert rows.rows() == [
         ("aa", 1, 2, 2, 2, 0),
         ("aa bbb", 2, 2, 3, 2.5, 0.5),
         ("aa bbb cccc", 3, 2, 4, 3, 0),
@@ -99,11 +100,11 @@ def test_features_by_hand(study: Study) -> None:
 
 def test_groups_and_agreement_by_hand(study: Study) -> None:
     score(study, "reciprocal_rank")
-    found = query_analysis(study, "reciprocal_rank")
-    told = {(each.group, each.feature): each for each in found.described}
+    found = queries(study, "reciprocal_rank")
+    means = {(each.group, each.feature): each for each in found.described}
     # Descriptive queries have 1 and 3 words: mean 2, spread of the two themselves 1.
-    assert (told["descriptive", "words"].mean.value, told["descriptive", "words"].sd) == (2, 1)
-    assert told["conceptual", "words"].mean.value == 3 and told["all", "words"].mean.value == 2.5
+    assert (means["descriptive", "words"].mean.value, means["descriptive", "words"].sd) == (2, 1)
+    assert means["conceptual", "words"].mean.value == 3 and means["all", "words"].mean.value == 2.5
     agreed = {each.group: each.counts for each in found.agreed}
     assert agreed["conceptual"] == {
         "fully_relevant": 2, "majority_relevant": 0, "unsure": 2, "majority_irrelevant": 0,
@@ -111,20 +112,21 @@ def test_groups_and_agreement_by_hand(study: Study) -> None:
     }  # fmt: skip
     assert agreed["descriptive"]["fully_irrelevant"] == 2
     assert {each.group: each.total for each in found.agreed} == {"all": 8, "conceptual": 4, "descriptive": 4}
-    cells = {cell.group: cell.mean.value for cell in found.breakdowns["kind"]}
+    split = breakdown(study, "reciprocal_rank", "kind")
+    cells = {cell.group: cell.mean.value for cell in split.rows}
     assert cells == pytest.approx({"descriptive": (1 + 1 / 3) / 2, "conceptual": (1 / 2 + 1 / 4) / 2})
 
 
 def test_the_tables_have_the_spread_and_the_adjusted_p(study: Study) -> None:
     score(study, "reciprocal_rank")
-    found = query_analysis(study, "reciprocal_rank")
-    tables = query_tables(found)
+    found = queries(study, "reciprocal_rank")
+    tables = found.tables()
     assert [column.name for column in tables["described"].columns] == ["queries", "feature", "mean", "sd"]
-    told = {(row[0], row[1]): row[2:] for row in tables["described"].rows}
+    cells = {(row[0], row[1]): row[2:] for row in tables["described"].rows}
     # 1 and 3 words: mean 2, spread 1; all four: mean 2.5, spread sqrt(5) / 2.
-    mean, sd = told["kind descriptive", "words"]
+    mean, sd = cells["kind descriptive", "words"]
     assert (mean.value, sd) == (2, 1)  # type: ignore[union-attr]
-    assert told["all", "words"][1] == pytest.approx(5**0.5 / 2)
+    assert cells["all", "words"][1] == pytest.approx(5**0.5 / 2)
     assert [column.heading for column in tables["related"].columns] == ["of a query", "engine", "p after BH"]
     shown = {row[0]: row[2] for row in tables["related"].rows}
     related = {each.feature: each for each in found.related}
@@ -133,23 +135,24 @@ def test_the_tables_have_the_spread_and_the_adjusted_p(study: Study) -> None:
 
 
 def test_it_is_in_the_report_where_rankings_were_scored(study: Study) -> None:
-    assert not [extra for extra in build(study).extras if extra.title == "What makes a query hard"]
+    assert build(study).section("queries") is None
     score(study, ["judged@5", "reciprocal_rank", "ndcg"])
     page = build(study)
-    (extra,) = [extra for extra in page.extras if extra.title == "What makes a query hard"]
-    assert "values of ndcg over 4 queries" in extra.text
-    assert [table.rows[0][0] for table in extra.tables] == ["words", "all", "all"]
+    section = page.section("queries")
+    assert section is not None and "ndcg over 4 queries" in section.lead
+    tables = [block.table for block in section.blocks if isinstance(block, Grid)]
+    assert [table.rows[0][0] for table in tables] == ["words", "all", "all"]
     assert "What makes a query hard" in render(page)
 
 
 def test_what_is_not_here_is_said(study: Study, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(wordnet, "find", lambda **told: None)
+    monkeypatch.setattr(wordnet, "find", lambda **options: None)
     score(study, "reciprocal_rank")
-    found = query_analysis(study, "reciprocal_rank")
-    assert found.notes == ["WordNet is not here, so that nothing is said about how abstract queries are."]
+    found = queries(study, "reciprocal_rank")
+    assert found.notes == ["WordNet is not installed, so nothing can be said about how abstract queries are."]
     assert {each.feature for each in found.related} == {"words", "relevant", "contested"}
     with pytest.raises(UsageError, match="neither a question nor a scored measure"):
-        query_analysis(study, "ndcg")
+        queries(study, "ndcg")
 
 
 def test_nothing_has_a_value(tmp_path: Path) -> None:
@@ -162,7 +165,7 @@ def test_nothing_has_a_value(tmp_path: Path) -> None:
         load(made, records, importer="test", path="test", digest="1")
         score(made, "ndcg")
         with pytest.raises((DataError, UsageError), match="ndcg"):
-            query_analysis(made, "ndcg")
+            queries(made, "ndcg")
 
 
 @pytest.mark.slow
@@ -182,11 +185,11 @@ def test_conqa(data: Path, tmp_path: Path) -> None:
             records += [Answer(key, "by_name", n, ImageKey("conqa", name)) for n, name in enumerate(names)]
         load(study, records, importer="test", path="run", digest="1")
         score(study, "ndcg")
-        found = query_analysis(study, "ndcg", tags=["kind"])
-        groups = {cell.group: cell.mean.n for cell in found.breakdowns["kind"]}
+        found = queries(study, "ndcg", tags=["kind"])
+        groups = {cell.group: cell.mean.n for cell in breakdown(study, "ndcg", "kind").rows}
         assert groups == {"conceptual": 49, "descriptive": 29}
         assert found.queries["relevant"].sum() == 1693
-        # Two queries have no relevant image left; their judged pairs are not told of.
+        # Two queries have no relevant image left; their judged pairs do not count.
         votes = json.loads((data / "conqa" / "mturk.json").read_text("utf-8"))
         (whole,) = [each for each in found.agreed if each.group == "all"]
         assert whole.total == sum(len(votes[ref]) for ref in found.queries["ref"])

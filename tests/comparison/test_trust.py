@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from sightline.comparison.trust import MeasureTrust, trust
+from sightline.comparison.trust import MeasureTrust, Trust, trust
 from sightline.errors import DataError, UsageError
 from sightline.measures.score import score
 from sightline.records import (
@@ -58,8 +58,8 @@ def of_images(question: str, *values: float) -> list[Record]:
     ]
 
 
-def by_measure(found: list[MeasureTrust]) -> dict[tuple[str, str], MeasureTrust]:
-    return {(each.measure, each.question): each for each in found}
+def by_measure(found: Trust) -> dict[tuple[str, str], MeasureTrust]:
+    return {(each.measure, each.question): each for each in found.rows}
 
 
 def test_a_monotone_relation_and_its_opposite(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_missing_pieces(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="nothing is scored yet"):
         trust(study)
     score(study, "brightness")
-    with pytest.raises(DataError, match="no measure and no truth speak of the same things"):
+    with pytest.raises(DataError, match="no measure and no truth are about the same things"):
         trust(study)
 
 
@@ -122,7 +122,7 @@ def test_truth_about_other_things(tmp_path: Path) -> None:
     other = Truth("liked", Item(PromptKey("s", "x"), image=ImageKey("c", "x")), 3.0)
     study = study_with(tmp_path, Question("liked"), other)
     score(study, "brightness")
-    with pytest.raises(DataError, match="no measure and no truth speak of the same things"):
+    with pytest.raises(DataError, match="no measure and no truth are about the same things"):
         trust(study)
 
 
@@ -169,5 +169,5 @@ def test_scores_of_engines_are_on_scales_of_their_own(unjudged: Study) -> None:
 
 def test_unjudged_rankings_and_no_truth(unjudged: Study) -> None:
     score(unjudged, "nqc@100")
-    with pytest.raises(DataError, match="no measure and no truth speak of the same things"):
+    with pytest.raises(DataError, match="no measure and no truth are about the same things"):
         trust(unjudged)

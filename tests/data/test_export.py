@@ -89,7 +89,7 @@ def test_what_goes_out_comes_back(study: Study, tmp_path: Path, form: str) -> No
             taken = {"prompts": {"suite"}, "captions": {"collection"}}.get(table, {"suite", "collection"})
             options = {name: {"suite": "mine", "collection": "pictures"}[name] for name in taken}
             found = sightline.import_(back, tmp_path / "out" / f"{table}.{form}", options=options)
-            assert found.importer.partition("(")[0] == importer
+            assert found.layout.partition("(")[0] == importer
         sightline.export(back, tmp_path / "again", form="parquet")
     sightline.export(study, tmp_path / "first", form="parquet")
     for table in [*BACK, "tags", "links"]:
@@ -155,7 +155,7 @@ def test_some_tables_in_another_form(study: Study, tmp_path: Path) -> None:
 
 def test_the_newest_settlement_goes_out_and_reasons_are_kept(study: Study, tmp_path: Path) -> None:
     key, _ = reading.question(study, "quality")
-    subjects = reading.truths(study, "quality")["subject_id"].to_list()
+    subjects = reading.truths(study, "quality")["item_id"].to_list()
     settling.settle(study, key, "mean", "", [(subjects[0], 1.0, None, None, 3, None)], 1)
     rows = [(subjects[0], 2.0, None, None, 4, None), (subjects[1], None, None, None, 1, "too few votes")]
     settling.settle(study, key, "mean", "", rows, 1)
@@ -180,7 +180,7 @@ def test_the_whole_study_as_a_copy(study: Study, tmp_path: Path) -> None:
     with open_study(tmp_path / "copy") as copy:
         assert reading.counts(copy) == reading.counts(study)
         sha = reading.images(copy)["sha256"][0]
-        assert copy.images.read(sha) == study.images.read(sha)
+        assert copy.files.read(sha) == study.files.read(sha)
 
 
 @pytest.mark.parametrize(

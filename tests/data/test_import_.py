@@ -13,10 +13,11 @@ import pytest
 from sqlalchemy import func, select
 
 from sightline import registry
-from sightline.data import import_ as stage
-from sightline.data.import_ import import_, preview, recognise, undo
+from sightline.data.import_ import SPARE, import_, preview, recognise
+from sightline.data.imports import undo
 from sightline.errors import ConflictError, DataError, StudyError, UsageError
 from sightline.records import Answer
+from sightline.study.running.progress import Progress
 from sightline.study.schema import database, tables
 from sightline.study.study import Study, create_study
 
@@ -184,11 +185,11 @@ def test_preview_reads_all_and_writes_nothing(study: Study, box: Path, png: byte
     fill(box, {"s/a dog.png": png, "s/a cat.png": png, "t/a dog.png": png})
     before = rows(study)
     done = import_(study, box, dry_run=True)
-    assert done.source_id is None and done.preview is not None
+    assert done.number is None
     assert done.counts == {"prompts": 2, "images": 3, "answers": 3, "systems": 2}
-    assert done.preview.image_bytes == 3 * len(png) and done.preview.systems == ["s", "t"]
-    assert "is read as folder: 2 prompts, 3 images, 3 answers, 2 systems" in done.preview.sentence
-    assert [e.system for e in done.preview.examples if isinstance(e, Answer)] == ["s", "s", "t"]
+    assert done.image_bytes == 3 * len(png) and done.systems == ["s", "t"]
+    assert "is read as folder: 2 prompts, 3 images, 3 answers, 2 systems" in done.sentence
+    assert [e.system for e in done.examples if isinstance(e, Answer)] == ["s", "s", "t"]
     assert rows(study) == before
 
 
@@ -199,9 +200,9 @@ def test_import_twice_is_once_and_undo_leaves_nothing(study: Study, box: Path, p
     assert not first.already and first.counts["answers"] == 3
     assert rows(study) == {**before, "source": 1, "prompt": 2, "system": 2, "image": 3, "answer": 3}
     again = import_(study, box / "a.csv")
-    assert again.already and again.source_id == first.source_id and rows(study)["answer"] == 3
-    assert first.source_id is not None
-    assert undo(study, first.source_id)["answer"] == 3
+    assert again.already and again.number == first.number and rows(study)["answer"] == 3
+    assert first.number is not None
+    assert undo(study, first.number).counts["answer"] == 3
     assert rows(study) == before
 
 
@@ -218,7 +219,7 @@ def test_images_that_arrive_later_come_in(study: Study, box: Path, png: bytes) -
 def test_columns_are_mapped_and_a_mapping_that_fits_nothing_is_told(study: Study, box: Path) -> None:
     fill(box, {"a.csv": "caption,file,model,kind\na dog,a.png,s,animal\n"})
     columns = {"prompt": "caption", "image": "file", "system": "model", "tags.kind": "kind"}
-    assert import_(study, box / "a.csv", columns={**columns}).importer == "answers"
+    assert import_(study, box / "a.csv", columns={**columns}).layout == "answers"
     assert rows(study)["prompt_tag"] == 1
     with pytest.raises(UsageError, match=r"tags\.x=nothing was not used"):
         import_(study, box / "a.csv", columns={**columns, "tags.x": "nothing"})
@@ -299,7 +300,7 @@ def test_too_little_space_is_told_before_the_work(
     study: Study, box: Path, png: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr("shutil.disk_usage", lambda _: usage(1, 1, stage.SPARE + len(png) - 1))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage(1, 1, SPARE + len(png) - 1))
     fill(box, {"s/a dog.png": png})
     with pytest.raises(StudyError, match="MB are free"):
         import_(study, box)
@@ -357,12 +358,12 @@ def test_two_processes_at_once_both_get_in(study: Study, box: Path) -> None:
     assert rows(study)["answer"] == 6 and rows(study)["source"] == 2
 
 
-def test_progress_is_told(study: Study, box: Path) -> None:
+def test_a_listener_hears_of_progress(study: Study, box: Path) -> None:
     fill(box, {"a.csv": ANSWERS})
-    told: list[int] = []
-    import_(study, box / "a.csv", progress=told.append)
+    events: list[Progress] = []
+    import_(study, box / "a.csv", listener=events.append)
     # 2 systems, 2 prompts, 3 answers; images known by name need no record of their own.
-    assert told[-1] == 7
+    assert (events[-1].what, events[-1].done, events[-1].seconds_left) == ("records", 7, None)
 
 
 def test_published_data_in_one_study(study: Study, data: Path) -> None:

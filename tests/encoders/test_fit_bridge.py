@@ -23,7 +23,7 @@ from sightline.study import reading
 from sightline.study.running.embedding import embed_images, embed_texts
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
-from sightline.systems.bridge_answers import cross_fitted
+from sightline.systems.bridge_answers import bridge_answers
 from sightline.systems.retrieve import retrieve
 
 PAINTS = {"red": (220, 20, 20), "green": (20, 200, 20), "blue": (20, 20, 220), "yellow": (230, 220, 20)}
@@ -95,7 +95,7 @@ def test_a_bridge_is_fitted_told_about_and_used(halves: Study, tmp_path: Path) -
 
     found = retrieve(halves, "bridged", f"exact(encoder={fitted.encoder})", collection="halves", k=3)
     assert found.answers == 3
-    (ran,) = score(halves, f"embedding_similarity(encoder={fitted.encoder})")
+    (ran,) = score(halves, f"embedding_similarity(encoder={fitted.encoder})").runs
     assert ran.computed == 3 and not ran.reasons
 
 
@@ -110,13 +110,13 @@ def test_captions_are_answered_by_a_bridge_that_did_not_see_their_image(halves: 
     ]
     asked = [Prompt(key, text) for key, text in zip(keys, texts, strict=True)]
     load(halves, asked, importer="test", path="asked", digest="2")
-    done = cross_fitted(halves, "bridge", "halves", **LIGHT, folds=4, k=5)
+    done = bridge_answers(halves, "bridge", "halves", **LIGHT, folds=4, k=5)
     assert (done.unseen, done.others, done.torn, done.images) == (4, 1, 0, 48)
     answers = reading.answers(halves, "retriever")
     assert answers.group_by("prompt_id").len()["len"].to_list() == [5] * 5
-    assert cross_fitted(halves, "bridge", "halves", **LIGHT, folds=4, k=5).already
+    assert bridge_answers(halves, "bridge", "halves", **LIGHT, folds=4, k=5).already
     fitted_before = fit_bridge(halves, "halves", **LIGHT, folds=4)
-    assert cross_fitted(halves, "bridge", "halves", **LIGHT, folds=4, k=5, fitted=fitted_before).already
+    assert bridge_answers(halves, "bridge", "halves", **LIGHT, folds=4, k=5, fitted=fitted_before).already
     # Fitted without its image, by the arithmetic itself.
     learned = captioned(halves, "halves", **LIGHT, folds=4)
     mine = int(learned.owner[list(learned.captions).index(texts[0])])
@@ -144,14 +144,14 @@ def test_a_rephrasing_goes_with_its_original(halves: Study) -> None:
         Prompt(free, "something else"),
     ]
     load(halves, asked, importer="test", path="asked", digest="5")
-    done = cross_fitted(halves, "bridge", "halves", **LIGHT, folds=4)
+    done = bridge_answers(halves, "bridge", "halves", **LIGHT, folds=4)
     # The fixture's own prompt is a caption as well.
     assert (done.unseen, done.others, done.torn) == (4, 1, 0)
 
 
 def test_a_suite_that_is_not_there_is_told(halves: Study) -> None:
     with pytest.raises(UsageError, match="suite"):
-        cross_fitted(halves, "bridge", "halves", **LIGHT, suite="none")
+        bridge_answers(halves, "bridge", "halves", **LIGHT, suite="none")
 
 
 def test_a_caption_of_images_in_several_folds_has_no_answer(halves: Study) -> None:
@@ -160,7 +160,7 @@ def test_a_caption_of_images_in_several_folds_has_no_answer(halves: Study) -> No
     ]
     load(halves, images, importer="test", path="same", digest="3")
     load(halves, [Prompt(PromptKey("captions", "same"), "the same")], importer="test", path="p", digest="4")
-    told = [cross_fitted(halves, f"s{seed}", "halves", **LIGHT, folds=4, seed=seed) for seed in range(3)]
+    told = [bridge_answers(halves, f"s{seed}", "halves", **LIGHT, folds=4, seed=seed) for seed in range(3)]
     assert {each.torn + each.unseen for each in told} == {2}
     torn = [each.system for each in told if each.torn]
     assert torn
@@ -226,7 +226,7 @@ def test_too_little_to_fit_on_is_told(painted: Study) -> None:
     with pytest.raises(UsageError, match="no collection called 'paint'") as caught:
         fit_bridge(painted, "paint", **LIGHT)
     assert "paints" in caught.value.remedy
-    with pytest.raises(UsageError, match="does not encode images"):
+    with pytest.raises(UsageError, match="encodes no images"):
         fit_bridge(painted, "paints", image="hashed_words", text="hashed_words")
     with pytest.raises(UsageError, match="1 folds"):
         fit_bridge(painted, "paints", **LIGHT, folds=1)

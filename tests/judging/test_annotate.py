@@ -176,11 +176,11 @@ def test_the_owner_excludes_restores_and_decides(judged: Study) -> None:
     oversee.restore(judged, "lazy")
     (settled,) = sightline.truth(judged, "relevance", screening=[]).questions
     assert settled.excluded == []
-    subject, before = reading.truths(judged, "relevance").select("subject_id", "value").row(0)
+    subject, before = reading.truths(judged, "relevance").select("item_id", "value").row(0)
     decided = -1.0 if before != -1.0 else 0.0
     oversee.adjudicate(judged, "relevance", subject, decided)
     (settled,) = sightline.truth(judged, "relevance", screening=[]).questions
-    after = dict(reading.truths(judged, "relevance").select("subject_id", "value").iter_rows())
+    after = dict(reading.truths(judged, "relevance").select("item_id", "value").iter_rows())
     assert settled.adjudicated == 1 and after[subject] == decided
     votes, _, _ = reading.votes(judged, "relevance")
     assert len(votes.value) == 5 * (3 * CONTROLS + 3 * (PROMPTS + 3)) + 1, "nothing was ever deleted"
@@ -194,7 +194,7 @@ def test_opening_again_changes_nothing(judged: Study) -> None:
 
 
 def test_status_tells_how_far_a_round_is(judged: Study) -> None:
-    assert "The round relevance has 36 of 36 pages judged." in sightline.status(judged).notes
+    assert "The round relevance has 36 of 36 tasks judged." in sightline.status(judged).notes
 
 
 def test_a_rule_on_controls_needs_controls(study: Study) -> None:

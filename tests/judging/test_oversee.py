@@ -175,7 +175,7 @@ def test_excluding_deletes_nothing_and_can_be_taken_back(judged: Study) -> None:
 
 
 def test_a_decision_stands_above_the_votes_and_can_be_revised(judged: Study) -> None:
-    subject = rows(judged, "SELECT subject_id FROM judgement ORDER BY id LIMIT 1")[0][0]
+    subject = rows(judged, "SELECT item_id FROM judgement ORDER BY id LIMIT 1")[0][0]
     votes = len(rows(judged, "SELECT id FROM judgement"))
     first = oversee.adjudicate(judged, "match", subject, 1)
     assert (first.revision, first.fresh) == (0, True)
@@ -190,7 +190,7 @@ def test_a_decision_stands_above_the_votes_and_can_be_revised(judged: Study) -> 
     assert len(rows(judged, "SELECT id FROM judgement")) == votes + 2
     (settled,) = truth(judged, "match").questions
     assert settled.adjudicated == 1
-    assert dict(reading.truths(judged, "match").select("subject_id", "value").rows())[subject] == 0.0
+    assert dict(reading.truths(judged, "match").select("item_id", "value").rows())[subject] == 0.0
     assert [told["revision"] for what, told in log(judged) if what == "adjudicate"] == [0, 1]
 
 
@@ -199,14 +199,14 @@ def test_a_decision_stands_above_the_votes_and_can_be_revised(judged: Study) -> 
     [(2.0, None, "off the scale"), (0.5, None, "none of"), (1.0, 10**9, "nobody")],
 )
 def test_a_decision_that_makes_no_sense(judged: Study, value: float, subject: int | None, said: str) -> None:
-    known = rows(judged, "SELECT subject_id FROM judgement LIMIT 1")[0][0]
+    known = rows(judged, "SELECT item_id FROM judgement LIMIT 1")[0][0]
     with pytest.raises(UsageError, match=said):
         oversee.adjudicate(judged, "match", subject or known, value)
     assert rows(judged, "SELECT 1 FROM annotator WHERE role = 'adjudicator'") == []
 
 
 def test_whoever_decides_cannot_be_excluded(judged: Study) -> None:
-    subject = rows(judged, "SELECT subject_id FROM judgement LIMIT 1")[0][0]
+    subject = rows(judged, "SELECT item_id FROM judgement LIMIT 1")[0][0]
     oversee.adjudicate(judged, "match", subject, 1, by="the board")
     with pytest.raises(UsageError, match="decides"):
         oversee.exclude(judged, "the board", "why")
@@ -218,11 +218,11 @@ def test_whoever_decides_cannot_be_excluded(judged: Study) -> None:
 def test_a_share_of_the_finished_work_is_judged_again(judged: Study) -> None:
     drawn = oversee.again(judged, "fits", share=0.2, by="other", seed=3)
     assert (drawn.done, drawn.before, drawn.drawn) == (10, 0, 2)
-    made = rows(judged, "SELECT again_of, wanted, given, done FROM item WHERE kind = 'again'")
+    made = rows(judged, "SELECT again_of, wanted, given, done FROM round_item WHERE kind = 'again'")
     assert [row[1:] for row in made] == [(1, 0, 0)] * 2
-    for key, of in rows(judged, "SELECT id, again_of FROM item WHERE kind = 'again'"):
+    for key, of in rows(judged, "SELECT id, again_of FROM round_item WHERE kind = 'again'"):
         shown = [
-            rows(judged, f"SELECT slot, subject_id, control FROM item_slot WHERE item_id = {i}")
+            rows(judged, f"SELECT slot, item_id, control FROM round_item_slot WHERE round_item_id = {i}")
             for i in (key, of)
         ]
         assert shown[0] == shown[1] and shown[0]
@@ -230,7 +230,7 @@ def test_a_share_of_the_finished_work_is_judged_again(judged: Study) -> None:
     assert oversee.again(judged, "fits", share=0.2).drawn == 0
     more = oversee.again(judged, "fits", share=0.5)
     assert (more.before, more.drawn) == (2, 3)
-    again_of = [row[0] for row in rows(judged, "SELECT again_of FROM item WHERE kind = 'again'")]
+    again_of = [row[0] for row in rows(judged, "SELECT again_of FROM round_item WHERE kind = 'again'")]
     assert len(set(again_of)) == 5
     assert oversee.again(judged, "fits", share=0.1, by="same").drawn == 1
     assert [told["items"] for what, told in log(judged) if what == "again"] == [2, 0, 3, 1]
@@ -241,7 +241,7 @@ def test_the_same_seed_draws_the_same(tmp_path: Path) -> None:
         with make(tmp_path / name) as made:
             judge_round(made, "fits", PEOPLE, {}, 10, NOW)
             oversee.again(made, "fits", share=0.4, seed=seed)
-            return rows(made, "SELECT again_of FROM item WHERE kind = 'again' ORDER BY id")
+            return rows(made, "SELECT again_of FROM round_item WHERE kind = 'again' ORDER BY id")
 
     first = drawn("one", 1)
     assert drawn("two", 1) == first != drawn("three", 2)
@@ -258,14 +258,15 @@ def test_somebody_else_gets_what_is_judged_again(judged: Study) -> None:
     judge_round(judged, "fits", PEOPLE, right, 10, NOW)
     pairs = rows(
         judged,
-        "SELECT p.annotator_id, i.again_of FROM page p JOIN item i ON i.id = p.item_id "
+        "SELECT p.annotator_id, i.again_of FROM task p JOIN round_item i ON i.id = p.round_item_id "
         "WHERE i.kind = 'again' AND p.state = 'done'",
     )
     assert len(pairs) == 10
     earlier = set(
         rows(
             judged,
-            "SELECT p.annotator_id, i.id FROM page p JOIN item i ON i.id = p.item_id WHERE i.kind = 'work'",
+            "SELECT p.annotator_id, i.id FROM task p JOIN round_item i ON i.id = p.round_item_id "
+            "WHERE i.kind = 'work'",
         )
     )
     assert earlier.isdisjoint(pairs)
@@ -295,10 +296,10 @@ def test_a_half_finished_table_goes_on_where_it_ended(tmp_path: Path) -> None:
         taken = oversee.take_in(there, text.encode(), "ann.csv")
         assert (taken.added, taken.known, taken.open, taken.tasks) == (4, 0, 6, 4)
         assert "4 judgements added" in taken.sentence and "6 rows without an answer" in taken.sentence
-        assert rows(there, "SELECT state, count(*) FROM page GROUP BY state") == [("done", 4)]
+        assert rows(there, "SELECT state, count(*) FROM task GROUP BY state") == [("done", 4)]
         # Ann goes on with the six that are left, and is asked nothing twice.
         judge_round(there, "fits", PEOPLE[:1], {}, 20, NOW)
-        assert rows(there, "SELECT count(*), count(DISTINCT subject_id) FROM judgement") == [(10, 10)]
+        assert rows(there, "SELECT count(*), count(DISTINCT item_id) FROM judgement") == [(10, 10)]
         # The same table again adds nothing; the finished one conflicts nowhere it agrees.
         assert oversee.take_in(there, text.encode(), "ann.csv").known == 4
 
@@ -409,7 +410,7 @@ def test_all_of_it_on_postgresql(tmp_path: Path, postgres_url: str) -> None:
         assert [(p.name, p.excluded, p.link_expires) for p in told[0].people] == [
             ("ann", None, None), ("bob", None, None), ("cat", "why", None),
         ]  # fmt: skip
-        subject = rows(shared, "SELECT min(subject_id) FROM judgement")[0][0]
+        subject = rows(shared, "SELECT min(item_id) FROM judgement")[0][0]
         assert oversee.adjudicate(shared, "match", subject, 1).fresh
         assert {each.label for each in labels_by_system(shared, "fits")} == {"yes", "no"}
         assert categories_by_query(shared, "fits") is not None

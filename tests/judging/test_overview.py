@@ -221,8 +221,8 @@ def test_work_judged_again_by_others_and_by_the_same(tmp_path: Path) -> None:
         with database.reading(study.engine) as connection:
             rows = database.fetch(
                 connection,
-                "SELECT p.text FROM item i JOIN item_slot s ON s.item_id = i.id JOIN subject u "
-                "ON u.id = s.subject_id JOIN prompt p ON p.id = u.prompt_id WHERE i.kind = 'again'",
+                "SELECT p.text FROM round_item i JOIN round_item_slot s ON s.round_item_id = i.id "
+                "JOIN item u ON u.id = s.item_id JOIN prompt p ON p.id = u.prompt_id WHERE i.kind = 'again'",
             )
         drawn_even = sum(even(text, 0) for (text,) in rows)
     checked = {each.by: each for each in found.rejudged}
@@ -420,7 +420,9 @@ def _fill(study: Study, items: int, people: int, per_item: int) -> None:
         round_ = rounds.get_round(study, "r")
         (question, _), *_ = round_.questions
         who = [tokens.annotator(connection, f"p{number:03d}") for number in range(people)]
-        slots = database.fetch(connection, "SELECT item_id, subject_id FROM item_slot ORDER BY item_id")
+        slots = database.fetch(
+            connection, "SELECT round_item_id, item_id FROM round_item_slot ORDER BY round_item_id"
+        )
         truth = rng.random(items) < 0.5
         pages, page_slots, judgements = [], [], []
         at, key = "2026-03-01T10:00:00Z", 0
@@ -458,17 +460,17 @@ def _fill(study: Study, items: int, people: int, per_item: int) -> None:
             "key",
             "round_id",
             "annotator_id",
-            "item_id",
+            "round_item_id",
             "session",
             "ordinal",
             "state",
             "counted",
-            "handed",
+            "assigned",
         ]
-        database.insert(connection, tables.page, [*columns, "finished"], pages)
-        names = ["page_id", "slot", "subject_id", "control", "swapped", "repetition"]
-        database.insert(connection, tables.page_slot, names, page_slots)
-        names = ["id", "key", "question_id", "subject_id", "annotator_id", "page_id", "slot", "repetition"]
+        database.insert(connection, tables.task, [*columns, "finished"], pages)
+        names = ["task_id", "slot", "item_id", "control", "swapped", "repetition"]
+        database.insert(connection, tables.task_slot, names, page_slots)
+        names = ["id", "key", "question_id", "item_id", "annotator_id", "task_id", "slot", "repetition"]
         names += ["revision", "value", "n", "session", "control", "took_ms", "at"]
         database.insert(connection, tables.judgement, names, judgements)
     assert len(judgements) == items * per_item and math.isclose(float(truth.mean()), 0.5, abs_tol=0.05)

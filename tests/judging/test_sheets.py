@@ -233,7 +233,7 @@ def test_wrong_calls_are_told(
 
 def test_a_lost_image_leaves_nothing_half_written(study: Study, tmp_path: Path) -> None:
     sha = reading.images(study)["sha256"][3]
-    (Path(study.images.root) / "images" / sha[:2] / sha).unlink()
+    (Path(study.files.root) / "images" / sha[:2] / sha).unlink()
     with pytest.raises(DataError, match="is missing from the study"):
         sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
     assert not (tmp_path / "out").exists()

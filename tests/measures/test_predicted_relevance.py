@@ -64,11 +64,11 @@ def flickr(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stu
 def predicted_relevance(
     study: Study, *, encoder: str = "hashed_words", depth: int = 25, folds: int = 5, seed: int = 0
 ) -> PredictedRelevance:
-    around = rankings_of(study).around
-    assert around is not None
+    context = rankings_of(study).context
+    assert context is not None
     predictor = loaded_over(study, registry.configure("predictor", "logistic"))
     similar = cached(study, registry.configure("encoder", encoder))
-    return predicted(around, predictor, similar, depth=depth, min_rel=1.0, folds=folds, seed=seed)
+    return predicted(context, predictor, similar, depth=depth, min_rel=1.0, folds=folds, seed=seed)
 
 
 def models() -> tuple[object, object]:
@@ -105,18 +105,18 @@ def test_it_tells_how_early_the_relevant_image_comes(flickr: Study) -> None:
 
 def test_what_is_judged_of_a_query_never_reaches_its_own_prediction(flickr: Study) -> None:
     """All gains of one fold's queries are turned around: what is predicted of them stays."""
-    around = rankings_of(flickr).around
-    assert around is not None
+    context = rankings_of(flickr).context
+    assert context is not None
     settings = {"depth": 10, "min_rel": 1.0, "folds": 4, "seed": 0}
-    before = predicted(around, *models(), **settings)  # type: ignore[arg-type]
+    before = predicted(context, *models(), **settings)  # type: ignore[arg-type]
     own = before.fold == 2
     assert own.any()
-    table = around.table
-    around.table = replace(table, gains=np.where(own, 1 - np.nan_to_num(table.gains), table.gains))
+    table = context.table
+    context.table = replace(table, gains=np.where(own, 1 - np.nan_to_num(table.gains), table.gains))
     try:
-        after = predicted(around, *models(), **settings)  # type: ignore[arg-type]
+        after = predicted(context, *models(), **settings)  # type: ignore[arg-type]
     finally:
-        around.table = table
+        context.table = table
     np.testing.assert_allclose(after.probability[own], before.probability[own], rtol=1e-6)
     others = (before.fold >= 0) & ~own
     assert not np.allclose(after.probability[others], before.probability[others])
@@ -159,10 +159,10 @@ def small(tmp_path: Path, judged: int = 3) -> Study:
 
 def test_what_is_known_of_a_query_and_an_image_by_hand(tmp_path: Path) -> None:
     with small(tmp_path) as study:
-        around = rankings_of(study).around
-        assert around is not None
+        context = rankings_of(study).context
+        assert context is not None
         encoder = registry.configure("encoder", "hashed_words").load()
-        x = _examples(around, _first(around, 3), encoder)
+        x = _examples(context, _first(context, 3), encoder)
         assert tuple(x.feature_names) == FEATURES and x.features.shape == (12, 5)
         # Scores 3, 2, 1 of every ranking: mean 2, deviation sqrt(2/3).
         sigma = np.sqrt(2 / 3)
@@ -220,10 +220,10 @@ def test_images_count_where_the_encoder_sees_them(painted: Study) -> None:
         subject = Item(PromptKey("suite", prompt), image=ImageKey("paints", image))
         truths.append(Truth("relevance", subject, 1.0))
     load(painted, truths, importer="test", path="truth", digest="truth")
-    around = rankings_of(painted).around
-    assert around is not None
+    context = rankings_of(painted).context
+    assert context is not None
     encoder = registry.configure("encoder", "colours").load()
-    x = _examples(around, _first(around, 3), encoder)
+    x = _examples(context, _first(context, 3), encoder)
     # Rose is all red, grape red and blue: cosines 1 and sqrt(1/2); the third has nothing of red.
     assert x.features[:3, 4] == pytest.approx([1, np.sqrt(0.5), 0], abs=1e-6)
     assert [len(mine) for mine in x.pictures] == [1] * 9
@@ -240,7 +240,7 @@ def test_a_network_on_the_joint_embedding_tells_relevance_too(painted: Study) ->
     load(painted, truths, importer="test", path="truth", digest="truth")
     network = "image_text_head(encoder=colours, loss=chances, epochs=3)"
     spec = f"expected_precision(k=3, predictor={network}, encoder=colours, folds=3)"
-    (ran,) = score(painted, spec)
+    (ran,) = score(painted, spec).runs
     assert (ran.computed, dict(ran.reasons)) == (3, {})
     kept = reading.scores(painted, find_measure(spec).identity)
     assert kept["value"].min() >= 0 and kept["value"].max() <= 1  # type: ignore[operator]

@@ -112,7 +112,7 @@ def test_statistics_of_real_runs_are_numpys(flickr: Study) -> None:
 def test_no_judgement_is_needed_and_none_is_missed(flickr: Study) -> None:
     with pytest.raises(DataError, match="rankings need relevant images"):
         score(flickr, "ndcg@10")
-    (ran,) = score(flickr, "nqc@100")
+    (ran,) = score(flickr, "nqc@100").runs
     assert (ran.computed, dict(ran.reasons), ran.notes) == (4 * ASKED, {}, [])
     assert stale_rankings(flickr) == []
 

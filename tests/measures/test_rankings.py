@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from sightline.comparison.compare import breakdown, compare
+from sightline.comparison.breakdown import breakdown
+from sightline.comparison.compare import compare
 from sightline.comparison.compare_sets import compare_sets
-from sightline.comparison.queries import query_analysis
+from sightline.comparison.queries import queries
 from sightline.errors import DataError, UsageError
 from sightline.measures.rankings import overlap, rankings_for, rankings_of
 from sightline.measures.score import score, stale_rankings
@@ -113,11 +114,12 @@ def test_engines_are_reported_by_measures_of_their_rankings(make: Any) -> None:
     score(study, ["reciprocal_rank", "ndcg@10", "judged@10"])
     assert compare(study).by == "ndcg(k=10)"
     page = build(study)
-    assert [each.scale.name for each in page.rankings] == ["ndcg(k=10)", "reciprocal_rank"]
-    assert [each.name for each in page.rankings[0].systems] == ["good", "bad"]
-    assert "unjudged and count as not relevant" in page.rankings[0].summary
-    assert page.prompts is not None and page.prompts.hardest[0].mean is not None
-    assert {each.system for each in page.prompts.hardest[0].thumbnails} == {"good", "bad"}
+    first, second, prompts = page.sections[:3]
+    assert [first.anchor, second.title] == ["ranking", "The ranking by reciprocal_rank"]
+    assert [row[0] for row in first.blocks[1].table.rows] == ["good", "bad"]
+    assert "unjudged and count as not relevant" in first.lead
+    (hardest,) = prompts.blocks[1].cards[:1]
+    assert hardest.value and {each.system for each in hardest.pictures} == {"good", "bad"}
     assert "ndcg(k=10)" in render(page)
 
 
@@ -192,13 +194,13 @@ def test_distances_are_not_turned_upside_down(make: Any) -> None:
 def test_unjudged_images_are_counted(make: Any) -> None:
     ranking: list[tuple[str, float | None]] = [("a", None), ("b", None), ("c", None)]
     study = make([*run("e", {1: ranking, 2: ranking}), *qrels({1: {"a": 1, "b": 0}, 3: {"z": 1}})])
-    (ran,) = score(study, "precision@2")
+    (ran,) = score(study, "precision@2").runs
     # Nothing is known of query 2, so that its images do not count; query 3 has no ranking.
     assert ran.notes == [
         "1 of 2 prompts have no known relevance, and so no value.",
         "e: 1 of the 2 prompts with known relevance have no ranking and are left out of its means.",
     ]
-    (whole,) = score(study, "reciprocal_rank")
+    (whole,) = score(study, "reciprocal_rank").runs
     assert whole.notes[1].startswith("e: 1 of the 3 images in its rankings (33%) are unjudged")
     assert list(compare(study, "precision@2").notes) == ran.notes
 
@@ -221,7 +223,7 @@ def test_unanswered_prompts_count_as_zero_where_asked_for(make: Any) -> None:
 def test_repeats_are_left_out_and_counted(make: Any) -> None:
     study = make([*run("e", {1: [("a", None), ("a", None), ("b", None)]}), *qrels({1: {"a": 0, "b": 1}})])
     assert values(study, "reciprocal_rank") == {1: 0.5}
-    (ran,) = score(study, "reciprocal_rank")
+    (ran,) = score(study, "reciprocal_rank").runs
     assert ran.notes == ["e: 1 places were left out: their image stands further up."]
 
 
@@ -313,13 +315,13 @@ def test_comparisons_show_rankings_as_they_stand(make: Any) -> None:
     # New qrels: a is relevant to query 1 as well, which stands at rank 1: (1 + 1/2) / 2.
     new = load(study, qrels({1: {"a": 1}}), importer="t", path="more", digest="2")
     assert mean(study) == 0.75
-    cells = {cell.group: cell.mean.value for cell in breakdown(study, "reciprocal_rank", "kind")}
+    cells = {cell.group: cell.mean.value for cell in breakdown(study, "reciprocal_rank", "kind").rows}
     assert cells == {"x": 0.5, "y": 1.0}
-    assert query_analysis(study, "reciprocal_rank", []).queries["value"].to_list() == [1.0, 0.5]
+    assert queries(study, "reciprocal_rank", []).queries["value"].to_list() == [1.0, 0.5]
     (row,) = compare_sets(study, "kind=x", "reciprocal_rank").rows
     assert row.improvement.second.value == 1.0
-    (told,) = [table for extra in build(study).extras for table in extra.tables if "95 %" in table.caption]
-    assert told.rows[0][2].value == 0.75  # type: ignore[union-attr]
+    measures = build(study).section("measures")
+    assert measures is not None and measures.blocks[0].table.rows[0][2].value == 0.75
     assert stale_rankings(study) == ["reciprocal_rank(min_rel=1.0)"]
     assert any("The scores of reciprocal_rank" in note for note in status(study).notes)
     score(study, "reciprocal_rank")
@@ -343,7 +345,7 @@ def test_rankings_scored_once_whose_relevance_is_gone(make: Any) -> None:
     with again(study, '[score]\nrelevance = "seed"\n') as other:
         with pytest.raises(DataError, match="no system has a value of ndcg"):
             compare(other, "ndcg")
-        assert not build(other).rankings
+        assert build(other).section("ranking") is None
         assert [each.partition("(")[0] for each in stale_rankings(other)] == ["ndcg"]
     undo(study, told.source_id)
     assert reading.scores(study, find_measure("ndcg").identity).is_empty()
@@ -377,8 +379,8 @@ def test_beside_the_numbers_only_the_prompts_that_are_looked_at(make: Any) -> No
         "Rankings are missing: two for 1 of 3 prompts, which are left out of its means. "
         "Places were left out, 1 of one: their image stands further up."
     )
-    (ranking,) = build(study).rankings
-    assert ranking.summary == whole.brief
+    ranking = build(study).section("ranking")
+    assert ranking is not None and ranking.lead == whole.brief
     some = compare(study, "reciprocal_rank", where="kind=a")
     assert list(some.notes) == [
         "two: 1 of the 1 prompts with known relevance have no ranking and are left out of its means."

@@ -74,7 +74,7 @@ def values(study: Study, name: str) -> list[tuple[int, float | None, str | None]
 def test_rankings_by_hand(fill: Fill) -> None:
     study = fill(retrieval())
     none = "no relevant image is known"
-    (ran,) = score(study, "precision@2")
+    (ran,) = score(study, "precision@2").runs
     # Query 1: of the first two only d2 is relevant. Query 2: of d5 and the unjudged d6 only d5 is.
     assert values(study, "precision@2") == [(1, 0.5, None), (2, 0.5, None), (3, None, none), (4, None, none)]
     assert (ran.total, ran.computed, ran.reasons) == (4, 4, {none: 2})
@@ -107,7 +107,7 @@ def test_rankings_without_what_they_need(fill: Fill) -> None:
     with pytest.raises(DataError, match="no truth of 'relevance'"):
         score(study, "precision")
     load(study, [Question("relevance", "ordinal", 0, 2, 1)], importer="test", path="q", digest="2")
-    assert score(study, "precision")[0].reasons == {"no relevant image is known": 4}
+    assert score(study, "precision").runs[0].reasons == {"no relevant image is known": 4}
 
 
 def test_nobody_has_answered(fill: Fill) -> None:
@@ -123,7 +123,7 @@ def test_measures_named_in_the_settings(tmp_path: Path) -> None:
     load(study, [Prompt(query(1), "two words")], importer="test", path="test", digest="1")
     study.close()
     with open_study(tmp_path / "study") as again:
-        assert [(ran.total, ran.computed) for ran in score(again)] == [(1, 1), (1, 1)]
+        assert [(ran.total, ran.computed) for ran in score(again).runs] == [(1, 1), (1, 1)]
         assert values(again, "words") == [(1, 2, None)]
 
 
@@ -141,7 +141,9 @@ def test_files_without_a_study(tmp_path: Path) -> None:
     Pillow.new("RGB", (4, 4), (51, 51, 51)).save(tmp_path / "grey.png")
     (tmp_path / "broken.png").write_bytes(b"nothing")
     paths = [tmp_path / "grey.png", tmp_path / "broken.png"]
-    grey, broken = score_files("brightness", paths)
+    scored = score_files("brightness", paths)
+    ((grey, broken),) = scored.outcomes
+    assert scored.unreadable == [str(paths[1])] and scored.exit_code == DataError.exit_code
     # 51 of 255 is a fifth.
     assert grey.value == pytest.approx(0.2, abs=1e-9)
     assert (broken.value, broken.reason) == (None, "not a readable image (unknown format)")
@@ -166,7 +168,7 @@ def test_reasons_reach_the_end(fill: Fill, tmp_path: Path) -> None:
             ),
         ]
     )
-    (ran,) = score(study, "sharpness")
+    (ran,) = score(study, "sharpness").runs
     ((reason, n),) = ran.reasons.items()
     assert n == 1 and "less than three pixels" in reason
     found = reading.scores(study, find_measure("sharpness").identity)

@@ -11,9 +11,8 @@ import scipy.stats
 
 from sightline import registry
 from sightline.errors import DataError, UsageError
-from sightline.prediction import fit as stage
-from sightline.prediction.fit import predict
-from sightline.prediction.results import FitResult
+from sightline.prediction.features import prompt_measures
+from sightline.prediction.fit import FitResult, fit
 from sightline.records import (
     Answer,
     Image,
@@ -77,16 +76,21 @@ def kept(study: Study, question: str = "ease") -> dict[str, dict[int, tuple[int,
     return found
 
 
+def points(found: FitResult) -> list[tuple[float, float]]:
+    """(prediction, truth) of ease by ridge, of the prompts that have both."""
+    pairs = zip(found.predictions["ridge"]["ease"].tolist(), found.truths["ease"].tolist(), strict=True)
+    return [pair for pair in pairs if np.isfinite(pair).all()]
+
+
 def test_what_can_be_learned_is_predicted(tmp_path: Path) -> None:
     with study_with(tmp_path / "s", learnable()) as study:
-        found = predict(study, "ease", prompts=["a blue ball", "many blue balls"])
-        assert found.pearson.value is not None and found.pearson.value > 0.9
-        assert found.error < found.baseline_error / 2
-        easy, hard = found.predicted
-        assert easy.value > hard.value
-        assert easy.low is not None and easy.high is not None
-        assert easy.low < easy.value <= easy.high <= 5.1, "on the scale of the question"
-        assert {name for name, _ in easy.because} >= {"words", "wording", "mean_idf"}
+        found = fit(study, "ease", prompt=["a blue ball", "many blue balls"])
+        (quality,) = found.results
+        assert quality.pearson > 0.9 and quality.error < quality.baseline_error / 2
+        easy, hard = (each.expected["ease"] for each in found.predicted)
+        assert hard.value < easy.low < easy.value <= easy.high <= 5.1, "on the scale of the question"
+        effects = {name for name, _ in found.predicted[0].effects["ease"]}
+        assert effects >= {"words", "wording", "mean_idf"}
 
 
 SEEING_PROMPTS = [
@@ -97,8 +101,8 @@ SEEING_PROMPTS = [
 
 
 QUICK = {
-    "fine_tuned": "fine_tuned(frozen=5, rank=2, rate=0.003, batch=16, epochs=2)",
-    "stack": "stack(folds=3, second=trees(count=10))",
+    "fine_tuned": "fine_tuned(frozen=5, rank=2, learning_rate=0.003, batch=16, epochs=2)",
+    "stack": "stack(folds=3, second=trees(n_estimators=10))",
 }
 """The same code with less of everything."""
 
@@ -122,8 +126,8 @@ def test_no_truth_of_what_is_held_out_reaches_a_prediction(tmp_path: Path, name:
     truth = {"ease": rng.uniform(0, 5, 48).tolist(), "beauty": [None, *rng.uniform(0, 5, 47).tolist()]}
     tags = {n: {"split": "test" if n % 4 == 3 else "train"} for n in range(48)}
     with study_with(tmp_path / "a", truth, tags=tags) as study:
-        before = predict(study, questions=["ease", "beauty"], predictor=spec, folds=3, seed=3)
-        published = predict(study, questions=["ease", "beauty"], predictor=spec, split="published")
+        before = fit(study, question=["ease", "beauty"], predictor=spec, folds=3, seed=3)
+        published = fit(study, question=["ease", "beauty"], predictor=spec, split="published")
     fold = before.split.fold(48)
 
     def spoilt(rows: np.ndarray) -> dict[str, list[float | None]]:
@@ -137,11 +141,11 @@ def test_no_truth_of_what_is_held_out_reaches_a_prediction(tmp_path: Path, name:
 
     held = fold == 2
     with study_with(tmp_path / "b", spoilt(held), tags=tags) as study:
-        after = predict(study, questions=["ease", "beauty"], predictor=spec, folds=3, seed=3)
+        after = fit(study, question=["ease", "beauty"], predictor=spec, folds=3, seed=3)
     assert (after.split.fold(48) == fold).all()
     test = np.arange(48) % 4 == 3
     with study_with(tmp_path / "c", spoilt(test), tags=tags) as study:
-        again = predict(study, questions=["ease", "beauty"], predictor=spec, split="published")
+        again = fit(study, question=["ease", "beauty"], predictor=spec, split="published")
     for question in truth:
         for rows, one, two in ((held, before, after), (test, published, again)):
             said, now = (only(each)[question][rows] for each in (one, two))
@@ -157,7 +161,7 @@ def test_figures_are_those_of_an_independent_library(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     truth = [value + rng.normal(0, 1) for value in learnable()]
     with study_with(tmp_path / "s", truth) as study:
-        found = predict(study, "ease", predictors=["ridge", "mean", "linear"])
+        found = fit(study, "ease", predictor=["ridge", "mean", "linear"])
     for result in found.results:
         guess = found.predictions[result.predictor]["ease"]
         assert result.figures["pearson"].value == pytest.approx(scipy.stats.pearsonr(guess, truth).statistic)
@@ -180,8 +184,8 @@ def test_figures_are_those_of_an_independent_library(tmp_path: Path) -> None:
         ("ridge", "linear"),
         ("mean", "linear"),
     ]
-    assert all(each.adjusted is not None for each in found.differences["ease"])
-    assert found.best == {"ease": "ridge"} and found.predictor == "ridge"
+    assert all(each.p_adjusted is not None for each in found.differences["ease"])
+    assert found.best == {"ease": "ridge"}
     # The mean of what was learned from is what the predictor `mean` says.
     means = next(each for each in found.results if each.predictor == "mean")
     assert means.error == pytest.approx(means.baseline_error)
@@ -190,7 +194,7 @@ def test_figures_are_those_of_an_independent_library(tmp_path: Path) -> None:
 def test_several_questions_are_learned_at_once_and_each_is_kept(tmp_path: Path) -> None:
     beauty: list[float | None] = [None if n % 3 == 0 else 5.1 - value for n, value in enumerate(learnable())]
     with study_with(tmp_path / "s", {"ease": learnable(), "beauty": beauty}) as study:
-        found = predict(study, questions=["ease", "beauty"], predictors=["ridge", "tfidf_ridge"])
+        found = fit(study, question=["ease", "beauty"], predictor=["ridge", "tfidf_ridge"])
         assert [(each.question, each.predictor) for each in found.results] == [
             ("ease", "ridge"),
             ("ease", "tfidf_ridge"),
@@ -200,13 +204,10 @@ def test_several_questions_are_learned_at_once_and_each_is_kept(tmp_path: Path) 
         assert [each.figures["pearson"].n for each in found.results] == [48, 48, 32, 32]
         for question in ("ease", "beauty"):
             assert set(kept(study, question)) == {"ridge", "tfidf_ridge"}
-        told = predict(study, questions=["ease", "beauty"], prompts=["a red car"]).predicted
-        assert [(each.question, each.prompt) for each in told] == [
-            ("ease", "a red car"),
-            ("beauty", "a red car"),
-        ]
-        assert told[0].value > 3 > told[1].value
-        assert all("[" not in name for each in told for name, _ in each.because)
+        (new,) = fit(study, question=["ease", "beauty"], prompt="a red car").predicted
+        assert new.prompt == "a red car" and list(new.expected) == ["ease", "beauty"]
+        assert new.expected["ease"].value > 3 > new.expected["beauty"].value
+        assert all("[" not in name for effects in new.effects.values() for name, _ in effects)
 
 
 def test_the_truth_of_one_system_can_be_predicted(tmp_path: Path) -> None:
@@ -215,14 +216,14 @@ def test_the_truth_of_one_system_can_be_predicted(tmp_path: Path) -> None:
     more += [Truth("ease", Item(key, "good"), value) for key, value in zip(keys, learnable(), strict=True)]
     more += [Truth("ease", Item(key, "bad"), 5 - 0.1 * (n % 7)) for n, key in enumerate(keys)]
     with study_with(tmp_path / "s", learnable(), more=more) as study:
-        found = predict(study, questions=["ease.bad", "ease"])
+        found = fit(study, question=["ease.bad", "ease"])
         assert found.truths["ease.bad"][:3] == pytest.approx([5.0, 4.9, 4.8])
         # What is kept is about prompts: the fit of one system is only shown.
         assert [value for _, value in kept(study)["ridge"].values()] == pytest.approx(
             found.predictions["ridge"]["ease"]
         )
         with pytest.raises(UsageError, match="no truth of a system 'god'") as told:
-            predict(study, "ease.god")
+            fit(study, "ease.god")
         assert "good" in told.value.remedy
 
 
@@ -236,7 +237,7 @@ def test_prompts_of_the_same_words_and_rephrasings_stay_together(tmp_path: Path)
         truth = [Truth("ease", Item(prompt=PromptKey("s", "41")), 2.0)]
         load(study, truth, importer="test", path="elsewhere", digest="3")
         for seed in range(8):
-            found = predict(study, "ease", predictor="mean", seed=seed)
+            found = fit(study, "ease", predictor="mean", seed=seed)
             fold = found.split.fold(42)
             assert fold[40] == fold[0], "the same words, but for case and punctuation"
             assert fold[41] == fold[3], "a rephrasing"
@@ -246,20 +247,22 @@ def test_prompts_of_the_same_words_and_rephrasings_stay_together(tmp_path: Path)
 def test_prompts_without_truth_are_predicted_by_what_learned_from_all_others(tmp_path: Path) -> None:
     none: list[float | None] = [None] * 4
     with study_with(tmp_path / "s", {"ease": [*none, *learnable()[4:]]}) as study:
-        found = predict(study, "ease", prompts=TEXTS[:4])
+        found = fit(study, "ease", prompt=TEXTS[:4])
         rows = kept(study)["ridge"]
         assert [fold for fold, _ in rows.values()] == [None] * 4 + found.split.fold(44).tolist()
         for (_, value), new in zip(rows.values(), found.predicted, strict=False):
-            assert min(value, 5.1) == pytest.approx(new.value), "new ones are cut to the scale"
+            assert min(value, 5.1) == pytest.approx(new.expected["ease"].value), (
+                "new ones are cut to the scale"
+            )
         assert any(note.startswith("4 prompts without truth") for note in found.notes)
-        assert found.prompts == 44 and len(found.points) == 44
+        assert found.prompts == 44 and len(points(found)) == 44
 
 
 def test_the_published_split_is_taken_as_it_is(tmp_path: Path) -> None:
     parts = ["train"] * 3 + ["validation"] + ["test"] * 2
     tags = {n: {"split": parts[n % 6]} for n in range(46)}
     with study_with(tmp_path / "s", learnable(), tags=tags) as study:
-        found = predict(study, "ease", split="published")
+        found = fit(study, "ease", split="published")
         fold = found.split.fold(48)
         assert [n for n in range(48) if fold[n] >= 0] == [n for n in range(46) if parts[n % 6] == "test"]
         assert sorted(found.split.parts[0].learn.tolist()) == [
@@ -270,28 +273,28 @@ def test_the_published_split_is_taken_as_it_is(tmp_path: Path) -> None:
         assert len(kept(study)["ridge"]) == 14
     no_test = {n: {"split": ("Training", "dev")[n % 2]} for n in range(48)}
     with study_with(tmp_path / "v", learnable(), tags=no_test) as study:
-        found = predict(study, "ease", split="published")
+        found = fit(study, "ease", split="published")
         assert found.split.parts[0].guess.tolist() == list(range(1, 48, 2))
         assert "validation" in found.split.said
     with study_with(tmp_path / "n", learnable()) as study:
         with pytest.raises(DataError, match="no published split"):
-            predict(study, "ease", split="published")
+            fit(study, "ease", split="published")
         with pytest.raises(UsageError, match="no split 'publish'"):
-            predict(study, "ease", split="publish")
+            fit(study, "ease", split="publish")
 
 
 def test_predictions_are_kept_and_the_same_for_a_seed(tmp_path: Path) -> None:
     with study_with(tmp_path / "s", learnable()) as study:
-        first = predict(study, "ease", seed=1)
-        again = predict(study, "ease", seed=1)
-        assert first.points == again.points
-        assert [value for _, value in kept(study)["ridge"].values()] == [guess for guess, _ in first.points]
+        first = fit(study, "ease", seed=1)
+        again = fit(study, "ease", seed=1)
+        assert points(first) == points(again)
+        assert [value for _, value in kept(study)["ridge"].values()] == [guess for guess, _ in points(first)]
 
 
 def test_the_interval_is_conformal_and_on_the_scale(tmp_path: Path) -> None:
     with study_with(tmp_path / "s", learnable()) as study:
-        found = predict(study, "ease", seed=4)
-        errors = [guess - truth for guess, truth in found.points]
+        found = fit(study, "ease", seed=4)
+        errors = [guess - truth for guess, truth in points(found)]
         assert found.results[0].half_width == half_width(errors, coverage=0.9)
         # Each fold goes by the width that the other folds would have set.
         sizes, fold = np.abs(errors), found.split.fold(48)
@@ -301,14 +304,14 @@ def test_the_interval_is_conformal_and_on_the_scale(tmp_path: Path) -> None:
     # A published split has no other folds: what was tried is cut into five.
     tags = {n: {"split": ("train", "test")[n % 2]} for n in range(48)}
     with study_with(tmp_path / "p", learnable(), tags=tags) as study:
-        found = predict(study, "ease", split="published", seed=1)
-        sizes = np.abs([guess - truth for guess, truth in found.points])
+        found = fit(study, "ease", split="published", seed=1)
+        sizes = np.abs([guess - truth for guess, truth in points(found)])
         cut = k_fold(48, 5, seed=1)[1::2]
         assert found.results[0].covered == pytest.approx(covered_across(sizes, cut))
     # Eight prompts held out are too few for any width: the interval is the scale, and none without a scale.
     tags = {n: {"split": "test" if n >= 40 else "train"} for n in range(48)}
     with study_with(tmp_path / "t", learnable(), tags=tags) as study:
-        told = predict(study, "ease", split="published", prompts=["a blue ball"]).predicted[0]
+        told = fit(study, "ease", split="published", prompt=["a blue ball"]).predicted[0].expected["ease"]
         assert (told.low, told.high) == (0.0, 5.1)
         rows = reading.predictions(study, reading.newest_settlement(study, "ease") or 0)
         assert rows["low"].to_list() == [0.0] * 8 and rows["high"].to_list() == [5.1] * 8
@@ -317,47 +320,47 @@ def test_the_interval_is_conformal_and_on_the_scale(tmp_path: Path) -> None:
             *(Truth("open", Item(prompt=PromptKey("s", str(n))), n / 9) for n in range(48)),
         ]
         load(study, open_scale, importer="test", path="open", digest="2")
-        told = predict(study, "open", split="published", prompts=["a blue ball"]).predicted[0]
+        told = fit(study, "open", split="published", prompt=["a blue ball"]).predicted[0].expected["open"]
         assert (told.low, told.high) == (None, None)
 
 
 def test_too_little_truth_and_empty_prompts_are_refused(tmp_path: Path) -> None:
     with study_with(tmp_path / "few", learnable()[:6]) as study, pytest.raises(DataError, match="only 6"):
-        predict(study, "ease")
+        fit(study, "ease")
     with study_with(tmp_path / "s", learnable()) as study:
         with pytest.raises(UsageError, match="empty"):
-            predict(study, "ease", prompts=["  "])
+            fit(study, "ease", prompt=["  "])
         with pytest.raises(UsageError, match="no predictor"):
-            predict(study, "ease", predictor="ridgy")
+            fit(study, "ease", predictor="ridgy")
         with pytest.raises(UsageError, match="no question"):
-            predict(study, "eese")
+            fit(study, "eese")
         with pytest.raises(UsageError, match="hold nothing out"):
-            predict(study, "ease", folds=1)
+            fit(study, "ease", folds=1)
         with pytest.raises(DataError, match="48 different prompts"):
-            predict(study, "ease", folds=49)
+            fit(study, "ease", folds=49)
 
 
 def test_only_the_newest_fit_is_read(tmp_path: Path) -> None:
     with study_with(tmp_path / "s", learnable()) as study:
         for seed in (0, 1, 2):
-            last = predict(study, "ease", seed=seed)
-        assert [value for _, value in kept(study)["ridge"].values()] == [guess for guess, _ in last.points]
+            last = fit(study, "ease", seed=seed)
+        assert [value for _, value in kept(study)["ridge"].values()] == [guess for guess, _ in points(last)]
 
 
 def test_features_are_chosen_by_declaration_or_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = {measure.name for measure in stage.prompt_measures()}
+    plain = {measure.name for measure in prompt_measures()}
     assert {"words", "word_count", "conjunction_rate"} <= plain
     assert not plain & {"synset_count", "proper_noun_rate", "ego_degree"}
-    asked = [measure.short for measure in stage.prompt_measures(["words", "proper_noun_rate"])]
+    asked = [measure.short for measure in prompt_measures(["words", "proper_noun_rate"])]
     assert asked.count("words") == 1 and asked[-1] == "proper_noun_rate"
     with study_with(tmp_path / "s", learnable()) as study:
         with pytest.raises(UsageError, match="sinset_count"):
-            predict(study, "ease", features=["sinset_count"])
+            fit(study, "ease", feature=["sinset_count"])
         monkeypatch.setenv("SIGHTLINE_WORDNET", str(tmp_path / "nowhere"))
         with pytest.raises(DataError, match="no WordNet") as told:
-            predict(study, "ease", features=["synset_count"])
+            fit(study, "ease", feature=["synset_count"])
         assert "SIGHTLINE_WORDNET" in told.value.remedy
 
 
@@ -369,9 +372,9 @@ def test_how_common_words_are_is_counted_without_the_prompt_itself(tmp_path: Pat
         Image(ImageKey("c", str(n)), None, (text,)) for n, text in enumerate([*texts, *TEXTS[:6]])
     ]
     with study_with(tmp_path / "prompts", learnable(), texts) as study:
-        of_prompts = predict(study, "ease", prompts=["a zorbing ball", "a zorbing quokka"])
+        of_prompts = fit(study, "ease", prompt=["a zorbing ball", "a zorbing quokka"])
     with study_with(tmp_path / "captions", learnable(), texts, more=captions) as study:
-        of_captions = predict(study, "ease", prompts=["a zorbing ball"])
+        of_captions = fit(study, "ease", prompt=["a zorbing ball"])
     for found, where in ((of_prompts, "prompts learned from"), (of_captions, "captions of 54 images")):
         assert found.features["unseen"][0] == 0.5
         assert found.features["unseen"][1] == 0.0
@@ -398,46 +401,44 @@ def test_rankings_can_be_learned_from(tmp_path: Path) -> None:
         for rank in range(10)
     ]
     with study_with(tmp_path / "s", learnable(), more=[*images, *answers]) as study:
-        found = predict(study, "ease", predictor="linear", rankings=True)
+        found = fit(study, "ease", predictor="linear", rankings=True)
         assert any(name.startswith("score_variance") for name in found.features_after)
         assert found.results[0].after
-        _, headings = found.paper_table()
-        assert "after" in headings[found.features_after[0]] and "before" in headings["words"]
+        latex = found.to_latex()
+        assert latex.index("words &") < latex.index("One feature, after") < latex.index("score\\_variance")
         settlement = reading.newest_settlement(study, "ease")
         assert settlement is not None
         assert reading.predictions(study, settlement)["spec"].unique().to_list()[0].endswith("with rankings")
         with pytest.raises(UsageError, match="no rankings"):
-            predict(study, "ease", rankings=True, prompts=["a cat"])
+            fit(study, "ease", rankings=True, prompt=["a cat"])
 
 
 def test_progress_is_told_and_an_interruption_keeps_what_is_done(tmp_path: Path) -> None:
     heard: list[Progress] = []
     with study_with(tmp_path / "s", learnable()) as study:
-        predict(study, "ease", predictors=["mean", "linear"], folds=4, listener=heard.append)
-        assert heard[-1].what == "learning to predict" and (heard[-1].done, heard[-1].total) == (8, 8)
+        fit(study, "ease", predictor=["mean", "linear"], folds=4, listener=heard.append)
+        assert heard[-1].what == "fitting predictors" and (heard[-1].done, heard[-1].total) == (8, 8)
 
     def impatient(now: Progress) -> None:
-        if now.what == "learning to predict" and now.done >= 6:
+        if now.what == "fitting predictors" and now.done >= 6:
             raise KeyboardInterrupt
 
     with study_with(tmp_path / "t", learnable()) as study:
         monkey = pytest.MonkeyPatch()
         monkey.setattr("sightline.study.running.progress.time.monotonic", iter(np.arange(0.0, 1e4)).__next__)
         with monkey.context(), pytest.raises(KeyboardInterrupt):
-            predict(study, "ease", predictors=["mean", "linear"], folds=4, listener=impatient)
+            fit(study, "ease", predictor=["mean", "linear"], folds=4, listener=impatient)
         monkey.undo()
         assert set(kept(study)) == {"mean"}
 
 
 def test_the_paper_table_has_features_and_predictors_under_headings(tmp_path: Path) -> None:
     with study_with(tmp_path / "s", learnable()) as study:
-        found = predict(study, "ease", predictors=["ridge", "mean"])
-    table, headings = found.paper_table()
-    assert list(table)[-2:] == ["ridge", "mean"] and headings["ridge"] != headings["characters"]
+        found = fit(study, "ease", predictor=["ridge", "mean"])
+    latex = found.to_latex()
+    assert latex.index("One feature, before") < latex.index("Learned, before") < latex.index("ridge &")
     # "many red ball" is 3 characters longer than "a red ball", and so much worse.
     lengths = [float(len(text)) for text in TEXTS]
-    assert table["characters"]["ease"]["pearson"].value == pytest.approx(
+    assert found.alone["characters"]["ease"]["pearson"].value == pytest.approx(
         scipy.stats.pearsonr(lengths, learnable()).statistic
     )
-    assert set(table["characters"]["ease"]) == {"pearson", "kendall"}
-    assert set(table["ridge"]["ease"]) == {"pearson", "kendall", "spearman", "smare", "rmse"}

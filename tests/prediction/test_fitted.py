@@ -133,7 +133,10 @@ def test_every_predictor_survives_its_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("SIGHTLINE_CACHE", str(tmp_path / "cache"))
-    quick = {"fine_tuned": "fine_tuned(frozen=5, rank=2, epochs=1)", "stack": "stack(second=trees(count=5))"}
+    quick = {
+        "fine_tuned": "fine_tuned(frozen=5, rank=2, epochs=1)",
+        "stack": "stack(second=trees(n_estimators=5))",
+    }
     texts, truth = prompts(24)
     made = fit(quick.get(name, name), texts, truth[:, :1])
     save(tmp_path / "own.npz", made)

@@ -13,22 +13,23 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from sightline.errors import DataError, UsageError
-from sightline.prediction.predict import Expected, Prediction, Predictions
+from sightline.estimate import Estimate
+from sightline.prediction.model import Prediction
 from sightline.prediction.prompt_files import Batch, Line, columns_of, predict_rows, read_prompts, write_rows
 
 TARGETS = ("ease",)
 
 
-def tell(prompts: Sequence[str]) -> Predictions:
+def tell(prompts: Sequence[str]) -> list[Prediction]:
     """Expects of a prompt as much as it has characters; nothing of one without a letter."""
 
     def one(text: str) -> Prediction:
         if not any(map(str.isalpha, text)):
             return Prediction(text, refused="no letter")
         n = float(len(text))
-        return Prediction(text, {"ease": Expected(n, n - 1, n + 1)}, {}, ("long",) if n > 9 else ())
+        return Prediction(text, {"ease": Estimate(n, n - 1, n + 1)}, {}, ("long",) if n > 9 else ())
 
-    return Predictions("small", "because", 0.9, [one(text) for text in prompts])
+    return [one(text) for text in prompts]
 
 
 def written(tmp_path: Path, name: str, content: str | bytes) -> Path:
@@ -188,7 +189,7 @@ def test_every_row_is_written_in_order(tmp_path: Path, suffix: str) -> None:
     to = tmp_path / f"out{suffix}"
     write_rows(rows, to, TARGETS)
     refused = [n for n in range(1, 1203) if n % 7 == 0]
-    assert (batch.rows, batch.refused, batch.tier) == (1202, len(refused), "small")
+    assert (batch.rows, batch.refused) == (1202, len(refused))
     assert heard == [500, 1000, 1202]
     assert batch.named[:2] == ["p.txt:7: no letter", "p.txt:14: no letter"]
     assert batch.warned == sum(len(text) > 9 for text in texts)
@@ -231,7 +232,7 @@ def test_files_that_hold_no_prompts_are_refused(tmp_path: Path) -> None:
         list(read_prompts(tmp_path / "p.txt"))
     with pytest.raises(DataError, match="empty"):
         list(read_prompts(written(tmp_path, "e.txt", "")))
-    with pytest.raises(DataError, match="no UTF-8 text"):
+    with pytest.raises(DataError, match="not UTF-8 text"):
         list(read_prompts(written(tmp_path, "u.txt", "a cat".encode("utf-16"))))
     with pytest.raises(DataError, match="no column prompt or text") as told:
         list(read_prompts(written(tmp_path, "c.csv", "promt,x\na,b\n")))

@@ -7,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sightline.prediction.bench import question_of
-from sightline.prediction.fit import predict
-from sightline.prediction.predict import suggest
-from sightline.prediction.saving import save_best
+from sightline.prediction.fit import fit
+from sightline.prediction.predict import rank
 from sightline.records import Item, Prompt, PromptKey, Question, Record, System, Truth
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
@@ -41,7 +39,7 @@ def study_of(path: Path) -> Study:
 
 def test_the_hardest_quarter_is_the_one_with_most_faults(tmp_path: Path) -> None:
     with study_of(tmp_path / "s") as study:
-        found = predict(study, questions=["faults", "rel.v2"], predictor="ridge")
+        found = fit(study, question=["faults", "rel.v2"], predictor="ridge")
     faults, good = (each.quarters for each in found.results)
     assert [part.name for part in faults] == ["hardest", "hard", "easy", "easiest"]
     # The last 12 prompts have 4 + 36/48 to 4 + 47/48 faults, the first 12 have 1 to 1 + 11/48.
@@ -58,27 +56,19 @@ def test_the_hardest_quarter_is_the_one_with_most_faults(tmp_path: Path) -> None
 def test_a_kept_predictor_ranks_what_is_better_first(tmp_path: Path) -> None:
     own = tmp_path / "own.npz"
     with study_of(tmp_path / "s") as study:
-        found = predict(study, questions=["faults", "rel.v2"], predictor="ridge")
-        asked = {name: question_of(study, name) for name in found.questions}
-    kept = save_best(found, own, asked)
-    assert kept.about["directions"] == {"faults": "lower", "rel.v2": "higher"}
+        found = fit(study, question=["faults", "rel.v2"], predictor="ridge", save=own)
+    kept = found.saved
+    assert kept is not None and kept.about["directions"] == {"faults": "lower", "rel.v2": "higher"}
     for by in found.questions:
-        ranked = suggest("many red cups", ["", "a red cup"], by=by, model=own).predictions
+        ranked = rank("many red cups", ["", "a red cup"], by=by, model=own).predictions
         assert [prediction.prompt for prediction in ranked] == ["a red cup", "many red cups", ""]
 
 
 def test_the_pearson_that_is_kept_is_that_of_what_is_kept(tmp_path: Path) -> None:
     with study_of(tmp_path / "s") as study:
-        found = predict(study, "faults", predictors=["ridge", "mean"], features=["synset_count"])
-        asked = {"faults": question_of(study, "faults")}
-    kept = save_best(found, tmp_path / "own.npz", asked)
-    assert "synset_count" not in kept.measures
+        save = tmp_path / "own.npz"
+        found = fit(study, "faults", predictor=["ridge", "mean"], feature=["synset_count"], save=save)
+    kept = found.saved
+    assert kept is not None and "synset_count" not in kept.measures
     said = np.corrcoef(kept.model.held_out[:, 0], found.truths["faults"])[0, 1]
     assert kept.about["pearson"] == {"faults": pytest.approx(float(said))}
-
-
-def test_a_target_is_of_the_question_with_the_longest_name(tmp_path: Path) -> None:
-    with study_of(tmp_path / "s") as study:
-        assert question_of(study, "rel.v2").name == "rel.v2"
-        assert question_of(study, "faults.painter").name == "faults"
-        assert question_of(study, "rel.v2.painter").name == "rel.v2"

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import io
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import pytest
 from PIL import Image, ImageDraw
 
-from sightline.estimate import Estimate, absent
-from sightline.rendering import document as d
+from sightline.comparison.breakdown import Breakdown, GroupMean
+from sightline.comparison.compare import Comparison
+from sightline.comparison.trust import MeasureTrust, Trust
+from sightline.estimate import Direction, Estimate
+from sightline.rendering import charts
+from sightline.rendering.blocks import Figure, Findings, Grid, Heading, Section, cards
+from sightline.rendering.document import Document, Fact, section_of
 from sightline.rendering.shown import Finding, Scale, ShownPrompt, Thumbnail
+from sightline.rendering.tables import Column, Table
+from sightline.rendering.theme import system_colours
+from sightline.statistics.comparison import Pair, Standing
+from sightline.statistics.correlation import Correlation
 
 SYSTEMS = ("careful", "innumerate", "sloppy")
 COLOURS = {"red": "#d1495b", "blue": "#30638e", "yellow": "#edae49", "green": "#3c8d5a"}
@@ -41,7 +50,7 @@ def draw(system: str, count: int, colour: str, shape: str, seed: int) -> bytes:
 
 
 QUALITY = Scale("agreement with the prompt", "higher", 1, 5)
-ALIKE = Scale("likeness of images (0 to 1)", "none", 0, 1)
+SKILLS = ("colour", "counting", "spatial", "negation", "text")
 
 PROMPTS = (
     (
@@ -70,201 +79,105 @@ def shown(index: int, mean: float, samples: int = 2) -> ShownPrompt:
     return ShownPrompt(text, Estimate(mean, mean - 0.31, mean + 0.28, 18), tags, thumbnails)
 
 
-def make_ranking() -> d.Ranking:
-    def row(
-        name: str, mean: float, low: float, high: float, ranks: tuple[int, int], best: float
-    ) -> d.RankedSystem:
-        share = d.Share("best on its prompt", Estimate(best, best - 0.1, best + 0.1, 24), "higher")
-        return d.RankedSystem(name, Estimate(mean, low, high, 24), *ranks, (share,))
-
-    return d.Ranking(
-        QUALITY,
-        (
-            row("careful", 4.12, 3.95, 4.28, (1, 1), 0.79),
-            row("sloppy", 3.21, 2.96, 3.47, (2, 3), 0.13),
-            row("innumerate", 3.05, 2.74, 3.36, (2, 3), 0.17),
-        ),
-        (
-            d.Difference(
-                "careful", "sloppy", Estimate(0.91, 0.65, 1.18, 24), 0.0001, 0.0003, "careful is better"
-            ),
-            d.Difference(
-                "careful", "innumerate", Estimate(1.07, 0.74, 1.41, 24), 0.0002, 0.0004, "careful is better"
-            ),
-            d.Difference(
-                "sloppy", "innumerate", Estimate(0.16, -0.19, 0.52, 24), 0.312, 0.312, "cannot be told apart"
-            ),
-        ),
-        summary="careful leads on nearly every prompt; sloppy and innumerate share second place.",
-        method="Intervals hold 95 %, by bootstrap over prompts.",
-    )
-
-
-def make_breakdown() -> d.Breakdown:
-    means = {
-        "colour": (4.5, 4.3, 3.6),
-        "counting": (4.1, 1.9, 3.1),
-        "spatial": (3.9, 3.5, 2.9),
-        "negation": (3.7, 3.1, 3.2),
-        "text": (3.3, 3.2, 2.4),
-    }
-    cells = [
-        d.BreakdownCell(skill, system, Estimate(mean, max(1, mean - 0.5), min(5, mean + 0.45), 5))
-        for skill, row in means.items()
-        for system, mean in zip(SYSTEMS, row, strict=True)
+def make_comparison(names: Sequence[str] = ("careful", "sloppy", "innumerate")) -> Comparison:
+    means = [Estimate(4.12 - n / 2, 3.95 - n / 2, 4.28 - n / 2, 24) for n in range(len(names))]
+    standings = [
+        Standing(name, mean, min(n + 1, 2), 1 if n == 0 else len(names))
+        for n, (name, mean) in enumerate(zip(names, means, strict=True))
     ]
-    return d.Breakdown("skill", QUALITY, cells, "innumerate falls behind on counting, and there alone.")
+    pairs = [
+        Pair(a, b, Estimate(0.91, 0.65, 1.18, 24), 0.0001, 0.0003, True)
+        if first == 0
+        else Pair(a, b, Estimate(0.16, -0.19, 0.52, 24), 0.312, 0.312, False)
+        for first, a in enumerate(names)
+        for b in names[first + 1 :]
+    ]
+    return Comparison(QUALITY.name, "higher", 24, standings, pairs, low=1, high=5)
 
 
-def make_report() -> d.Report:
-    chance = random.Random(7)
-    truths = [min(5, max(1, chance.gauss(3.5, 0.8))) for _ in range(72)]
-    points = [(min(5, max(1, 1.3 + 0.62 * truth + chance.gauss(0, 0.45))), truth) for truth in truths]
-    alike = ShownPrompt(
-        PROMPTS[4][0],
-        Estimate(0.91, 0.86, 0.95, 6),
-        (("system", "careful"),),
-        [Thumbnail(draw("careful", 1, "red", "circle", seed), "careful") for seed in range(6)],
+def make_breakdown(groups: Sequence[str] = SKILLS, systems: Sequence[str] = SYSTEMS) -> Breakdown:
+    rows = [
+        GroupMean(group, system, Estimate(4.5 - g / 4 - s / 10, 4 - g / 4 - s / 10, 5 - g / 4 - s / 10, 5))
+        for g, group in enumerate(groups)
+        for s, system in enumerate(systems)
+    ]
+    return Breakdown("skill", QUALITY.name, "higher", rows, dict.fromkeys(systems, 3.5), 1, 5)
+
+
+def make_trust() -> Trust:
+    measures: list[tuple[str, Direction, float]] = [
+        ("counts_right", "higher", 0.58),
+        ("noise", "lower", -0.41),
+    ]
+    rows = [
+        MeasureTrust(name, "of_image", direction, question, Correlation(r, r - 0.12, r + 0.11, 288))
+        for name, direction, r in measures
+        for question in ("agreement", "quality")
+    ]
+    missing = Correlation(None, reason="only 3 prompts ask for text")
+    return Trust([*rows, MeasureTrust("text_read", "of_image", "higher", "agreement", missing)])
+
+
+def make_report() -> Document:
+    hardest, easiest = [shown(0, 2.04), shown(1, 2.37), shown(2, 2.51)], [shown(3, 4.61), shown(4, 4.55)]
+    means = [1 + n / 18 for n in range(72)]
+    histogram = Figure.of(
+        lambda width: charts.histogram(means, axis="mean quality", width=width), "All prompts."
     )
-    varied = ShownPrompt(
-        PROMPTS[0][0],
-        Estimate(0.34, 0.22, 0.45, 6),
-        (("system", "sloppy"),),
-        [Thumbnail(draw("sloppy", 4 + seed, "yellow", "square", seed), "sloppy") for seed in range(6)],
+    scatter = Figure.of(
+        lambda width: charts.scatter(
+            [(x, x + 0.1) for x in means], x_axis="predicted", y_axis="true", width=width
+        )
     )
-    measures = (
-        ("clip_score(encoder=clip)", "higher", 0.62, 0.48),
-        ("counts_right", "higher", 0.58, 0.21),
-        ("sharpness", "higher", 0.07, 0.33),
-        ("noise", "lower", -0.12, -0.41),
-    )
-    return d.Report(
+    findings = [
+        Finding("the same image answers two prompts", 4, "warning", ["a red circle.png"], "Look at both."),
+        Finding("image cannot be decoded", 1, "error", ["sloppy/0012.png: truncated"], "Import it again."),
+    ]
+    gaps = Table([Column("what"), Column("reason")], [("text_read", "the prompt asks for no text")], "Gaps")
+    colours = system_colours(SYSTEMS)
+    compared = make_comparison()
+    return Document(
         title="Sample study: scenes of shapes",
-        answer=(
-            "careful is the best of three systems: 4.1 of 5 [3.9, 4.3] over 24 prompts; "
-            "sloppy and innumerate cannot be told apart."
-        ),
+        answer=compared.sentence,
         made_at=datetime(2026, 3, 4, 15, 9, tzinfo=UTC),
-        study="sample",
-        facts=(
-            d.Fact("prompts", 24, "5 skills"),
-            d.Fact("systems", 3),
-            d.Fact("images", 288, "4 a prompt and system"),
-            d.Fact("judgements", 3456),
-            d.Fact("annotators", 12, "2 left out"),
-        ),
-        rankings=(make_ranking(),),
-        breakdowns=(make_breakdown(),),
-        prompts=d.Prompts(
-            QUALITY,
-            (shown(0, 2.04), shown(1, 2.37), shown(2, 2.51)),
-            (shown(3, 4.61), shown(4, 4.55)),
-            tuple(truths),
-            "Counting beyond four is what all systems find hard.",
-        ),
-        variability=d.Variability(
-            ALIKE,
-            (
-                d.SystemVariability("careful", Estimate(0.71, 0.66, 0.75, 24)),
-                d.SystemVariability("innumerate", Estimate(0.69, 0.63, 0.74, 24)),
-                d.SystemVariability("sloppy", Estimate(0.48, 0.41, 0.55, 24)),
+        facts=[Fact("prompts", 24, "5 skills"), Fact("systems", 3), Fact("images", 288)],
+        sections=[
+            section_of(compared, "ranking", "The ranking", "How well does it match?"),
+            section_of(make_breakdown(), "by-1", "By skill"),
+            Section(
+                "prompts",
+                "Hardest and easiest prompts",
+                "Counting beyond four is hard for all systems.",
+                [
+                    Heading("Hardest"),
+                    cards(hardest, QUALITY, colours, easiest),
+                    Heading("Easiest"),
+                    cards(easiest, QUALITY, colours, hardest),
+                    histogram,
+                ],
             ),
-            (varied,),
-            (alike,),
-            "sloppy draws a different picture every time; careful and innumerate repeat themselves.",
-        ),
-        trust=d.Trust(
-            [
-                d.MeasureTrust(name, direction, question, Estimate(value, value - 0.12, value + 0.11, 288))
-                for name, direction, first, second in measures
-                for question, value in (("agreement", first), ("quality", second))
-            ]
-            + [
-                d.MeasureTrust("text_read", "higher", "agreement", Estimate(0.44, 0.12, 0.67, 36)),
-                d.MeasureTrust("text_read", "higher", "quality", absent("only 3 prompts ask for text")),
-            ]
-        ),
-        prediction=d.Prediction(
-            QUALITY,
-            (
-                d.PredictorResult(
-                    "ridge(embedding)", Estimate(0.71, 0.58, 0.81, 72), Estimate(0.52, 0.44, 0.6, 72)
-                ),
-                d.PredictorResult(
-                    "word_count", Estimate(0.33, 0.11, 0.52, 72), Estimate(0.71, 0.6, 0.83, 72)
-                ),
-            ),
-            "ridge(embedding)",
-            tuple(points),
-            (
-                ShownPrompt(
-                    "nine blue triangles above no square",
-                    Estimate(1.9, 1.2, 2.6, 72),
-                    note="many of one kind, and a negation",
-                ),
-                ShownPrompt("eight red circles and the word STOP", Estimate(2.1, 1.4, 2.8, 72)),
-            ),
-            "Ten folds, prompts kept together.",
-            "Ridge regression on the prompt's embedding tells hard prompts from easy ones rather well.",
-        ),
-        judges=d.Judges(
-            [
-                d.Annotator(
-                    f"annotator {n}", 288 + n, Estimate(0.78 - n / 50, 0.7 - n / 50, 0.84 - n / 50, 288)
-                )
-                for n in range(1, 9)
-            ]
-            + [
-                d.Annotator(
-                    "annotator 9", 288, Estimate(0.02, -0.1, 0.14, 288), "control kappa 0.05, below 0.4"
-                ),
-                d.Annotator("annotator 10", 12, absent("fewer than 20 shared judgements"), "left early"),
-            ],
-            (
-                d.Agreement(
-                    "agreement with the prompt", "Krippendorff's α (ordinal)", Estimate(0.67, 0.62, 0.72, 288)
-                ),
-            ),
-        ),
-        checks=d.Checks(
-            "288 images of 24 prompts",
-            (
-                Finding(
-                    "the same image answers two prompts",
-                    4,
-                    "warning",
-                    ("a red circle.png",),
-                    "Look at both and leave one out.",
-                ),
-                Finding(
-                    "image cannot be decoded",
-                    1,
-                    "error",
-                    ("sloppy/0012.png: truncated",),
-                    "Import it again, or leave it out.",
-                ),
-                Finding("prompt has no tag", 2, "note", ("a red circle", "two green triangles")),
-            ),
-        ),
-        gaps=(
-            d.Gap("text_read", "the prompt asks for no text", 252),
-            d.Gap("sharpness", "image cannot be decoded", 1, "Import it again."),
-        ),
-        provenance=d.Provenance(
-            ("sightline import sample answers.csv", "sightline truth sample", "sightline report sample"),
-            (("sightline", "0.1.0"), ("python", "3.11.7"), ("numpy", "2.4.0")),
-            (("bootstrap", 20260304), ("folds", 17)),
-            (
-                ("consensus", "mean after control_kappa(above=0.4)"),
-                ("interval", "bootstrap, 2,000 draws, 95 %"),
-            ),
-            (("sharpness", "3f2a" * 16), ("clip_score(encoder=clip)", "91bc" * 16)),
-        ),
+            section_of(make_trust(), "trust", "Measures against people"),
+            Section("prediction", "Prediction", "", [scatter]),
+            Section("checks", "What the checks found", "2 findings", [Findings(findings)]),
+            Section("gaps", "What could not be computed", "", [Grid.of(gaps)]),
+        ],
+        commands=["sightline import sample answers.csv", "sightline report sample"],
+        provenance=[Table([Column("name"), Column("value")], [("sightline", "0.2.0")], "Versions")],
     )
 
 
 @pytest.fixture(scope="session")
-def report() -> d.Report:
+def comparison_of() -> Callable[..., Comparison]:
+    return make_comparison
+
+
+@pytest.fixture(scope="session")
+def breakdown_of() -> Callable[..., Breakdown]:
+    return make_breakdown
+
+
+@pytest.fixture(scope="session")
+def report() -> Document:
     return make_report()
 
 

@@ -1,19 +1,35 @@
-import dataclasses
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
 from sightline.estimate import Estimate, absent
-from sightline.rendering import document as d
-from sightline.rendering.blocks import LONGEST_PROMPT, THUMBNAILS_SHOWN, picture_columns, picture_type
+from sightline.rendering import charts
+from sightline.rendering.blocks import (
+    LONGEST_PROMPT,
+    THUMBNAILS_SHOWN,
+    Figure,
+    Findings,
+    Grid,
+    Heading,
+    Note,
+    Section,
+    cards,
+    picture_columns,
+    picture_type,
+)
+from sightline.rendering.charts import Dot
+from sightline.rendering.document import Document, Fact, NextStep, section_of
 from sightline.rendering.html import render
 from sightline.rendering.shown import Finding, Scale, ShownPrompt, Thumbnail
+from sightline.rendering.tables import Column, Table
+from sightline.rendering.theme import system_colours
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
-QUALITY = Scale("quality", "higher", 1, 5)
 
 
 class Page(HTMLParser):
@@ -51,21 +67,16 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.text).split())
 
 
-def minimal(**parts: object) -> d.Report:
-    return d.Report("Study", "An answer.", datetime(2026, 1, 2, 3, 4, tzinfo=UTC), **parts)  # type: ignore[arg-type]
+def page_of(*sections: Section, **parts: Any) -> str:
+    return render(Document("Study", "An answer.", datetime(2026, 1, 2, 3, 4, tzinfo=UTC), sections, **parts))
 
 
-def ranking(names: list[str]) -> d.Ranking:
-    systems = [d.RankedSystem(name, Estimate(3, 2.5, 3.5, 9), 1, len(names)) for name in names]
-    pairs = [
-        d.Difference(a, b, Estimate(0.1, -0.2, 0.4, 9), 0.5, 1.0, "cannot be told apart")
-        for i, a in enumerate(names)
-        for b in names[:i]
-    ]
-    return d.Ranking(QUALITY, systems, pairs)
+def card_page(*prompts: ShownPrompt, scale: Scale | None = None) -> str:
+    systems = system_colours({each.system for prompt in prompts for each in prompt.thumbnails})
+    return page_of(Section("prompts", "Prompts", "", [cards(prompts, scale, systems)]))
 
 
-def test_the_whole_report_is_well_formed_and_stands_alone(report: d.Report) -> None:
+def test_the_whole_report_is_well_formed_and_stands_alone(report: Document) -> None:
     text = render(report)
     page = Page(text)
     assert not page.all("script") and not page.all("link")
@@ -81,29 +92,27 @@ def test_the_whole_report_is_well_formed_and_stands_alone(report: d.Report) -> N
     assert targets <= {f"#{identity}" for identity in identities}
 
 
-def test_the_whole_report_says_everything(report: d.Report) -> None:
+def test_the_whole_report_says_everything(report: Document) -> None:
     words = Page(render(report)).words
     for said in (
-        "careful is the best of three systems",
+        "careful is the best of 3 systems",
         "4.12 [3.95, 4.28] n 24",
         "+0.91 [+0.65, +1.18] n 24",
         "<0.001",
+        "careful is better",
         "cannot be told apart",
         "seven yellow squares and no circle",
         "2.04 [1.73, 2.32] n 18",
         "only 3 prompts ask for text",
-        "0.71 [0.58, 0.81] n 72",
-        "left out: control kappa 0.05, below 0.4",
         "image cannot be decoded",
         "the prompt asks for no text",
         "sightline import sample answers.csv",
         "↑ higher is better",
-        "↓ lower is better",
     ):
         assert said in words, said
 
 
-def test_headings_pictures_charts_and_tables_are_named(report: d.Report) -> None:
+def test_headings_pictures_charts_and_tables_are_named(report: Document) -> None:
     page = Page(render(report))
     tags = [tag for tag, _ in page.elements]
     assert tags.count("h1") == 1
@@ -115,88 +124,71 @@ def test_headings_pictures_charts_and_tables_are_named(report: d.Report) -> None
     assert page.all("html")[0]["lang"] == "en"
 
 
-def test_the_same_report_gives_the_same_page(report: d.Report) -> None:
+def test_the_same_report_gives_the_same_page(report: Document) -> None:
     first = render(report)
-    render(minimal(rankings=(ranking(["a", "b"]),)))
+    page_of()
     assert render(report) == first
 
 
-def test_every_chart_is_there_for_page_and_phone(report: d.Report) -> None:
+def test_every_chart_is_there_for_page_and_phone(report: Document) -> None:
     page = Page(render(report))
     classes = [attributes.get("class") for attributes in page.all("div")]
     assert classes.count("wide") == classes.count("narrow") == 5
 
 
-def test_nothing_but_images_still_makes_a_report(picture: Callable[[int], bytes]) -> None:
-    shown = ShownPrompt("a red circle", thumbnails=[Thumbnail(picture(1), "careful")])
-    page = Page(render(minimal(study="my-study", facts=(d.Fact("images", 1),), gallery=(shown,))))
-    assert len(page.all("img")) == 1
-    for verb in ("check", "annotate", "truth", "compare", "trust", "variability", "predict"):
-        assert f"sightline {verb} my-study" in page.words
-    assert "None" not in page.words and "nan" not in page.words
+def test_a_page_without_sections() -> None:
+    words = Page(page_of()).words
+    assert "An answer." in words and "What comes next" not in words
+    step = NextStep("Ask more people.", "sightline annotate sample")
+    assert "Ask more people." in Page(page_of(next_steps=[step])).words
 
 
-def test_an_empty_study_makes_a_report() -> None:
-    words = Page(render(minimal())).words
-    assert "An answer." in words and "What comes next" in words
-
-
-def test_a_full_report_asks_for_nothing_more_unless_told(report: d.Report) -> None:
-    assert "What comes next" not in Page(render(report)).words
-    step = d.NextStep("Ask more people.", "sightline annotate sample")
-    assert "Ask more people." in Page(render(dataclasses.replace(report, next_steps=(step,)))).words
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 30])
-def test_any_number_of_systems(count: int) -> None:
+@pytest.mark.parametrize("count", [1, 2, 30])
+def test_any_number_of_systems(count: int, comparison_of: Any, breakdown_of: Any) -> None:
     names = [f"system {n}" for n in range(count)]
-    cells = [d.BreakdownCell("counting", name, Estimate(3, 2, 4, 5)) for name in names]
-    page = Page(
-        render(minimal(rankings=(ranking(names),), breakdowns=(d.Breakdown("skill", QUALITY, cells),)))
-    )
+    sections = [
+        section_of(comparison_of(names), "ranking", "The ranking"),
+        section_of(breakdown_of(["counting"], names), "by-1", "By skill"),
+    ]
+    page = Page(page_of(*sections))
     for name in names:
         assert name in page.words
-    assert (len(page.all("svg")) == 0) == (count == 0)
-    folded = f"({count * (count - 1) // 2:,} rows)"
-    assert (folded in page.words) == (count == 30)
+    assert page.all("svg")
+    assert (f"({count * (count - 1) // 2:,} rows)" in page.words) == (count == 30)
 
 
-def test_script_in_every_text_is_only_text() -> None:
+def test_script_in_every_text_is_only_text(comparison_of: Any) -> None:
     evil = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
-    quantity = absent(evil)
-    prompt = ShownPrompt(evil, quantity, ((evil, evil),), (Thumbnail(None, evil, reason=evil),), evil)
-    hostile = d.Report(
+    missing = absent(evil)
+    prompt = ShownPrompt(evil, missing, ((evil, evil),), (Thumbnail(None, evil, reason=evil),), evil)
+    spec = charts.dot_interval([Dot(evil, Estimate(1), evil)], axis=evil)
+    blocks = [
+        Heading(evil),
+        Note(evil),
+        Figure(spec, None, evil, [(evil, "accent")]),
+        Grid(Table([Column(evil)], [(evil,), (missing,)], evil), evil),
+        cards([prompt], Scale(evil, "lower", 0, 1), {}),
+        Findings([Finding(evil, 1, "error", (evil,), evil)]),
+    ]
+    hostile = Document(
         evil,
         evil,
         datetime(2026, 1, 2, tzinfo=UTC),
-        evil,
-        (d.Fact(evil, 1, evil),),
-        (dataclasses.replace(ranking([evil, "b"]), summary=evil, method=evil),),
-        (d.Breakdown(evil, QUALITY, (d.BreakdownCell(evil, evil, Estimate(3, 2, 4, 5)),), evil),),
-        d.Prompts(Scale(evil, "lower", 0, 1), (prompt,), (prompt,), (0.5,), evil),
-        (prompt,),
-        d.Variability(Scale(evil), (d.SystemVariability(evil, Estimate(1)),), (prompt,), (prompt,), evil),
-        d.Trust((d.MeasureTrust(evil, "higher", evil, quantity),), evil, evil),
-        d.Prediction(
-            Scale(evil), (d.PredictorResult(evil, quantity),), evil, ((1, 2),), (prompt,), evil, evil
-        ),
-        d.Judges((d.Annotator(evil, 1, quantity, evil),), (d.Agreement(evil, evil, quantity),), evil),
-        d.Checks(evil, (Finding(evil, 1, "error", (evil,), evil),)),
-        (d.Extra(evil, evil),),
-        (d.Gap(evil, evil, 1, evil),),
-        (d.NextStep(evil, evil),),
-        d.Provenance((evil,), ((evil, evil),), ((evil, 1),), ((evil, evil),), ((evil, evil),)),
+        [Section("one", evil, evil, blocks), section_of(comparison_of([evil, "b"]), "two", evil, evil)],
+        [Fact(evil, 1, evil)],
+        [NextStep(evil, evil)],
+        [evil],
+        [Table([Column("name", evil)], [(evil,)], evil)],
     )
     page = Page(render(hostile))
     assert not page.all("script") and not page.all("img")
     assert not [1 for _, attributes in page.elements for name in attributes if name.startswith("on")]
-    assert page.words.count("<script>alert(1)</script>") > 40
+    assert page.words.count("<script>alert(1)</script>") > 30
 
 
 def test_a_huge_prompt_is_shortened_and_says_by_how_much() -> None:
     text = "word " * 20_000
-    prompts = d.Prompts(QUALITY, (ShownPrompt(text, Estimate(2, 1, 3, 4)),))
-    page = render(minimal(prompts=prompts))
+    page = card_page(ShownPrompt(text, Estimate(2, 1, 3, 4)))
     assert len(page) < 60_000
     # 99,999 characters once stripped; the first part ends at the last space before 260, at 259
     assert f"({99_999 - 259 - LONGEST_PROMPT:,} more characters)" in Page(page).words
@@ -209,7 +201,7 @@ def test_text_of_any_script_direction_and_kind_is_kept_apart() -> None:
         ShownPrompt("bell\x07 escape\x1b[31m nul\x00 half\ud83d", Estimate(2, 1, 3, 4)),
         ShownPrompt("  ", Estimate(2, 1, 3, 4)),
     ]
-    text = render(minimal(prompts=d.Prompts(QUALITY, prompts)))
+    text = card_page(*prompts)
     text.encode("utf-8")
     page = Page(text)
     assert "قطة حمراء على كرسي" in page.words and "🐈‍⬛ and 🚀" in page.words
@@ -224,7 +216,7 @@ def test_a_missing_thumbnail_says_why(picture: Callable[[int], bytes]) -> None:
         Thumbnail(b"", "empty"),
         Thumbnail(picture(3), "drawn", Estimate(4, 3, 5, 2)),
     )
-    page = Page(render(minimal(gallery=(ShownPrompt("a red circle", thumbnails=thumbnails),))))
+    page = Page(card_page(ShownPrompt("a red circle", thumbnails=thumbnails)))
     assert len(page.all("img")) == 1
     assert "known by name only" in page.words and "not a picture a browser can show" in page.words
     assert "no picture here" in page.words and "4.0 [3.0, 5.0] n 2" in page.words
@@ -233,7 +225,7 @@ def test_a_missing_thumbnail_says_why(picture: Callable[[int], bytes]) -> None:
 def test_many_thumbnails_are_folded(picture: Callable[[int], bytes]) -> None:
     data = picture(1)
     shown = ShownPrompt("p", thumbnails=[Thumbnail(data, f"s{n}") for n in range(THUMBNAILS_SHOWN + 3)])
-    page = Page(render(minimal(gallery=(shown,))))
+    page = Page(card_page(shown))
     assert len(page.all("img")) == THUMBNAILS_SHOWN + 3 and "3 more pictures" in page.words
 
 
@@ -253,18 +245,6 @@ def test_pictures_are_known_by_their_bytes(data: bytes, kind: str | None) -> Non
     assert picture_type(data) == kind
 
 
-def test_no_finding_is_said_too() -> None:
-    words = Page(render(minimal(checks=d.Checks("288 images")))).words
-    assert "Nothing was found amiss in 288 images." in words
-
-
-def test_a_full_stop_is_not_doubled() -> None:
-    finding = Finding("black images", 7)
-    for findings in ((), (finding,)):
-        words = Page(render(minimal(checks=d.Checks("97 prompts and 960 truths.", findings)))).words
-        assert "97 prompts and 960 truths." in words and ".." not in words
-
-
 def test_rows_of_pictures_are_even() -> None:
     assert [picture_columns(n)[0] for n in (1, 4, 6, 7, 8, 9, 10, 11, 12)] == [1, 4, 6, 7, 4, 5, 5, 6, 6]
     for count in range(2, THUMBNAILS_SHOWN + 1):
@@ -280,7 +260,7 @@ def test_dots_stand_under_pictures_while_they_tell_systems_apart(
     thumbnails = [Thumbnail(data, f"system {n}", Estimate(n / 7)) for n in range(count)]
     shown = ShownPrompt("p", Estimate(0.0952, n=7), thumbnails=thumbnails)
     easy = ShownPrompt("q", Estimate(1.0, n=7))
-    text = render(minimal(prompts=d.Prompts(Scale("quality", "higher", 0, 1), (shown,), (easy,))))
+    text = card_page(shown, easy, scale=Scale("quality", "higher", 0, 1))
     assert ('<i class="dot"' in text) == (count == 6)
     page = Page(text)
     assert next(a["title"] for a in page.all("span") if a.get("class") == "system") == "system 0"
@@ -289,39 +269,26 @@ def test_dots_stand_under_pictures_while_they_tell_systems_apart(
         assert value in page.words
 
 
-def test_systems_that_share_a_colour_are_not_drawn_as_dots() -> None:
-    cells = [
-        d.BreakdownCell(g, s, Estimate(3, 2, 4, 5)) for g in ("x", "y") for s in ("system 0", "system 1")
-    ]
+def test_systems_that_share_a_colour_are_not_drawn_as_dots(breakdown_of: Any) -> None:
+    split = breakdown_of(["x", "y"], ["system 0", "system 1"])
     for count, drawn in ((3, "Dots with intervals"), (7, "Heat map")):
-        names = [f"system {n}" for n in range(count)]
-        parts = {"rankings": (ranking(names),), "breakdowns": (d.Breakdown("skill", QUALITY, cells),)}
-        labels = [str(a["aria-label"]) for a in Page(render(minimal(**parts))).all("svg")]
-        assert labels[-1].startswith(drawn)
+        colours = system_colours(f"system {n}" for n in range(count))
+        (figure,) = split.figures(colours).values()
+        assert figure.wide["description"].startswith(drawn)
 
 
 @pytest.mark.parametrize(("systems", "scrolls"), [(7, False), (12, True)])
-def test_a_heat_map_too_wide_for_a_phone_is_scrolled(systems: int, scrolls: bool) -> None:
-    cells = [
-        d.BreakdownCell(f"group {g}", f"system {s}", Estimate(3, 2, 4, 5))
-        for g in range(14)
-        for s in range(systems)
-    ]
-    page = Page(render(minimal(breakdowns=(d.Breakdown("kind", QUALITY, cells),))))
+def test_a_heat_map_too_wide_for_a_phone_is_scrolled(systems: int, scrolls: bool, breakdown_of: Any) -> None:
+    split = breakdown_of([f"group {g}" for g in range(14)], [f"system {s}" for s in range(systems)])
+    page = Page(page_of(section_of(split, "by-1", "By kind")))
     classes = [a.get("class") for a in page.all("div")]
     assert ("scrolls" in classes) == scrolls and ("narrow" in classes) != scrolls
     assert "Every number with its n is in the table below." in page.words
 
 
-def test_an_extra_section_has_its_charts_and_tables() -> None:
-    from sightline.rendering import charts
-    from sightline.rendering.charts import CurvePoint
-    from sightline.rendering.tables import Column, Table
-
-    spec = charts.curve([CurvePoint(k, Estimate(k / 9, 0, 1)) for k in range(5)], x_axis="k", y_axis="best")
-    table = Table((Column("k"),), ((1,),), "Best of k")
-    extra = d.Extra("More samples", "More samples help.", (d.Chart(spec, caption="The curve."),), (table,))
-    page = Page(render(minimal(extras=(extra,))))
-    assert len(page.all("svg")) == 1
-    for said in ("More samples help.", "The curve.", "Best of k"):
-        assert said in page.words
+def test_a_result_is_a_section_with_its_finding_charts_tables_and_notes(comparison_of: Any) -> None:
+    compared = replace(comparison_of(), notes=["Some are unjudged."])
+    section = section_of(compared, "ranking", "The ranking", without=["pairs"])
+    assert section.lead == compared.sentence
+    assert [block.kind for block in section.blocks] == ["figure", "grid", "note"]
+    assert "Some are unjudged." in Page(page_of(section)).words

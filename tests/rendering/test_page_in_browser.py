@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from sightline.rendering.document import Report
+from sightline.rendering.document import Document
 from sightline.rendering.html import render
 from sightline.rendering.theme import PAPER, SERIES
 
 
 @pytest.fixture(scope="module")
-def address(report: Report, tmp_path_factory: pytest.TempPathFactory) -> str:
+def address(report: Document, tmp_path_factory: pytest.TempPathFactory) -> str:
     path: Path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(render(report), "utf-8")
     return path.as_uri()

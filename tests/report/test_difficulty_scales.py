@@ -65,17 +65,17 @@ def test_a_measure_of_rankings_stands_for_retrieval(searched: Study) -> None:
     found = difficulty(searched, second)
     # Relevant at the first place for every third prompt, else at the second: RR is 1 or 1/2.
     assert sorted(found.values.values()) == [0.5] * 8 + [1.0] * 4
-    assert (found.word, found.scale.direction, found.scale.domain) == ("to find", "higher", (0.0, 1.0))
+    assert (found.word, found.scale.direction, found.scale.domain) == ("to retrieve", "higher", (0.0, 1.0))
 
 
-def test_a_question_about_generators_is_hard_to_draw(searched: Study) -> None:
+def test_a_question_about_generators_is_hard_to_generate(searched: Study) -> None:
     found = difficulty(searched, "flaws")
-    assert (found.word, found.scale.direction) == ("to draw", "lower")
+    assert (found.word, found.scale.direction) == ("to generate", "lower")
     assert sorted(found.values.values()) == [n / N for n in range(N)]
 
 
 def test_what_has_no_better_end_is_no_difficulty(searched: Study) -> None:
-    with pytest.raises(UsageError, match="neither end of style is better"):
+    with pytest.raises(UsageError, match="style has no direction"):
         difficulty(searched, "style")
     with pytest.raises(UsageError):
         difficulty(searched, "no such thing")

@@ -15,7 +15,7 @@ from PIL import Image as Pillow
 
 from sightline.data.import_ import import_
 from sightline.errors import DataError, StudyError, UsageError
-from sightline.prediction.fit import predict
+from sightline.prediction.fit import fit
 from sightline.records import (
     Answer,
     Image,
@@ -29,10 +29,17 @@ from sightline.records import (
     Truth,
 )
 from sightline.rendering.blocks import Block, Cards, Figure, Grid, Heading
+from sightline.rendering.tables import to_frame
 from sightline.report.image_files import file_name
-from sightline.report.prediction_figures import FEATURES, laid_out, perplexity, prediction_pictures
+from sightline.report.prediction_figures import (
+    FEATURES,
+    figures,
+    laid_out,
+    perplexity,
+    prediction_figures,
+)
 from sightline.report.report import build, report
-from sightline.report.stored_predictions import best, prediction, read_kept
+from sightline.report.stored_predictions import best, quality_table, read_predictions
 from sightline.study import reading
 from sightline.study.study import Study, create_study
 from sightline.study.writing import settling
@@ -63,7 +70,7 @@ def records_of(folder: Path, *, retrieval: bool = True) -> list[Record]:
 
 
 def keep(study: Study, question: str, values: np.ndarray, spec: str = "ridge", width: float = 0.1) -> None:
-    """Predictions of the prompts in their order, as the predict stage would keep them."""
+    """Predictions of the prompts in their order, as `fit` stores them."""
     settlement = reading.newest_settlement(study, question)
     assert settlement is not None
     ids = reading.prompts(study)["prompt_id"].to_list()
@@ -96,22 +103,18 @@ def titled(blocks: Any, title: str) -> Block:
 
 
 def test_the_best_predictor_is_shown_and_one_without_a_figure_comes_last(predicted: Study) -> None:
-    kept = read_kept(predicted, "drawn")
-    assert [each.predictor for each in kept] == ["ridge", "mean"]
-    shown = best(kept[::-1])
+    stored = read_predictions(predicted, "drawn")
+    assert [each.predictor for each in stored] == ["ridge", "mean"]
+    shown = best(stored[::-1])
     assert shown is not None and shown.predictor == "ridge"
-    found = prediction(predicted, [asked for _, asked in reading.questions(predicted)])
-    assert found is not None and found.shown == "ridge" and len(found.points) == N
-    assert [share.name for share in found.predictors[0].figures] == [
-        "Pearson", "Kendall", "Spearman", "sMARE", "RMSE",
-    ]  # fmt: skip
+    frame = to_frame(quality_table("drawn", stored))
     # Two of 24 are off, by .9 - 2/24 and 21/24 - .05: RMSE = sqrt((.8167^2 + .825^2) / 24).
-    rmse = found.predictors[0].figures[-1].value
-    assert getattr(rmse, "value", None) == pytest.approx(np.sqrt((0.816667**2 + 0.825**2) / 24), abs=1e-6)
+    assert frame["rmse"][0] == pytest.approx(np.sqrt((0.816667**2 + 0.825**2) / 24), abs=1e-6)
+    assert frame["error"][0] == pytest.approx((0.816667 + 0.825) / 24, abs=1e-6)
 
 
 def test_what_was_missed_and_what_was_predicted(predicted: Study) -> None:
-    blocks = prediction_pictures(predicted).blocks
+    blocks = prediction_figures(predicted).blocks
     missed = titled(blocks, "Missed most")
     assert isinstance(missed, Cards) and missed.paired
     worse, better = missed.cards[:2]
@@ -132,33 +135,33 @@ def test_a_predictor_that_knows_nothing_is_said_to(tmp_path: Path) -> None:
     with create_study(tmp_path / "study") as study:
         load(study, records_of(tmp_path), importer="test", path="test", digest="1")
         keep(study, "drawn", np.random.default_rng(0).permutation(N) / N)
-        found = prediction_pictures(study)
-    told = "ridge predicts drawn no better than always saying the mean: worth nothing."
-    assert told in found.notes
+        found = prediction_figures(study)
+    warning = "ridge predicts drawn no better than the mean of all prompts: useless."
+    assert warning in found.notes
     boxes = titled(found.blocks, "Predicted against true")
-    assert isinstance(boxes, Figure) and told in boxes.caption
+    assert isinstance(boxes, Figure) and warning in boxes.caption
     headings = [block.text for block in found.blocks if isinstance(block, Heading)]
     assert "Missed most" in headings and "Hard and easy prompts that were predicted" not in headings
 
 
 def test_quadrants_are_of_generation_and_retrieval_where_there_are_both(predicted: Study) -> None:
-    blocks = prediction_pictures(predicted).blocks
-    plane = titled(blocks, "Easy and hard, to draw and to find")
+    blocks = prediction_figures(predicted).blocks
+    plane = titled(blocks, "Easy and hard, to generate and to retrieve")
     assert isinstance(plane, Figure) and "r between both" in plane.caption
     tables = [block.table for block in blocks if isinstance(block, Grid)]
     four = next(table for table in tables if table.caption == "The four groups")
-    # Odd prompts are as hard to find as to draw, even ones the other way round: six of each.
+    # Odd prompts are as hard to retrieve as to generate, even ones the other way round: six of each.
     assert [row[:2] for row in four.rows] == [
-        ["easy to draw, easy to find", 6],
-        ["easy to draw, hard to find", 6],
-        ["hard to draw, easy to find", 6],
-        ["hard to draw, hard to find", 6],
+        ["easy to generate, easy to retrieve", 6],
+        ["easy to generate, hard to retrieve", 6],
+        ["hard to generate, easy to retrieve", 6],
+        ["hard to generate, hard to retrieve", 6],
     ]
     clearest = titled(blocks, "The clearest of each group")
     assert isinstance(clearest, Cards) and len(clearest.cards) == 8
     assert [card.note for card in clearest.cards[:2]] == [
-        "Hard to draw, easy to find",
-        "Easy to draw, easy to find",
+        "Hard to generate, easy to retrieve",
+        "Easy to generate, easy to retrieve",
     ]
     assert clearest.cards[0].text == "a picture of 0 red cars in town"
     assert list(clearest.cards[0].tags) == [("drawn", "0.00"), ("sought", "1.00")]
@@ -167,21 +170,21 @@ def test_quadrants_are_of_generation_and_retrieval_where_there_are_both(predicte
 def test_two_questions_about_the_same_systems_go_by_their_names(tmp_path: Path) -> None:
     with create_study(tmp_path / "study") as study:
         load(study, records_of(tmp_path, retrieval=False), importer="test", path="test", digest="1")
-        found = prediction_pictures(study)
+        found = prediction_figures(study)
         titled(found.blocks, "Easy and hard, by drawn and by sought")
-        assert found.notes[0] == "No predictions of drawn are kept: sightline predict STUDY --question drawn."
-        other = prediction_pictures(study, across=("sought", "drawn"))
+        assert found.notes[0] == "No predictions of drawn are stored: sightline fit STUDY --question drawn."
+        other = prediction_figures(study, across=("sought", "drawn"))
         titled(other.blocks, "Easy and hard, by sought and by drawn")
 
 
 def test_names_that_are_not_there(predicted: Study) -> None:
-    with pytest.raises(UsageError, match="no question is called 'drwan'") as told:
-        prediction_pictures(predicted, questions=["drwan"])
-    assert "drawn" in (told.value.remedy or "")
+    with pytest.raises(UsageError, match="no question is called 'drwan'") as caught:
+        prediction_figures(predicted, questions=["drwan"])
+    assert "drawn" in (caught.value.remedy or "")
     with pytest.raises(UsageError):
-        prediction_pictures(predicted, across=("drawn", "nothing"))
+        prediction_figures(predicted, across=("drawn", "nothing"))
     with pytest.raises(UsageError, match="encodes no texts"):
-        prediction_pictures(predicted, encoder="colour_layout")
+        prediction_figures(predicted, encoder="colour_layout")
 
 
 def test_without_truth_there_is_nothing_to_draw(tmp_path: Path) -> None:
@@ -189,9 +192,9 @@ def test_without_truth_there_is_nothing_to_draw(tmp_path: Path) -> None:
         some: list[Record] = [Question("fit"), *(Prompt(PromptKey("s", str(n)), f"p {n}") for n in range(9))]
         load(study, some, importer="test", path="test", digest="1")
         with pytest.raises(DataError, match="nothing to draw"):
-            prediction_pictures(study, tmp_path / "pictures")
+            figures(study, tmp_path / "pictures")
         with pytest.raises(DataError, match="fit has no truth"):
-            prediction_pictures(study, questions=["fit"])
+            prediction_figures(study, questions=["fit"])
 
 
 def test_a_map_of_too_few_prompts_is_left_out_and_said(tmp_path: Path) -> None:
@@ -201,7 +204,7 @@ def test_a_map_of_too_few_prompts_is_left_out_and_said(tmp_path: Path) -> None:
             key = PromptKey("s", str(n))
             some += [Prompt(key, f"prompt {n}"), Truth("fit", Item(key), n / 2)]
         load(study, some, importer="test", path="test", digest="1")
-        found = prediction_pictures(study)
+        found = prediction_figures(study)
         assert found.drawings == []
         assert "A map needs 4 prompts with truth; there are 3." in found.notes
 
@@ -226,12 +229,12 @@ def test_layouts_of_hardly_anything() -> None:
 
 
 def test_a_sample_is_drawn_of_more_and_features_serve_as_well(predicted: Study) -> None:
-    some = prediction_pictures(predicted, encoder="hashed_words", most=10, seed=3)
+    some = prediction_figures(predicted, encoder="hashed_words", most=10, seed=3)
     assert "The map: a sample of 10 of 24 prompts, drawn with seed 3." in some.notes
     shown = titled(some.blocks, "A map of the prompts")
     assert isinstance(shown, Figure) and "to hashed_words (t-SNE, perplexity 3" in shown.caption
     assert len(shown.wide["data"]["values"]) == 10
-    features = titled(prediction_pictures(predicted, encoder=FEATURES).blocks, "A map of the prompts")
+    features = titled(prediction_figures(predicted, encoder=FEATURES).blocks, "A map of the prompts")
     assert isinstance(features, Figure) and "alike in their features" in features.caption
     assert len(features.wide["data"]["values"]) == N
 
@@ -243,15 +246,15 @@ def test_prompts_that_are_all_the_same_have_no_map(tmp_path: Path) -> None:
             key = PromptKey("s", str(n))
             some += [Prompt(key, "the same"), Truth("fit", Item(key), n / 12)]
         load(study, some, importer="test", path="test", digest="1")
-        assert "There is no map: to the encoder all prompts are the same." in prediction_pictures(study).notes
+        assert "There is no map: to the encoder all prompts are the same." in prediction_figures(study).notes
 
 
 def test_files_stand_alone(predicted: Study, tmp_path: Path) -> None:
-    found = prediction_pictures(predicted, tmp_path / "new" / "pictures", encoder="hashed_words")
+    found = figures(predicted, tmp_path / "new" / "pictures", encoder="hashed_words")
     names = ["boxes-drawn", "map-drawn", "map-sought", "quadrants-drawn-sought"]
     expected = [f"{name}.{kind}" for name in names for kind in ("svg", "png")]
     assert [path.name for path in found.files] == ["index.html", *expected]
-    again = prediction_pictures(predicted, tmp_path / "again", encoder="hashed_words")
+    again = figures(predicted, tmp_path / "again", encoder="hashed_words")
     for path, twin in zip(found.files[1:], again.files[1:], strict=True):
         assert path.read_bytes() == twin.read_bytes()
         if path.suffix == ".png":
@@ -268,8 +271,8 @@ def test_files_stand_alone(predicted: Study, tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written(predicted: Study, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
-    with pytest.raises(StudyError, match="cannot write the pictures"):
-        prediction_pictures(predicted, tmp_path / "taken", encoder="hashed_words")
+    with pytest.raises(StudyError, match="cannot write the charts"):
+        figures(predicted, tmp_path / "taken", encoder="hashed_words")
 
 
 def test_names_of_files() -> None:
@@ -278,15 +281,15 @@ def test_names_of_files() -> None:
 
 
 def test_the_report_shows_them(predicted: Study) -> None:
-    found = build(predicted)
-    assert found.prediction is not None
-    said = [block.text for block in found.prediction.pictures if isinstance(block, Heading)]
+    section = build(predicted).section("prediction")
+    assert section is not None
+    said = [block.text for block in section.blocks if isinstance(block, Heading)]
     assert said == [
         "Predicted against true",
         "Hard and easy prompts that were predicted",
         "Missed most",
         "A map of the prompts",
-        "Easy and hard, to draw and to find",
+        "Easy and hard, to generate and to retrieve",
         "The clearest of each group",
     ]
 
@@ -295,7 +298,7 @@ def test_the_report_shows_them(predicted: Study) -> None:
 def test_in_a_browser_nothing_is_cut_off(
     browser: Any, predicted: Study, tmp_path: Path, width: int, scheme: str
 ) -> None:
-    address = report(predicted, tmp_path / "report.html").as_uri()
+    address = report(predicted, tmp_path / "report.html").path.as_uri()
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.goto(address)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -331,14 +334,14 @@ def published(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             csv.writer(target).writerows(rows)
     with create_study(folder / "study") as study:
         import_(study, folder)
-        predict(study, "hbpp", predictor="mean")
+        fit(study, "hbpp", predictor="mean")
         yield study
 
 
 @pytest.mark.slow
 def test_published_prompts_without_images(published: Study, tmp_path: Path) -> None:
-    found = prediction_pictures(published, tmp_path / "pictures", encoder="hashed_words")
-    titled(found.blocks, "Easy and hard, to draw and to find")
+    found = figures(published, tmp_path / "pictures", encoder="hashed_words")
+    titled(found.blocks, "Easy and hard, to generate and to retrieve")
     names = {path.stem for path in found.files if path.suffix == ".svg"}
     assert names == {"boxes-hbpp", "map-hbpp", "map-p_at_10", "map-rr", "quadrants-hbpp-p_at_10"}
     cards = [card for block in found.blocks if isinstance(block, Cards) for card in block.cards]

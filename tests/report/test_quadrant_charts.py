@@ -18,7 +18,7 @@ from sightline.report.quadrant_charts import cut_between, quadrant_figure, quadr
 
 UP = Scale("fit", "higher", 0.0, 1.0)
 DOWN = Scale("flaws", "lower", 0.0, 10.0)
-WORDS = ("to draw", "to find")
+WORDS = ("to generate", "to retrieve")
 
 grades = st.lists(st.integers(0, 6).map(float), min_size=1, max_size=60)
 
@@ -65,7 +65,7 @@ def test_quadrants_by_hand() -> None:
         (False, True): [1],
         (False, False): [0, 2],
     }
-    assert found[True, False].name == "easy to draw, hard to find"
+    assert found[True, False].name == "easy to generate, hard to retrieve"
     # Ranks from the middle: prompt 0 is 1/6 - 1/2 on both, prompt 2 only 3/6 - 1/2 on the first.
     assert found[False, False].rows.tolist()[0] == 0
 
@@ -92,18 +92,16 @@ def test_the_plane_is_parted_and_named_along_its_edges() -> None:
     figure = quadrant_figure(truth, 10 * guess, scales=(UP, DOWN), words=WORDS)
     for root in drawn(figure):
         said = texts(root)
-        assert all(
-            words in said for words in ("easy to draw", "hard to draw", "easy to find", "hard to find")
-        )
-    shares = [int(n) for n in re.findall(r"find (\d+) \(", figure.wide["description"])]
+        assert all(f"{how} {word}" in said for how in ("easy", "hard") for word in WORDS)
+    shares = [int(n) for n in re.findall(r"retrieve (\d+) \(", figure.wide["description"])]
     assert len(shares) == 4 and sum(shares) == 400
 
 
 def test_long_words_at_an_edge_only_say_easy_or_hard() -> None:
-    words = ("to draw", "by faithfulness to the prompt")
+    words = ("to generate", "by faithfulness to the prompt")
     figure = quadrant_figure([0.1, 0.9], [0.2, 0.8], scales=(UP, UP), words=words)
     said = texts(drawn(figure)[1]).split("  ")[-1]
-    assert said.endswith("hard to draw easy to draw hard easy")
+    assert said.endswith("hard to generate easy to generate hard easy")
     assert "hard by faithfulness to the prompt" in figure.wide["description"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -24,12 +25,25 @@ from sightline.records import (
     Record,
     Truth,
 )
+from sightline.rendering.blocks import Card, Cards, Grid, Section
+from sightline.rendering.document import Document
+from sightline.rendering.tables import Table
 from sightline.report.report import build, report
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load, undo
 from sightline.variability.variability import variability
 
 SYSTEMS = {"good": 5.0, "bad": 1.0}
+
+
+def cards_of(section: Section) -> list[Sequence[Card]]:
+    return [block.cards for block in section.blocks if isinstance(block, Cards)]
+
+
+def table_of(page: Document, anchor: str) -> Table:
+    section = page.section(anchor)
+    assert section is not None
+    return next(block.table for block in section.blocks if isinstance(block, Grid))
 
 
 def answers(folder: Path, prompts: int = 12, samples: int = 2, text: str = "prompt") -> list[Record]:
@@ -73,37 +87,38 @@ def test_a_judged_study_has_its_answer_first(judged: Study) -> None:
     found = build(judged)
     assert found.answer.startswith("good is the best of 2 systems on fit: 4.99 of 6 [")
     assert "over 12 prompts" in found.answer
-    ranking = found.rankings[0]
-    assert [system.name for system in ranking.systems] == ["good", "bad"]
-    assert ranking.differences[0].verdict == "good is better"
-    assert found.breakdowns[0].tag == "group"
-    assert found.prompts is not None and len(found.prompts.hardest) == 4
-    assert {t.system for t in found.prompts.hardest[0].thumbnails} == {"good", "bad"}
-    assert found.judges is not None and [a.judgements for a in found.judges.annotators] == [48, 48, 48]
-    assert found.variability is not None and found.trust is not None
+    ranking, split, prompts = found.sections[:3]
+    systems, pairs = (block.table for block in ranking.blocks if isinstance(block, Grid))
+    assert [row[0] for row in systems.rows] == ["good", "bad"]
+    assert pairs.rows[0][3] == "good is better"
+    assert (split.title, prompts.anchor) == ("By group", "prompts")
+    hardest = cards_of(prompts)[0]
+    assert len(hardest) == 4 and {each.system for each in hardest[0].pictures} == {"good", "bad"}
+    judges = found.section("judges")
+    assert judges is not None and [row[1] for row in judges.blocks[1].table.rows] == [48, 48, 48]
+    assert found.section("variability") and found.section("trust")
 
 
 def test_a_prompts_interval_comes_from_its_images(judged: Study) -> None:
-    found = build(judged)
-    assert found.prompts is not None
-    for shown in found.prompts.hardest:
-        mean = shown.mean
+    section = build(judged).section("prompts")
+    assert section is not None
+    for card in cards_of(section)[0]:
+        low, high = (float(end) for end in card.interval.strip("[]").split(","))
         # Systems are 4 apart; within a system images differ by at most .4, and so must the interval show.
-        assert mean is not None and mean.high - mean.low < 1.5  # type: ignore[union-attr]
+        assert high - low < 1.5
 
 
-def test_the_same_study_gives_the_same_page_but_for_the_time(judged: Study, tmp_path: Path) -> None:
-    first, second = build(judged), build(judged)
-    assert first.rankings == second.rankings and first.prompts == second.prompts
+def test_the_same_study_gives_the_same_page_but_for_the_time(judged: Study) -> None:
+    assert build(judged).sections == build(judged).sections
 
 
 def test_an_unjudged_study_says_so_and_shows_its_pictures(tmp_path: Path) -> None:
     with create_study(tmp_path / "s") as study:
         load(study, answers(tmp_path), importer="t", path="p", digest="1")
         found = build(study)
-        assert "nobody's judgement" in found.answer
-        assert found.rankings == [] and len(found.gallery) == 8
-        page = report(study, tmp_path / "out" / "r.html").read_text("utf-8")
+        assert "no judgements yet" in found.answer
+        assert found.sections[0].anchor == "gallery" and len(cards_of(found.sections[0])[0]) == 8
+        page = report(study, tmp_path / "out" / "r.html").path.read_text("utf-8")
         assert "sightline annotate" in page
 
 
@@ -117,14 +132,15 @@ def test_published_truth_without_images(tmp_path: Path) -> None:
         load(study, records, importer="t", path="p", digest="1")
         found = build(study)
         assert "a and b cannot be told apart on hbpp" in found.answer
-        assert found.prompts is not None and found.prompts.hardest[0].text == "p 0"
+        prompts = found.section("prompts")
+        assert prompts is not None and cards_of(prompts)[0][0].text == "p 0"
 
 
 def test_script_in_a_prompt_stays_text(tmp_path: Path) -> None:
     with create_study(tmp_path / "s") as study:
         hostile = "<script>alert(1)</script><img src=x onerror=alert(2)>"
         load(study, answers(tmp_path, 2, text=hostile), importer="t", path="p", digest="1")
-        page = report(study).read_text("utf-8")
+        page = report(study).path.read_text("utf-8")
         assert "<script" not in page and "<img src=x" not in page
         assert "&lt;script&gt;" in page
 
@@ -134,40 +150,38 @@ def test_an_empty_study_has_no_report(tmp_path: Path) -> None:
         report(study)
 
 
-def test_a_missing_image_file_is_told_and_does_not_stop_the_report(judged: Study) -> None:
+def test_a_missing_image_file_is_named_and_does_not_stop_the_report(judged: Study) -> None:
     for file in (judged.home / "images").rglob("*"):
         if file.is_file():
             file.unlink()
-    page = report(judged).read_text("utf-8")
+    page = report(judged).path.read_text("utf-8")
     assert "is missing from the study" in page
 
 
 def test_rankings_that_nobody_judged_are_shown_and_not_ranked(unjudged: Study) -> None:
     score(unjudged, ["nqc@100", "query_robustness@2"])
     made = build(unjudged)
-    assert not made.rankings and "nobody's judgement yet" in made.answer
-    (table,) = made.extras[0].tables
-    assert [row[:2] for row in table.rows] == [["nqc", ""]]
+    assert made.section("ranking") is None and "no judgements yet" in made.answer
+    table = table_of(made, "measures")
+    assert [row[:2] for row in table.rows] == [("nqc", "")]
     assert [cell.value for cell in table.rows[0][2:]] == pytest.approx([5.5 / 16, 4.5 / 160])  # type: ignore[union-attr]
     # Both runs came from elsewhere: whatever they are asked, they cannot be asked again.
-    assert [(gap.what, gap.count) for gap in made.gaps] == [("query_robustness", 16)]
-    assert "cannot be asked again" in made.gaps[0].reason
-    assert "nqc" in report(unjudged).read_text("utf-8")
+    (gap,) = table_of(made, "gaps").rows
+    assert gap[:2] == ("query_robustness", 16) and "cannot be asked again" in str(gap[2])
+    assert "nqc" in report(unjudged).path.read_text("utf-8")
 
 
 def test_relevance_that_can_no_longer_be_predicted_does_not_stop_the_report(unjudged: Study) -> None:
-    """Two judged queries predict each other; when one is taken back, nothing is left to learn from."""
+    """Two judged queries predict each other; when one is undone, nothing is left to learn from."""
     relevance = Question("relevance", "ordinal", 0, 1, 1)
     for n in (0, 1):
-        told = Truth("relevance", Item(PromptKey("s", str(n)), image=ImageKey("c", "steep0")), 1.0)
-        loaded = load(unjudged, [relevance, told], importer="t", path=str(n), digest=str(n))
+        vote = Truth("relevance", Item(PromptKey("s", str(n)), image=ImageKey("c", "steep0")), 1.0)
+        loaded = load(unjudged, [relevance, vote], importer="t", path=str(n), digest=str(n))
     score(unjudged, "expected_precision@2")
     before = build(unjudged)
-    assert [ranking.scale.name for ranking in before.rankings] == ["expected_precision(k=2)"]
-    said = "goes by relevance that a predictor predicts, not by judgements of the images."
-    assert before.rankings[0].summary == f"expected_precision(k=2) {said}"
+    assert "expected_precision(k=2) goes by relevance that a predictor predicts" in before.sections[0].lead
     undo(unjudged, loaded.source_id)
     made = build(unjudged)
-    assert not made.rankings
+    assert made.section("ranking") is None
     why = "relevance cannot be predicted: fewer than 2 queries with rankings have been judged"
-    assert made.extras[0].tables[0].rows[0][2:] == [absent(why), absent(why)]
+    assert table_of(made, "measures").rows[0][2:] == (absent(why), absent(why))

@@ -45,14 +45,14 @@ def test_status_leads_through_the_study(tmp_path: Path) -> None:
         load(study, [vote("z", 3)], importer="t", path="p", digest="4")
         stale = status(study)
         assert stale.next_command.startswith("sightline truth")
-        assert any("1 votes on fit came in after" in note for note in stale.notes)
+        assert any("1 votes on fit are newer" in note for note in stale.notes)
 
 
-def test_published_truth_needs_no_settling(tmp_path: Path) -> None:
+def test_published_truth_needs_no_aggregation(tmp_path: Path) -> None:
     with create_study(tmp_path / "s") as study:
         keys = [PromptKey("s", str(n)) for n in range(10)]
-        told: list[Record] = [Prompt(key, f"{key.ref} balls") for key in keys]
-        told += [Truth("fit", Item(prompt=key), 1.0) for key in keys]
-        load(study, told, importer="t", path="p", digest="1")
-        assert status(study).next_command.startswith("sightline predict")
+        records: list[Record] = [Prompt(key, f"{key.ref} balls") for key in keys]
+        records += [Truth("fit", Item(prompt=key), 1.0) for key in keys]
+        load(study, records, importer="t", path="p", digest="1")
+        assert status(study).next_command.startswith("sightline fit")
         assert str(study.home) in status(study).next_command

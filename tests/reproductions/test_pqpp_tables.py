@@ -127,7 +127,7 @@ def test_the_tables_are_judged_on_validation(folder: Path, on_validation: list[M
         assert own(made, number, "#words", target, "pearson") == pytest.approx(pearson(lengths, truth).value)
         assert own(made, number, "#words", target, "kendall") == pytest.approx(kendall(lengths, truth).value)
     # The noun decides the truth, so that what learned words sees more than a count of them.
-    learned = own(made, 2, "Sightline light", "hbpp", "pearson")
+    learned = own(made, 2, "Sightline small", "hbpp", "pearson")
     counted = own(made, 2, "#words", "hbpp", "pearson")
     assert learned is not None and counted is not None and learned > 0.3 > abs(counted)
 
@@ -157,7 +157,7 @@ def test_truth_of_the_test_rows_reaches_no_prediction(tested: Path, said_of_test
         else:
             assert isinstance(other, np.ndarray)
             np.testing.assert_allclose(other, values, rtol=1e-6, atol=1e-9, err_msg=name)
-    learned = said_of_test["Sightline light"]
+    learned = said_of_test["Sightline small"]
     assert isinstance(learned, np.ndarray)
     for number in range(len(COLUMNS)):
         one, two = (pearson(learned[:, number], truth[:, number]).value for truth in (before, after))
@@ -168,7 +168,7 @@ def test_truth_of_the_test_rows_reaches_no_prediction(tested: Path, said_of_test
 def test_validation_is_learned_from_where_test_is_judged(tested: Path, said_of_test: Said) -> None:
     # The other way round: were nothing learned from, the test above could not fail.
     corrupt(tested / "validation.csv")
-    before, after = said_of_test["Sightline light"], said(tested, "test")["Sightline light"]
+    before, after = said_of_test["Sightline small"], said(tested, "test")["Sightline small"]
     assert isinstance(before, np.ndarray) and isinstance(after, np.ndarray)
     assert not np.allclose(before, after, rtol=1e-6, atol=1e-9)
 
@@ -176,7 +176,7 @@ def test_validation_is_learned_from_where_test_is_judged(tested: Path, said_of_t
 @pytest.mark.slow
 def test_validation_is_not_learned_from_while_it_is_judged(folder: Path, said_of_validation: Said) -> None:
     corrupt(folder / "validation.csv")
-    before, after = said_of_validation["Sightline light"], said(folder, "validation")["Sightline light"]
+    before, after = said_of_validation["Sightline small"], said(folder, "validation")["Sightline small"]
     assert isinstance(before, np.ndarray) and isinstance(after, np.ndarray)
     np.testing.assert_allclose(after, before, rtol=1e-6, atol=1e-9)
 
@@ -192,7 +192,7 @@ def test_the_seed_decides(folder: Path, on_validation: list[Made]) -> None:
     # That the same seed gives the same is shown above, by predictions of corrupted rows.
     other = tables(folder, ["small"], seed=6)
     assert own(other, 2, "#words", "hbpp", "pearson") == own(on_validation, 2, "#words", "hbpp", "pearson")
-    one, two = (own(each, 2, "Sightline light", "hbpp", "pearson") for each in (other, on_validation))
+    one, two = (own(each, 2, "Sightline small", "hbpp", "pearson") for each in (other, on_validation))
     assert one is not None and two is not None and one != two
 
 
@@ -203,7 +203,7 @@ def test_less_than_all_splits(folder: Path, tmp_path_factory: pytest.TempPathFac
     assert made[0].split == "train"
     assert own(made, 2, "#words", "hbpp", "pearson") is not None
     # Nothing is held out: a tier asked about what it learned from would shine.
-    assert own(made, 2, "Sightline light", "hbpp", "pearson") is None
+    assert own(made, 2, "Sightline small", "hbpp", "pearson") is None
     alone = tmp_path_factory.mktemp("alone")
     split(alone / "test.csv", range(20), 3)
     made = tables(alone, ["small"])
@@ -292,7 +292,7 @@ def test_latex_and_csv(on_validation: list[Made]) -> None:
         r"Fine-tuned CLIP & $\mathbf{0.600}^{\ddagger}$ & $\mathbf{0.448}^{\ddagger}$ & $0.490^{\ddagger}$"
         in text
     )
-    assert "Sightline light & $" in text
+    assert "Sightline small & $" in text
     assert r"HBPP vs. RR & $0.070^{\ddagger}$ & $0.046^{\dagger}$ \\" in text
     rows = list(csv.DictReader(io.StringIO(comma_separated(made))))
     assert {row["table"] for row in rows} == {"2", "3", "4", "5", "6", "7"}
@@ -303,7 +303,7 @@ def test_latex_and_csv(on_validation: list[Made]) -> None:
         and (row["target"], row["measure"]) == ("rr.clip", "kendall")
     ]
     assert (paper["split"], paper["value"], paper["mark"], paper["p"]) == ("test", "-0.053", "", "")
-    ours = [row for row in rows if row["whose"] == "ours" and row["predictor"] == "Sightline light"]
+    ours = [row for row in rows if row["whose"] == "ours" and row["predictor"] == "Sightline small"]
     assert {(row["split"], row["n"]) for row in ours} == {("validation", "40")}
     assert len(ours) == 2 * (3 + 2 + 2 + 2 + 3)
 
@@ -311,7 +311,7 @@ def test_latex_and_csv(on_validation: list[Made]) -> None:
 def test_names_of_tiers() -> None:
     assert chosen_tiers("none") == []
     assert chosen_tiers("all") == list(made_up.TIERS)
-    assert chosen_tiers("light, light") == ["small"]
+    assert chosen_tiers("small, small") == ["small"]
     with pytest.raises(UsageError, match="there is no tier 'lihgt'") as told:
         chosen_tiers("lihgt")
     assert "small" in told.value.remedy

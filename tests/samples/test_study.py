@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sightline.comparison.compare import breakdown, compare
+from sightline.comparison.breakdown import breakdown
+from sightline.comparison.compare import compare
 from sightline.comparison.trust import trust
 from sightline.samples.study import run_demo, write_sample
 from sightline.study import reading, rollup
@@ -88,7 +89,7 @@ def test_the_planted_weakness_is_where_it_was_planted(demo: Path) -> None:
     with open_study(demo / "study") as study:
         cells = {
             (cell.group, cell.system): cell.mean.value or 0.0
-            for cell in breakdown(study, "alignment", "skill")
+            for cell in breakdown(study, "alignment", "skill").rows
         }
     counting = cells["counting", "careful"] - cells["counting", "innumerate"]
     single = cells["single", "careful"] - cells["single", "innumerate"]

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 import sightline
 from sightline.encoders.choice import encoder_of
 from sightline.errors import DataError, MissingPackage, UsageError
-from sightline.prediction.predict import Expected, Prediction, Predictions
+from sightline.estimate import Estimate
+from sightline.prediction.model import Prediction
+from sightline.prediction.predict import Predictions
 from sightline.records import Answer, ImageKey, Item, Prompt, PromptKey, Question, Record, System, Truth
 from sightline.selection import difficulty as select_difficulty
-from sightline.selection.difficulty import SHARE, among, target_of, wanted
+from sightline.selection.difficulty import SHARE, among, priorities, target_of
 from sightline.study import reading
 from sightline.study.study import Study, create_study
 from sightline.study.writing import settling
@@ -141,7 +143,7 @@ def test_unsure_is_where_predictors_lie_apart(study: Study) -> None:
     found = sightline.select(study, 6, by="difficulty", prefer="unsure")
     # The pool is 6 and a fifth of the other 24: just those ten.
     assert set(numbers(found)) <= set(range(30, 40))
-    assert "where 2 predictions lie apart" in found.how
+    assert "where 2 predictions disagree" in found.how
     assert [each.value for each in found.expected] == [22.5 if n >= 30 else 20 for n in numbers(found)]
 
 
@@ -165,7 +167,7 @@ def test_unsure_is_what_is_far_from_truth(study: Study) -> None:
     # The first ten have truth: each kind is among them, so only the new one has no word in common with any.
     prompts = reading.prompts(study)
     encoder = encoder_of("hashed_words", "text").load()
-    told = wanted(
+    told = priorities(
         study, prompts, 1, prefer="unsure", vectors_of=lambda texts: np.asarray(encoder.text(texts))
     )
     assert prompts["ref"][int(np.nanargmax(told.want))] == "99" and np.isnan(told.want[:10]).all()
@@ -174,8 +176,8 @@ def test_unsure_is_what_is_far_from_truth(study: Study) -> None:
 def test_predictions_of_too_few_prompts_stand_back(study: Study, shipped: list[str | None]) -> None:
     keep(study, "ridge", range(10))
     found = sightline.select(study, 5, by="difficulty")
-    assert found.notes[1].startswith("Predictions kept of ease cover 0 of the 30 prompts")
-    assert "hbpp expected by the shipped predictor, tier light" in found.how and shipped == [None]
+    assert found.notes[1].startswith("Stored predictions of ease cover 0 of the 30 prompts")
+    assert "hbpp predicted by the small tier of the shipped predictor" in found.how and shipped == [None]
     keep(study, "ridge2", range(10, 30), first=10)
     most = sightline.select(study, 5, by="difficulty")
     assert "ease predicted by" in most.how and max(numbers(most)) < 30
@@ -183,12 +185,12 @@ def test_predictions_of_too_few_prompts_stand_back(study: Study, shipped: list[s
 
 
 def prediction(text: str, tier: str) -> Prediction:
-    """Hard are high numbers; the offline tier is of another mind on trains; cups are refused."""
+    """Hard are high numbers; the medium tier is of another mind on trains; cups are refused."""
     if "cup" in text:
         return Prediction(text, refused="no cups")
     number = int(text.split()[-1])
     value = 1 - number / 50 + (0.5 if tier == "medium" and "train" in text else 0)
-    return Prediction(text, {name: Expected(value, value - 1, value + 1) for name in ("hbpp", "p_at_10")})
+    return Prediction(text, {name: Estimate(value, value - 1, value + 1) for name in ("hbpp", "p_at_10")})
 
 
 @pytest.fixture
@@ -204,7 +206,7 @@ def shipped(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
         used = tier or "small"
         return Predictions(used, "", 0.9, [prediction(text, used) for text in prompts])
 
-    monkeypatch.setattr(select_difficulty, "predict", predict)
+    monkeypatch.setattr(select_difficulty, "predict_prompts", predict)
     return asked
 
 
@@ -229,19 +231,19 @@ def test_unsure_is_where_tiers_lie_apart(study: Study, shipped: list[str | None]
     assert shipped == [None, "medium", "large"], "each tier is asked once, and those that cannot run are not"
     # 8 of the prompts without truth are of trains, and the pool is of 4 + 3.
     assert all("train" in text for text in found.texts)
-    assert "tier light" in found.how and "tier offline" in found.how
+    assert "the small tier" in found.how and "the medium tier" in found.how
 
 
 def test_a_named_tier_is_asked_whatever_is_kept(study: Study, shipped: list[str | None]) -> None:
     keep(study, "ridge", range(N))
     found = sightline.select(study, 5, by="difficulty", tier="medium")
-    assert shipped == ["medium"] and "tier offline" in found.how
+    assert shipped == ["medium"] and "the medium tier" in found.how
 
 
 def test_nothing_tells_what_is_unsure(tmp_path: Path, shipped: list[str | None]) -> None:
     with make(tmp_path / "s", judged=0) as study:
         assert numbers(sightline.select(study, 1, by="difficulty", tier="small"))[0] >= 39 - 12
-        with pytest.raises(DataError, match="nothing tells where predictions are unsure"):
+        with pytest.raises(DataError, match="it is not known where predictions are unsure"):
             sightline.select(study, 1, by="difficulty", tier="small", prefer="unsure")
 
 
@@ -255,7 +257,7 @@ def test_a_question_without_a_better_end_has_no_hard_prompts(
 
 def test_search_engines_are_asked_for_precision(tmp_path: Path, shipped: list[str | None]) -> None:
     with make(tmp_path / "s", kind="retriever") as study:
-        assert "p_at_10 expected" in sightline.select(study, 5, by="difficulty").how
+        assert "p_at_10 predicted" in sightline.select(study, 5, by="difficulty").how
     assert target_of({"generator", "retriever"}) == target_of(set()) == "hbpp"
 
 
@@ -263,7 +265,7 @@ def test_search_engines_are_asked_for_precision(tmp_path: Path, shipped: list[st
     ("told", "said"),
     [
         ({"prefer": "hrd"}, "Did you mean hard"),
-        ({"tier": "lihgt"}, "Did you mean light"),
+        ({"tier": "smal"}, "Did you mean small"),
         ({"question": "eas"}, "Did you mean ease"),
         ({"n": 31}, "31 prompts cannot be selected by difficulty out of 30 without truth"),
         ({"n": 31}, "Give a number up to 30 or --judged to choose among those with truth too."),
@@ -279,7 +281,9 @@ def test_wrong_calls_are_told(study: Study, told: dict[str, object], said: str) 
 def test_the_predictor_that_ships(tmp_path: Path) -> None:
     with make(tmp_path / "s", judged=0) as study:
         found = sightline.select(study, 5, by="difficulty", tier="small")
-        assert "hbpp expected by the shipped predictor, tier light" in found.how and len(found.texts) == 5
+        assert (
+            "hbpp predicted by the small tier of the shipped predictor" in found.how and len(found.texts) == 5
+        )
         # HBPP lies on a scale from -1 to 2.
         assert all(-1 <= each.low <= each.value <= each.high <= 2 for each in found.expected)
         easy = sightline.select(study, 5, by="difficulty", tier="small", prefer="easy")

@@ -146,8 +146,8 @@ def test_images_that_cannot_be_read_are_counted(painted: Study, tmp_path: Path) 
     assert unread == {"not a readable image (unknown format)": 1, missing: 1}
     chosen = sightline.select(painted, 2, by="captions", joint="colours", encoder="hashed_words")
     assert chosen.unread == unread
-    assert any("2 images stand with their first caption" in note for note in chosen.notes)
-    assert "2 images stand with their first caption" in chosen.how and missing in chosen.how
+    assert any("2 images are unread and have their first caption" in note for note in chosen.notes)
+    assert "2 images are unread and have their first caption" in chosen.how and missing in chosen.how
 
 
 def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:

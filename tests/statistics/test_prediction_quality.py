@@ -15,14 +15,13 @@ from scipy import stats
 from sightline.errors import UsageError
 from sightline.statistics import leave_one_out as without
 from sightline.statistics.chance import better_ranks, better_than_mean
-from sightline.statistics.correlation import kendall, pearson, spearman
+from sightline.statistics.correlation import EstimateWithTest, kendall, pearson, spearman
 from sightline.statistics.prediction_quality import (
     MEASURES,
     as_csv,
     as_latex,
     by_quarter,
     compare,
-    mark,
     quality,
     rmse,
     scaled_rank_errors,
@@ -98,7 +97,7 @@ def test_figures_are_those_of_scipy() -> None:
         expected = theirs(one, truth)
         assert found[name].value == pytest.approx(expected.statistic, abs=1e-12)
         assert found[name].p == pytest.approx(expected.pvalue, rel=1e-9)
-        assert found[name].mark == mark(expected.pvalue)
+        assert found[name].mark == EstimateWithTest(0.0, p=expected.pvalue).mark
     assert all(figure.n == 80 for figure in found.values())
     for figure in found.values():
         assert figure.low < figure.value < figure.high
@@ -180,11 +179,11 @@ def test_comparisons_are_corrected_and_signed() -> None:
     assert found[0].value < 0 < found[2].value
     assert found[1].value == 0 and found[1].p == 1
     # Holm: the two equal smallest of three p-values are multiplied by 3 and then no less than that.
-    assert found[0].adjusted == pytest.approx(min(1, 3 * found[0].p))
-    assert found[2].adjusted == pytest.approx(min(1, 3 * found[0].p))
+    assert found[0].p_adjusted == pytest.approx(min(1, 3 * found[0].p))
+    assert found[2].p_adjusted == pytest.approx(min(1, 3 * found[0].p))
     against = compare({"good": one, "poor": two}, truth, baseline="poor")
     assert [(each.first, each.second) for each in against] == [("good", "poor")]
-    assert against[0].p == against[0].adjusted
+    assert against[0].p == against[0].p_adjusted
 
 
 def test_only_prompts_in_common_are_compared() -> None:
@@ -204,7 +203,7 @@ def test_what_cannot_be_told_says_why() -> None:
     assert perfect["pearson"].value == pytest.approx(1) and perfect["rmse"].value == 0
     assert perfect["rmse"].low is None and "limit" in perfect["rmse"].reason
     (found,) = compare({"a": [1] * 9, "b": range(9)}, range(9))
-    assert found.p is None and found.adjusted is None and "a has no pearson" in found.reason
+    assert found.p is None and found.p_adjusted is None and "a has no pearson" in found.reason
     (found,) = compare({"a": [1, 2], "b": [2, 1]}, [1, 2])
     assert "2 prompts" in found.reason
     # Only the last prompt makes the prediction vary: without it there is no correlation.
@@ -221,7 +220,13 @@ def test_what_cannot_be_told_says_why() -> None:
 
 
 def test_marks() -> None:
-    assert [mark(p) for p in (None, 0.01, 0.0099, 0.001, 0.0009)] == ["", "", "†", "†", "‡"]
+    assert [EstimateWithTest(0.0, p=p).mark for p in (None, 0.01, 0.0099, 0.001, 0.0009)] == [
+        "",
+        "",
+        "†",
+        "†",
+        "‡",
+    ]
 
 
 def test_quarters_by_hand() -> None:

@@ -1,4 +1,4 @@
-"""What is kept, and letting go of it."""
+"""What is cached, and clearing it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import sightline
 from sightline.errors import UsageError
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey
 from sightline.study import reading
-from sightline.study.cache import cache, clear
+from sightline.study.cache import Removed, cache
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
 
@@ -37,14 +37,14 @@ def study(tmp_path: Path) -> Iterator[Study]:
 def test_what_is_kept(study: Study) -> None:
     sightline.score(study, ["blank", "blank(tolerance=2)", "words"])
     sha = reading.images(study)["sha256"][0]
-    small = len(study.images.thumbnail(sha))
+    small = len(study.files.thumbnail(sha))
     told = cache(study)
     assert [(kept.measure, kept.kind, kept.values, kept.without, kept.current) for kept in told.measures] == [
         ("blank(tolerance=8)", "of_image", 2, 0, True),
         ("blank(tolerance=2)", "of_image", 2, 0, True),
         ("words", "of_prompt", 2, 0, True),
     ]
-    size = sum(len(study.images.read(each)) for each in reading.images(study)["sha256"])
+    size = sum(len(study.files.read(each)) for each in reading.images(study)["sha256"])
     assert (told.files["images"].files, told.files["images"].bytes) == (2, size)
     assert (told.files["thumbnails"].files, told.files["thumbnails"].bytes) == (1, small)
     assert told.files["unused"].files == told.files["vectors"].files == 0
@@ -52,32 +52,31 @@ def test_what_is_kept(study: Study) -> None:
 
 def test_a_measure_is_forgotten_and_can_be_computed_again(study: Study) -> None:
     sightline.score(study, ["blank", "blank(tolerance=2)", "words"])
-    assert clear(study, "blank(tolerance=2)").scores == 2
-    assert clear(study, "blank( tolerance=8 )").scores == 2
-    assert sightline.score(study, "blank")[0].computed == 2
-    assert sightline.score(study, "words")[0].computed == 0
+    assert cache(study, clear="blank(tolerance=2)").removed == Removed(2, 0, 0)
+    assert cache(study, clear="blank( tolerance=8 )").removed == Removed(2, 0, 0)
+    assert sightline.score(study, "blank").runs[0].computed == 2
+    assert sightline.score(study, "words").runs[0].computed == 0
 
 
 def test_a_bare_name_stands_for_any_parameters(study: Study) -> None:
     sightline.score(study, ["blank", "blank(tolerance=2)", "words"])
-    assert clear(study, "blank").scores == 4
+    assert cache(study, clear="blank").removed == Removed(4, 0, 0)
     assert {kept.measure: kept.values for kept in cache(study).measures}["words"] == 2
 
 
 def test_files_nothing_refers_to_are_removed(study: Study) -> None:
     shas = reading.images(study)["sha256"].to_list()
     for sha in shas:
-        study.images.thumbnail(sha)
-    left = study.images.put(b"an import that was killed left this")
-    part = Path(study.images.root) / "images" / shas[0][:2] / ".part-abc"
+        study.files.thumbnail(sha)
+    left = study.files.put(b"an import that was killed left this")
+    part = Path(study.files.root) / "images" / shas[0][:2] / ".part-abc"
     part.write_bytes(b"12345")
     sightline.undo(study, 1)
     assert cache(study).files["unused"].files == 3
-    small = os.path.getsize(Path(study.images.root) / "thumbnails" / "192" / shas[0][:2] / f"{shas[0]}.jpg")
-    size = len(study.images.read(shas[0])) + len(study.images.read(left)) + 5 + small
-    gone = clear(study, files=True)
-    assert (gone.scores, gone.files.files, gone.files.bytes) == (0, 4, size)
-    assert study.images.read(shas[1])
+    small = os.path.getsize(Path(study.files.root) / "thumbnails" / "192" / shas[0][:2] / f"{shas[0]}.jpg")
+    size = len(study.files.read(shas[0])) + len(study.files.read(left)) + 5 + small
+    assert cache(study, clean=True).removed == Removed(0, 4, size)
+    assert study.files.read(shas[1])
     assert cache(study).files["unused"].files == 0
     assert cache(study).files["thumbnails"].files == 1
 
@@ -86,13 +85,8 @@ def test_files_nothing_refers_to_are_removed(study: Study) -> None:
 def test_what_is_not_kept_cannot_be_cleared(study: Study, measure: str) -> None:
     sightline.score(study, "blank")
     with pytest.raises(UsageError, match="no scores of"):
-        clear(study, measure)
+        cache(study, clear=measure)
     assert cache(study).measures[0].values == 2
-
-
-def test_clearing_nothing_is_told(study: Study) -> None:
-    with pytest.raises(UsageError, match="not said what to clear"):
-        clear(study)
 
 
 def test_a_measure_that_is_gone_is_not_current(
@@ -112,4 +106,4 @@ def test_a_measure_that_is_gone_is_not_current(
     assert cache(study).measures[0].current
     (folder / "fleeting.py").unlink()
     assert not cache(study).measures[0].current
-    assert clear(study, "fleeting").scores == 2
+    assert cache(study, clear="fleeting").removed == Removed(2, 0, 0)

@@ -213,4 +213,4 @@ def test_images_of_a_study_may_live_elsewhere(address: str, tmp_path: Path, put:
     for place in (tmp_path / "s", address):
         with open_study(place) as study:
             (sha,) = reading.images(study)["sha256"]
-            assert study.images.read(sha) == png()
+            assert study.files.read(sha) == png()

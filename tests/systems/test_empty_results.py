@@ -27,8 +27,8 @@ from sightline.records import (
 from sightline.study import reading
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
-from sightline.systems.empty_results import NOTHING
 from sightline.systems.fuse import fuse
+from sightline.systems.ranking import NOTHING
 from sightline.systems.rerank import rerank
 
 
@@ -69,7 +69,7 @@ def means(study: Study, where: str = "") -> dict[str, tuple[float | None, int]]:
 def test_what_was_asked_empty_results_counts_as_zero(study: Study) -> None:
     sightline.retrieve(study, "bm", "bm25", collection="images")
     assert failures(study, "bm") == ["1", "3"]
-    (ran,) = score(study, "reciprocal_rank")
+    (ran,) = score(study, "reciprocal_rank").runs
     assert "bm: 2 of the 4 prompts with known relevance found nothing and count as 0." in ran.notes
     assert "run: 1 of the 4 prompts with known relevance have no ranking and are left out of its means." in (
         ran.notes
@@ -84,9 +84,9 @@ def test_what_was_asked_empty_results_counts_as_zero(study: Study) -> None:
 def test_a_run_kept_before_gets_its_notes_and_undo_takes_them(study: Study) -> None:
     first = sightline.retrieve(study, "bm", "bm25", collection="images")
     again = sightline.retrieve(study, "bm", "bm25", collection="images")
-    assert again.already and again.source_id == first.source_id
+    assert again.already and again.number == first.number
     assert failures(study, "bm") == ["1", "3"]
-    sightline.undo(study, first.source_id)
+    sightline.undo(study, first.number)
     assert "bm" not in reading.systems(study)["system"].to_list()
 
 

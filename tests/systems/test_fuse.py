@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sightline.data.import_ import undo
+from sightline.data.imports import undo
 from sightline.errors import ConflictError, DataError, UsageError
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
 from sightline.study import reading
@@ -71,7 +71,7 @@ def test_scores_first_places_and_k(study: Study) -> None:
 
 def test_twice_is_as_once_and_undone_at_once(study: Study) -> None:
     first, again = fuse(study, "both", ["one", "two"]), fuse(study, "both", ["one", "two"])
-    assert again.already and again.source_id == first.source_id
+    assert again.already and again.number == first.number
     with pytest.raises(ConflictError):
         fuse(study, "both", ["one", "two"], rule="combsum")
     assert not fuse(study, "both", ["one", "two"], rule="combsum", replace=True).already
@@ -88,11 +88,11 @@ def test_twice_is_as_once_and_undone_at_once(study: Study) -> None:
         ({"of": ["one", "one"]}, UsageError, "named twice"),
         ({"of": ["one", "other"]}, ConflictError, "different collections: c, elsewhere"),
         ({"of": ["one", "bare"], "rule": "combsum"}, DataError, "1 answers have none"),
-        ({"rule": "borda"}, UsageError, "not fused by 'borda'"),
-        ({"scaling": "max"}, UsageError, "not scaled by 'max'"),
+        ({"rule": "borda"}, UsageError, "cannot be 'borda'"),
+        ({"scaling": "max"}, UsageError, "cannot be 'max'"),
         ({"k": 0}, UsageError, "1 or more"),
         ({"first": 0}, UsageError, "1 or more"),
-        ({"system": "one"}, UsageError, "out of itself"),
+        ({"system": "one"}, UsageError, "from itself"),
         ({"system": "painter"}, UsageError, "is a generator"),
         ({"system": " "}, UsageError, "needs a name"),
     ],

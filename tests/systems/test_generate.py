@@ -88,7 +88,7 @@ def test_images_are_answers_with_their_seeds(study: Study, tmp_path: Path) -> No
     for prompt, position, seed, sha in answers.select("prompt_id", "position", "seed", "sha256").iter_rows():
         assert seed == seed_of(7, prompts[prompt], position)
         # The picture holds the seed it was drawn from.
-        assert study.images.picture(sha).rgb[0, 0].tolist() == [seed >> shift & 255 for shift in (0, 8, 16)]
+        assert study.files.picture(sha).rgb[0, 0].tolist() == [seed >> shift & 255 for shift in (0, 8, 16)]
     assert answers["seed"].n_unique() == 4
 
 
@@ -113,7 +113,7 @@ def test_it_goes_on_where_it_was_and_is_one_source(study: Study, tmp_path: Path)
     ask(study, "a ball", "fail here")
     first = sightline.generate(study, "mine", line(tmp_path))
     second = sightline.generate(study, "mine", line(tmp_path), samples=3)
-    assert (second.made, second.known, second.source_id) == (2, 2, first.source_id)
+    assert (second.made, second.known, second.number) == (2, 2, first.number)
     assert len(log(tmp_path)) == len(set(log(tmp_path))) == 6
     third = sightline.generate(study, "mine", line(tmp_path), samples=3)
     assert (third.made, third.known, len(log(tmp_path))) == (0, 6, 6)
@@ -172,8 +172,8 @@ def test_wrong_calls_are_told(study: Study, told: dict[str, object], said: str) 
 @pytest.mark.parametrize(
     ("name", "body", "said", "kept"),
     [
-        ("lazy", "yield PIXEL", "only 1 results where 3", 1),
-        ("eager", "yield from [PIXEL] * 9", "more results where 3", 3),
+        ("lazy", "yield PIXEL", "only 1 results for 3", 1),
+        ("eager", "yield from [PIXEL] * 9", "too many results for 3", 3),
         ("wordy", "yield from ['a picture']", "gave str instead of the bytes", 0),
     ],
 )

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import sightline
-from sightline.data.import_ import undo
+from sightline.data.imports import undo
 from sightline.errors import ConflictError, DataError, UsageError
 from sightline.extension import Spec
 from sightline.judging.items import build
@@ -35,7 +35,7 @@ from sightline.study import reading
 from sightline.study.pools import pools
 from sightline.study.study import Study, create_study, open_study
 from sightline.study.writing.loading import load
-from sightline.systems.pool import pool, write_pool
+from sightline.systems.pool import pool
 
 
 def gathered(study: Study, name: str = "pool") -> dict[str, list[tuple[str, float]]]:
@@ -89,7 +89,7 @@ def test_twice_is_as_once_and_undone_at_once(ranked: Study) -> None:
     with pytest.raises(ConflictError):
         pool(ranked, depth=3)
     assert pool(ranked, depth=3, replace=True).pairs == 7
-    undo(ranked, first.source_id + 1)
+    undo(ranked, first.number + 1)
     assert gathered(ranked) == {} and pools(ranked) == set()
 
 
@@ -115,7 +115,7 @@ def test_a_pool_is_judged_and_settled(ranked: Study, tmp_path: Path) -> None:
         ]
         asked = [Question("relevance", "ordinal", 0, 1, 1), *votes]
         load(study, asked, importer="test", path="votes", digest="votes")
-        sightline.truth(study, "relevance", rule="either")
+        sightline.truth(study, "relevance", rule="any_relevant")
         sightline.score(study, "reciprocal_rank")
         scores = reading.scores(study, reading.measures(study)["identity"][0])
         names = dict(reading.systems(study).select("system_id", "system").iter_rows())
@@ -124,8 +124,7 @@ def test_a_pool_is_judged_and_settled(ranked: Study, tmp_path: Path) -> None:
 
 
 def test_the_pairs_as_a_file(ranked: Study, tmp_path: Path) -> None:
-    pool(ranked, depth=1)
-    written = pl.read_csv(write_pool(ranked, "pool", tmp_path / "pairs.csv"))
+    written = pl.read_csv(pool(ranked, depth=1, to=tmp_path / "pairs.csv").path)
     assert written.columns == ["suite", "prompt_id", "prompt", "collection", "image", "score"]
     assert written.select("prompt_id", "image").rows() == [("r", "rose"), ("r", "leaf"), ("b", "sea")]
 
@@ -212,7 +211,7 @@ def test_growth_equals_a_loop_over_all_images(painted: Study, tmp_path: Path, co
     with_seeds(painted, g=seeds)
     pool(painted, by="neighbours", encoder=colours, neighbours=12)
     images = reading.images(painted).filter(pl.col("collection") == "paints")
-    rows = np.array([painted.images.picture(sha).rgb.mean(axis=(0, 1)) for sha in images["sha256"]])
+    rows = np.array([painted.files.picture(sha).rgb.mean(axis=(0, 1)) for sha in images["sha256"]])
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     names = images["name"].to_list()
     nearest = (rows @ rows[[names.index(seed) for seed in seeds]].T).max(axis=1)
@@ -296,15 +295,15 @@ def test_what_was_left_out_beforehand_is_kept_with_the_pool(painted: Study, colo
     told = {"by": "captions", "encoder": colours}
     pool(painted, "all", **told)  # type: ignore[arg-type]
     assert "only" not in kept(painted, "all")
-    done = pool(painted, "some", **told, only=only, only_by="relations")  # type: ignore[arg-type]
+    done = pool(painted, "some", **told, only=only)  # type: ignore[arg-type]
     digest = hashlib.sha256(b"leaf\0sea").hexdigest()[:16]
-    assert kept(painted, "some")["only"] == f"relations (2, sha256 {digest})"
-    assert f"only=relations (2, sha256 {digest})" in done.how
+    assert kept(painted, "some")["only"] == f"named images (2, sha256 {digest})"
+    assert f"only=named images (2, sha256 {digest})" in done.how
     # The same pairs of other images to choose from are another pool.
-    assert pool(painted, "some", **told, only=only[::-1], only_by="relations").already  # type: ignore[arg-type]
+    assert pool(painted, "some", **told, only=only[::-1]).already  # type: ignore[arg-type]
     more = [*only, ImageKey("paints", "ghost")]
     with pytest.raises(ConflictError):
-        pool(painted, "some", **told, only=more, only_by="relations")  # type: ignore[arg-type]
+        pool(painted, "some", **told, only=more)  # type: ignore[arg-type]
 
 
 def test_looks_are_those_of_a_network_where_there_is_one(

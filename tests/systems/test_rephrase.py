@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sightline.data.import_ import undo
+from sightline.data.imports import undo
 from sightline.errors import DataError, UsageError
 from sightline.records import Prompt, PromptKey
 from sightline.study import reading
@@ -72,8 +72,8 @@ def test_it_goes_on_where_it_was_and_is_undone_as_a_whole(study: Study) -> None:
     assert (done.made, done.known, len(links(study))) == (4, 1, 6)
     assert rephrase(study, "me", fails_at_the_second).made == 0 and len(asked) == 4
     assert rephrase(study, "you", lambda text: [f"so {text}"]).made == 3
-    assert done.source_id is not None
-    undo(study, done.source_id)
+    assert done.number is not None
+    undo(study, done.number)
     assert {key.split(".")[1] for key in links(study)} == {"you"}
 
 
@@ -162,4 +162,4 @@ def test_a_prompt_may_be_an_argument_of_code(study: Study, line: str) -> None:
 
 def test_prompts_without_a_wording_are_counted(study: Study) -> None:
     done = rephrase(study, "me", lambda text: [])
-    assert (done.made, done.without, done.source_id) == (0, 3, None)
+    assert (done.made, done.without, done.number) == (0, 3, None)

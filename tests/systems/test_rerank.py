@@ -86,7 +86,7 @@ def test_what_score_knows_is_not_computed_again(study: Study, tmp_path: Path) ->
         ({"measure": "bluness"}, UsageError, "Did you mean blueness"),
         ({"of": "frist"}, UsageError, "Did you mean first"),
         ({"first": 0}, UsageError, "1 answer or more"),
-        ({"system": "first"}, UsageError, "place of its own"),
+        ({"system": "first"}, UsageError, "replace its own answers"),
         ({"system": ""}, UsageError, "needs a name"),
     ],
 )
@@ -101,7 +101,7 @@ def test_wrong_calls_are_told(
 
 def test_a_measure_without_a_good_end_is_refused(study: Study, tmp_path: Path) -> None:
     measure(tmp_path, "none")
-    with pytest.raises(UsageError, match="no good end"):
+    with pytest.raises(UsageError, match="no direction"):
         rerank(study, "closer", "first", "blueness")
 
 

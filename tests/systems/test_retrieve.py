@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,6 @@ from sightline.records import Image, ImageKey, Item, Prompt, PromptKey, Question
 from sightline.study import reading
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
-from sightline.systems import retrieve as retrieving
 
 CAPTIONS = {"dog": ["a dog in the snow", "a hound outside"], "cat": ["a cat on a sofa"], "sea": ["the sea"]}
 RETRIEVER = '''
@@ -60,7 +60,7 @@ def test_captions_are_ranked(study: Study) -> None:
     )
     # "a" stands in the captions of dog and cat; nothing speaks of a zebra.
     assert ranked(study) == {"0": ["dog", "cat"], "1": ["cat"]}
-    assert (done.prompts, done.candidates, done.answers, done.without) == (3, 3, 3, 1)
+    assert (done.prompts, done.candidates, done.answers, done.empty) == (3, 3, 3, 1)
     assert heard[-1].done == 3
     answers = reading.answers(study)
     assert answers.filter(pl.col("score").is_null())["failure"].to_list() == ["nothing was found"]
@@ -87,10 +87,10 @@ def own(tmp_path: Path) -> Iterator[Study]:
 
 def test_a_prompt_is_not_found_by_itself(own: Study) -> None:
     told = sightline.retrieve(own, "words", "caption_words", collection="photos")
-    assert told.own == 4 and sorted(ranked(own)["2"]) == ["dog", "fox"]
-    assert sightline.undo(own, told.source_id)
+    assert told.own_captions == 4 and sorted(ranked(own)["2"]) == ["dog", "fox"]
+    assert sightline.undo(own, told.number)
     done = sightline.retrieve(own, "words", "caption_words", collection="photos", without_own=True)
-    assert (done.own, done.prompts) == (4, 5)
+    assert (done.own_captions, done.prompts) == (4, 5)
     # "a dog" has "brown dog" left to be found by, and the other way round; of snow nothing else speaks.
     found = {ref: sorted(names) for ref, names in ranked(own).items()}
     assert found == {"0": ["cat", "dog"], "1": ["dog"], "3": ["cat"], "4": ["fox"]}
@@ -109,9 +109,9 @@ def test_fewer_answers_under_the_same_name_are_told(study: Study) -> None:
 def test_twice_is_as_once_and_undone_at_once(study: Study) -> None:
     first = sightline.retrieve(study, "words", "caption_words", collection="photos")
     again = sightline.retrieve(study, "words", "caption_words", collection="photos")
-    assert again.already and again.source_id == first.source_id
+    assert again.already and again.number == first.number
     # What found nothing is noted beside the answers, and goes with them.
-    assert sightline.undo(study, first.source_id)["answer"] == first.answers + first.without
+    assert sightline.undo(study, first.number)["answer"] == first.answers + first.empty
     assert ranked(study) == {}
 
 
@@ -201,7 +201,7 @@ def test_images_are_searched_by_an_encoder_and_embedded_once(painted: Study, tmp
         "b": ["sea", "grape", "rose", "leaf"],
         "g": ["leaf", "rose", "grape", "sea"],
     }
-    assert (done.answers, done.without, dict(done.unread)) == (12, 0, {})
+    assert (done.answers, done.empty, dict(done.unread)) == (12, 0, {})
     first = sorted(log.read_text().splitlines())
     assert first == ["image 4", "text 3"]
     # The captions are other texts; the prompts and images are known.
@@ -230,6 +230,7 @@ def test_pictures_are_not_held_in_memory(painted: Study) -> None:
 
 def test_a_picture_is_decoded_once(painted: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[str] = []
+    retrieving = import_module("sightline.systems.retrieve")
     real = retrieving.decode
 
     def counted(data: bytes, name: str) -> np.ndarray:

@@ -10,7 +10,7 @@ from sightline.data.import_ import import_
 from sightline.errors import ExtensionError, UsageError
 from sightline.study import reading
 from sightline.study.study import create_study
-from sightline.systems.suite import suite, write_suite
+from sightline.systems.suite import suite
 
 SHORT = '''
 from sightline.extension import task
@@ -35,8 +35,8 @@ def test_the_same_seed_makes_the_same_prompts() -> None:
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_a_written_suite_can_be_imported(tmp_path: Path, suffix: str) -> None:
-    made = suite("colour_binding", 5)
-    file = write_suite(made, tmp_path / f"colours{suffix}")
+    file = tmp_path / f"colours{suffix}"
+    made = suite("colour_binding", 5, to=file)
     with create_study(tmp_path / "study") as study:
         import_(study, file, options={"suite": "colours"})
         found = {prompt.key.ref: prompt for prompt in reading.prompt_records(study).values()}

@@ -16,10 +16,9 @@ from sightline.data.import_ import import_
 from sightline.errors import DataError, UsageError
 from sightline.measures.score import score
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
-from sightline.rendering import document as doc
-from sightline.rendering.blocks import Block, Figure, Findings, Heading, Map, Overlay, Rows
+from sightline.rendering.blocks import Block, Figure, Findings, Heading, Map, Overlay, Rows, Section
+from sightline.rendering.document import Document
 from sightline.rendering.html import render
-from sightline.rendering.shown import Scale
 from sightline.rendering.theme import SERIES
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
@@ -246,8 +245,8 @@ def test_a_file_that_is_gone_is_shown_as_missing(tmp_path: Path) -> None:
 
 
 def page_of(pictured: Pictured) -> str:
-    section = doc.Variability(Scale("similarity", "none", 0, 1), pictures=pictured.blocks)
-    return render(doc.Report("t", "a", datetime.now(UTC), variability=section))
+    section = Section("variability", "Variability", "", pictured.blocks)
+    return render(Document("t", "a", datetime.now(UTC), [section]))
 
 
 def test_the_report_sets_the_pictures(pictured: Pictured) -> None:

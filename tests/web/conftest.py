@@ -113,7 +113,7 @@ class LiveServer:
         with database.reading(self.study.engine) as connection:
             rows = connection.execute(
                 text(
-                    "SELECT j.id, a.name AS annotator, q.name AS question, j.subject_id, j.page_id, j.slot, "
+                    "SELECT j.id, a.name AS annotator, q.name AS question, j.item_id, j.task_id, j.slot, "
                     "j.repetition, j.revision, j.value, j.skipped, j.control, j.took_ms FROM judgement j "
                     "JOIN question q ON q.id = j.question_id LEFT JOIN annotator a ON a.id = j.annotator_id "
                     "ORDER BY j.id"

@@ -111,11 +111,11 @@ def test_everybody_judges_an_item_once_and_all_items_finish_together(
             continue
         people[turn % 3].answer_page(work["pages"][0], 1)
         done += 1
-        judged = Counter(row["subject_id"] for row in server.answers())
+        judged = Counter(row["item_id"] for row in server.answers())
         counts = [judged.get(subject, 0) for subject in range(1, 13)]
         assert max(counts) - min(counts) <= 1, "one item ran ahead of the others"
     assert done == 24
-    pairs = Counter((row["annotator"], row["subject_id"]) for row in server.answers())
+    pairs = Counter((row["annotator"], row["item_id"]) for row in server.answers())
     assert set(pairs.values()) == {1}
 
 
@@ -163,7 +163,7 @@ def test_controls_come_at_their_rate_and_look_like_the_rest(live: Any, client: C
     pages = ann.work()["pages"]
     for page in pages:
         ann.answer_page(page, 1)
-    by_page = {row["page_id"]: row["control"] for row in server.answers()}
+    by_page = {row["task_id"]: row["control"] for row in server.answers()}
     flags = [flag for _, flag in sorted(by_page.items())]
     assert sum(flags[:4]) == 1, "one page of the first four is a control"
     assert len({tuple(sorted(page)) for page in pages}) == 1
@@ -194,7 +194,7 @@ def test_repeats_are_asked_for_and_are_occasions(live: Any, client: Callable[[st
         if not pages:
             break
         ann.answer_page(pages[0], 1)
-    seen = Counter(row["subject_id"] for row in server.answers())
+    seen = Counter(row["item_id"] for row in server.answers())
     again = [row for row in server.answers() if row["repetition"] == 1]
     assert len(seen) == 48 and 4 <= len(again) <= 24 and max(seen.values()) == 2
 

@@ -478,7 +478,7 @@ def test_one_click_decides(disputed: Any, opened: Any) -> None:
 
     expect(page.locator(".dispute").first.locator("img")).to_have_attribute("src", images(second)[0])
     kept = [row for row in server.answers() if row["annotator"] == "owner"]
-    assert [(row["subject_id"], row["value"]) for row in kept] == [(first["item"], 1.0)]
+    assert [(row["item_id"], row["value"]) for row in kept] == [(first["item"], 1.0)]
 
 
 def test_a_prompt_is_never_markup(live: Any, client: Any, opened: Any) -> None:

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.prediction import predict as predict
-from sightline.prediction.predict import SHOWN, TIERS, Expected, Prediction, Predictions
+from sightline.estimate import Estimate
+from sightline.prediction import SHOWN, TIERS, Prediction, Predictions, predict_prompts
 from sightline.web import predicting as prediction
 from sightline.web.predicting import MOST_CHARACTERS, MOST_PROMPTS, as_table, pieces, shown
 
@@ -98,8 +98,8 @@ def made(*predictions: Prediction) -> Predictions:
 def expecting(
     prompt: str, words: Sequence[tuple[str, float]] = (), warnings: Sequence[str] = ()
 ) -> Prediction:
-    values = {name: Expected(place / 4, place / 8, place / 2) for place, name in enumerate(SHOWN, 1)}
-    told = {**values, "hbpp.glide": Expected(0.5, 0.25, 0.75)}
+    values = {name: Estimate(place / 4, place / 8, place / 2) for place, name in enumerate(SHOWN, 1)}
+    told = {**values, "hbpp.glide": Estimate(0.5, 0.25, 0.75)}
     return Prediction(prompt, told, {SHOWN[0]: list(words)}, warnings)
 
 
@@ -145,7 +145,7 @@ def test_the_table_has_every_prompt_and_runs_nothing() -> None:
 
 def test_the_page_says_what_the_stage_says(owner: Any) -> None:
     told = post(owner, {"prompts": PROMPTS, "explain": True})
-    found = predict.predict(PROMPTS)
+    found = predict_prompts(PROMPTS)
     assert told == json.loads(shown(found).model_dump_json())
     assert told["tier"] in TIERS
     scales = {each["name"]: each for each in told["targets"]}
@@ -301,7 +301,7 @@ def test_others_are_served_while_it_works(live: Any, client: Any, monkeypatch: p
         assert go_on.wait(20)
         return made(*(Prediction(prompt, refused="held up") for prompt in prompts))
 
-    monkeypatch.setattr(predict, "predict", slowly)
+    monkeypatch.setattr(prediction, "predict_prompts", slowly)
     server = live(ROUND, **SMALL)
     askers = [client(server.owner()), client(server.owner())]
     annotator = client(server.invite("ann"))

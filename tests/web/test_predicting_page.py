@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from sightline.prediction import predict as predict
-from sightline.prediction.predict import SHOWN
+from sightline.prediction import SHIPPED, SHOWN, predict_prompts, rank
 from sightline.rendering.theme import SERIES
 from sightline.web.app import HERE
 from sightline.web.predicting import pieces
@@ -93,7 +92,7 @@ def test_figures_words_and_tier_are_shown(opened: Any, width: int, scheme: str) 
     page = opened(viewport={"width": width, "height": 900}, color_scheme=scheme)
     ask(page, *PROMPTS)
     page.locator("#working").wait_for(state="hidden")
-    found = predict.predict(PROMPTS, tier="small")
+    found = predict_prompts(PROMPTS, tier="small")
     assert page.locator("#said").inner_text() == "2 prompts predicted."
     assert page.locator("#tier").inner_text().startswith(f"By the {found.tier} tier")
     cards = page.locator("#predictions > li")
@@ -103,7 +102,7 @@ def test_figures_words_and_tier_are_shown(opened: Any, width: int, scheme: str) 
         assert bars.count() == 3
         for number, (target, title) in enumerate(prediction.TITLES.items()):
             expected = prediction.expected[target]
-            low, high = predict.ENDS[target]
+            low, high = SHIPPED[target].low, SHIPPED[target].high
             # What is heard and what is seen: the words, and where the line stands on its scale.
             said = bars.nth(number).get_attribute("aria-label").replace("−", "-")
             assert said.startswith(f"{title} {expected.value:.2f}, interval {expected.low:.2f} to ")
@@ -117,14 +116,14 @@ def test_words_are_marked_by_more_than_colour(opened: Any) -> None:
     prompts = [*PROMPTS, "the concept of regret", "seven clocks and a receipt, none of them sharp"]
     ask(page, *prompts)
     page.locator("#working").wait_for(state="hidden")
-    found = predict.predict(prompts, tier="small")
+    found = predict_prompts(prompts, tier="small")
     signs = {"easier": "+", "harder": "−"}
     for target in SHOWN:
         page.locator(f"input[value='{target}']").check()
         wanted = [
             (piece.text, "easier" if piece.adds > 0 else "harder")
             for prediction in found.predictions
-            for piece in pieces(prediction.prompt, prediction.words[target])
+            for piece in pieces(prediction.prompt, prediction.effects[target])
             if piece.adds is not None
         ]
         marks = page.locator("#predictions mark").evaluate_all(
@@ -143,7 +142,7 @@ def test_prompts_are_put_in_order(opened: Any) -> None:
     prompts = [*PROMPTS, "the concept of regret", "?!?"]
     ask(page, *prompts)
     page.locator("#working").wait_for(state="hidden")
-    found = {each.prompt: each for each in predict.predict(prompts, tier="small").predictions}
+    found = {each.prompt: each for each in predict_prompts(prompts, tier="small").predictions}
 
     assert written(page) == prompts
     for target in ("hbpp", "rr"):
@@ -321,7 +320,7 @@ def test_a_file_can_be_dropped_and_the_table_downloaded(opened: Any, tmp_path: P
     assert download.value.suggested_filename == "predicted.csv"
     rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
     assert [row["prompt"] for row in rows] == [*PROMPTS, "'-a dog"]
-    found = predict.predict([*PROMPTS, "-a dog"], tier="small")
+    found = predict_prompts([*PROMPTS, "-a dog"], tier="small")
     values = [each.expected["rr"].value for each in found.predictions]
     assert [float(row["rr"]) for row in rows] == pytest.approx(values, abs=1e-9)
     # What was downloaded is read again as the prompts it came from.
@@ -341,7 +340,7 @@ def test_rewordings_are_ranked_beneath(opened: Any) -> None:
     page.select_option("[name=by]", "p_at_10")
     page.get_by_role("button", name="Rank").click()
     page.locator("#ranked > li").first.wait_for()
-    found = predict.suggest(PROMPTS[0], candidates, by="p_at_10", tier="small")
+    found = rank(PROMPTS[0], candidates, by="p_at_10", tier="small")
     assert page.locator("#ranked .rank").all_inner_texts() == ["1.", "2.", "3."]
     own = [each.prompt == PROMPTS[0] for each in found.predictions].index(True)
     tagged = [card.locator(".tag").count() for card in page.locator("#ranked > li").all()]

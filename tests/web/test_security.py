@@ -161,7 +161,7 @@ def test_control_pages_look_like_the_rest(live: Any, client: Callable[[str], Any
     server = live(ROUND + CONTROLS)
     ann = client(server.invite("ann"))
     pages = ann.work()["pages"]
-    query = "SELECT p.key, i.kind FROM page p JOIN item i ON i.id = p.item_id"
+    query = "SELECT p.key, i.kind FROM task p JOIN round_item i ON i.id = p.round_item_id"
     control = {key for key, kind in rows(server, query) if kind == "control"}
     kinds = [page["page"] in control for page in pages]
     assert 0 < sum(kinds) < len(kinds)
@@ -190,7 +190,7 @@ def test_control_pages_take_as_long_as_the_rest(live: Any, client: Callable[[str
     server = live(ROUND + CONTROLS)
     ann = client(server.invite("ann"))
     pages = ann.work()["pages"]
-    query = "SELECT p.key, i.kind FROM page p JOIN item i ON i.id = p.item_id"
+    query = "SELECT p.key, i.kind FROM task p JOIN round_item i ON i.id = p.round_item_id"
     control = {key for key, kind in rows(server, query) if kind == "control"}
     pairs = list(
         zip(

@@ -31,7 +31,7 @@ def annotators_copying(
 
     named = material.judgements.filter(pl.col("annotator").is_not_null())
     for (question,), rows in named.group_by(["question"], maintain_order=True):
-        latest = rows.sort("repetition").unique(["annotator", "subject_id"], keep="last", maintain_order=True)
+        latest = rows.sort("repetition").unique(["annotator", "item_id"], keep="last", maintain_order=True)
         pairs = _suspects(latest, least, same, chance)
         if pairs:
             yield Finding(
@@ -53,8 +53,8 @@ def _suspects(votes: pl.DataFrame, least: int, same: float, chance: float) -> li
         return []
     place = {name: number for number, name in enumerate(people)}
     who = np.array([place[name] for name in varied["annotator"]], dtype=np.int64)
-    first, second, common = _together(who, varied["subject_id"].rank("dense").to_numpy())
-    choice = varied.select(pl.struct("subject_id", "value").rank("dense")).to_series().to_numpy()
+    first, second, common = _together(who, varied["item_id"].rank("dense").to_numpy())
+    choice = varied.select(pl.struct("item_id", "value").rank("dense")).to_series().to_numpy()
     equal_first, equal_second, equal_count = _together(who, choice)
     equal = np.zeros(len(common))
     at = np.searchsorted(first * len(people) + second, equal_first * len(people) + equal_second)

@@ -20,7 +20,7 @@ def judgements_in_conflict(material: Material) -> Iterator[Finding]:
     import polars as pl
 
     asked = (
-        material.judgements.group_by("question", "annotator", "subject_id", maintain_order=True)
+        material.judgements.group_by("question", "annotator", "item_id", maintain_order=True)
         .agg(
             pl.col("repetition").n_unique().alias("times"),
             pl.col("value").n_unique().alias("values"),

@@ -90,11 +90,11 @@ def _rounding(values: pl.Series) -> float:
 def _against_votes(material: Material) -> Iterator[Finding]:
     import polars as pl
 
-    ends = material.judgements.group_by("question", "subject_id").agg(
+    ends = material.judgements.group_by("question", "item_id").agg(
         pl.col("value").min().alias("least"), pl.col("value").max().alias("most")
     )
     settled = material.truths.filter(pl.col("rule") == "published").join(
-        ends, on=["question", "subject_id"], maintain_order="left"
+        ends, on=["question", "item_id"], maintain_order="left"
     )
     hair = 1e-6 * pl.max_horizontal(pl.lit(1.0), pl.col("value").abs())
     wrong = settled.filter(

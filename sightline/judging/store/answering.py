@@ -58,7 +58,7 @@ def record_answers(
             receipts.append(Receipt(answer.key, "refused", reason))
             continue
         known.add(key)
-        place = (row.question_id, row.subject_id, row.repetition)
+        place = (row.question_id, row.item_id, row.repetition)
         if place not in fresh:
             fresh[place] = _next_revision(connection, annotator_id, row)
         rows.append((key, row, fresh[place], task, answer))
@@ -72,7 +72,7 @@ def record_answers(
 
 class _Row(NamedTuple):
     question_id: int
-    subject_id: int
+    item_id: int
     repetition: int
     control: bool
     value: float | None
@@ -110,7 +110,7 @@ def _row(round_: Round, task: Task | None, answer: SubmittedAnswer) -> tuple[str
             return wrong, None
         if slot.swapped and question.low is not None and question.high is not None:
             value = question.low + question.high - value
-    return "", _Row(key, slot.subject_id, slot.repetition, slot.control, value, answer.skipped)
+    return "", _Row(key, slot.item_id, slot.repetition, slot.control, value, answer.skipped)
 
 
 def off_scale(question: Question, value: float) -> str:
@@ -132,9 +132,9 @@ def _next_revision(connection: Connection, annotator_id: int, row: _Row) -> int:
     found = connection.execute(
         text(
             "SELECT coalesce(max(revision), -1) FROM judgement WHERE annotator_id = :a AND question_id = :q "
-            "AND subject_id = :s AND repetition = :o"
+            "AND item_id = :s AND repetition = :o"
         ),
-        {"a": annotator_id, "q": row.question_id, "s": row.subject_id, "o": row.repetition},
+        {"a": annotator_id, "q": row.question_id, "s": row.item_id, "o": row.repetition},
     ).scalar_one()
     return int(found) + 1
 
@@ -147,11 +147,11 @@ def _insert(
     at: str,
 ) -> None:
     ids = database.fresh_ids(connection, tables.judgement, len(rows))
-    columns = ["id", "key", "question_id", "subject_id", "annotator_id", "page_id", "slot", "repetition"]
+    columns = ["id", "key", "question_id", "item_id", "annotator_id", "task_id", "slot", "repetition"]
     columns += ["revision", "value", "skipped", "n", "session", "control", "took_ms", "at"]
     made = [
         (
-            i, key, row.question_id, row.subject_id, annotator_id, task.id, answer.slot, row.repetition,
+            i, key, row.question_id, row.item_id, annotator_id, task.id, answer.slot, row.repetition,
             revision, row.value, row.skipped, 1, f"{round_.name}-{task.session}", int(row.control),
             answer.took_ms, at,
         )

@@ -38,7 +38,7 @@ class Person(NamedTuple):
 
 def people(study: Study, within: Connection | None = None) -> list[Person]:
     """Every annotator, in the order that judgements number them."""
-    query = text("SELECT id, panel, name, role, language, left_out FROM annotator ORDER BY id")
+    query = text("SELECT id, panel, name, role, language, excluded FROM annotator ORDER BY id")
     if within is not None:
         return [Person(*row) for row in within.execute(query).fetchall()]
     with database.reading(study.engine) as connection:
@@ -71,7 +71,7 @@ def leave_out(connection: Connection, annotator_id: int, reason: str | None) -> 
 
     Their places become free: somebody else judges what they judged.
     """
-    query = text("UPDATE annotator SET left_out = :reason WHERE id = :a")
+    query = text("UPDATE annotator SET excluded = :reason WHERE id = :a")
     connection.execute(query, {"reason": reason, "a": annotator_id})
     take_out(connection, annotator_id, reason is not None)
 
@@ -112,7 +112,7 @@ def decide(
         remedy = f"The answers are {labels}." if labels else f"From {asked.low:g} to {asked.high:g}."
         raise UsageError(f"{wrong} of {asked.name!r}", remedy=remedy)
     place = {"q": key, "s": item_id}
-    votes = text("SELECT count(*) FROM judgement WHERE question_id = :q AND subject_id = :s")
+    votes = text("SELECT count(*) FROM judgement WHERE question_id = :q AND item_id = :s")
     if not connection.execute(votes, place).scalar_one():
         raise UsageError(
             f"nobody has judged {asked.name!r} of number {item_id}",
@@ -122,7 +122,7 @@ def decide(
     last = connection.execute(
         text(
             "SELECT id, revision, value FROM judgement WHERE annotator_id = :a AND question_id = :q "
-            "AND subject_id = :s AND repetition = 0 ORDER BY revision DESC LIMIT 1"
+            "AND item_id = :s AND repetition = 0 ORDER BY revision DESC LIMIT 1"
         ),
         {"a": who, **place},
     ).first()
@@ -130,7 +130,7 @@ def decide(
         return Decision(int(last[0]), int(last[1]), False)
     revision = 0 if last is None else int(last[1]) + 1
     (fresh,) = database.fresh_ids(connection, tables.judgement, 1)
-    columns = ["id", "key", "question_id", "subject_id", "annotator_id", "repetition", "revision", "value"]
+    columns = ["id", "key", "question_id", "item_id", "annotator_id", "repetition", "revision", "value"]
     columns += ["n", "session", "control", "at"]
     row = (
         fresh,
@@ -168,7 +168,7 @@ def _adjudicator(connection: Connection, name: str) -> int:
 def decisions(study: Study, questions: Sequence[int]) -> dict[tuple[int, int], float]:
     """The latest decision by (question, item)."""
     query = text(
-        "SELECT j.question_id, j.subject_id, j.value FROM judgement j WHERE j.annotator_id IN "
+        "SELECT j.question_id, j.item_id, j.value FROM judgement j WHERE j.annotator_id IN "
         "(SELECT id FROM annotator WHERE role = 'adjudicator') AND j.question_id IN :questions "
         "AND j.value IS NOT NULL ORDER BY j.id"
     ).bindparams(bindparam("questions", expanding=True))
@@ -190,35 +190,38 @@ class Doable(NamedTuple):
 def doable(connection: Connection, round_id: int, kind: str) -> Doable:
     """What can be judged again."""
     finished = connection.execute(
-        text("SELECT id FROM item WHERE round_id = :r AND kind = 'work' AND done > 0 ORDER BY ordinal"),
+        text("SELECT id FROM round_item WHERE round_id = :r AND kind = 'work' AND done > 0 ORDER BY ordinal"),
         {"r": round_id},
     ).fetchall()
     drawn = connection.execute(
-        text("SELECT again_of FROM item WHERE round_id = :r AND kind = :kind"), {"r": round_id, "kind": kind}
+        text("SELECT again_of FROM round_item WHERE round_id = :r AND kind = :kind"),
+        {"r": round_id, "kind": kind},
     ).fetchall()
     return Doable([int(row[0]) for row in finished], [int(row[0]) for row in drawn])
 
 
 def add_again(connection: Connection, round_id: int, kind: str, items: Sequence[int]) -> None:
     """Append items that show the same as these, each wanted once."""
-    last = text("SELECT coalesce(max(ordinal), -1) FROM item WHERE round_id = :r")
+    last = text("SELECT coalesce(max(ordinal), -1) FROM round_item WHERE round_id = :r")
     first = int(connection.execute(last, {"r": round_id}).scalar_one()) + 1
-    keys = database.fresh_ids(connection, tables.item, len(items))
+    keys = database.fresh_ids(connection, tables.round_item, len(items))
     rows = [
         (key, round_id, ordinal, kind, item, 1, 0, 0)
         for ordinal, (key, item) in enumerate(zip(keys, items, strict=True), first)
     ]
     columns = ["id", "round_id", "ordinal", "kind", "again_of", "wanted", "given", "done"]
-    database.insert(connection, tables.item, columns, rows)
+    database.insert(connection, tables.round_item, columns, rows)
     of = dict(zip(items, keys, strict=True))
     database.matching(connection, [("id", "BIGINT")], [(item,) for item in items])
     slots = database.fetch(
         connection,
-        "SELECT s.item_id, s.slot, s.subject_id, s.control FROM wanted w "
-        "JOIN item_slot s ON s.item_id = w.id",
+        "SELECT s.round_item_id, s.slot, s.item_id, s.control FROM wanted w "
+        "JOIN round_item_slot s ON s.round_item_id = w.id",
     )
     copied = [(of[item], *rest) for item, *rest in slots]
-    database.insert(connection, tables.item_slot, ["item_id", "slot", "subject_id", "control"], copied)
+    database.insert(
+        connection, tables.round_item_slot, ["round_item_id", "slot", "item_id", "control"], copied
+    )
 
 
 # -- judgements as a table --------------------------------------------------------------------------------
@@ -236,12 +239,12 @@ def known_rows(study: Study, judgements: Sequence[Judgement]) -> list[bool]:
         for record in judgements:
             _refuse(record, asked)
         facts = Facts(connection, 0, Entities(study, connection, None))
-        items = facts.subjects([(record.item, record.at) for record in judgements])
+        items = facts.items([(record.item, record.at) for record in judgements])
         database.matching(connection, [("id", "BIGINT")], [(key,) for key in sorted(set(items))])
         rows = database.fetch(
             connection,
-            "SELECT j.annotator_id, j.question_id, j.subject_id, j.repetition, j.revision, j.value, "
-            "j.skipped FROM wanted w JOIN judgement j ON j.subject_id = w.id "
+            "SELECT j.annotator_id, j.question_id, j.item_id, j.repetition, j.revision, j.value, "
+            "j.skipped FROM wanted w JOIN judgement j ON j.item_id = w.id "
             "WHERE j.annotator_id IS NOT NULL",
         )
         known = {row[:5]: row[5:] for row in rows}

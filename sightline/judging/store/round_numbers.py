@@ -43,10 +43,10 @@ def votes(study: Study, round_id: int) -> RoundVotes:
     with database.reading(study.engine) as connection:
         rows = database.fetch(
             connection,
-            "SELECT j.question_id, j.subject_id, j.annotator_id, j.repetition, j.control, "
+            "SELECT j.question_id, j.item_id, j.annotator_id, j.repetition, j.control, "
             "CASE i.kind WHEN 'again' THEN 1 WHEN 'control' THEN 2 WHEN 'repeat' THEN 3 ELSE 0 END, "
-            "p.session, j.page_id, j.revision, j.id, j.value, j.took_ms FROM judgement j "
-            "JOIN page p ON p.id = j.page_id JOIN item i ON i.id = p.item_id "
+            "p.session, j.task_id, j.revision, j.id, j.value, j.took_ms FROM judgement j "
+            "JOIN task p ON p.id = j.task_id JOIN round_item i ON i.id = p.round_item_id "
             f"WHERE p.round_id = {int(round_id)}",
         )
     # One table of doubles is built several times as fast as columns of their own; ids stay exact to 2^53.
@@ -116,25 +116,25 @@ class Counted(NamedTuple):
 
 _ITEMS = (
     "SELECT count(*), coalesce(sum(wanted), 0), "
-    "coalesce(sum(CASE WHEN done < wanted THEN done ELSE wanted END), 0) FROM item "
+    "coalesce(sum(CASE WHEN done < wanted THEN done ELSE wanted END), 0) FROM round_item "
     "WHERE round_id = :r AND kind = 'work'"
 )
 _JUDGEMENTS = (
-    "SELECT coalesce(sum(i.wanted), 0) FROM item_slot s JOIN item i ON i.id = s.item_id "
+    "SELECT coalesce(sum(i.wanted), 0) FROM round_item_slot s JOIN round_item i ON i.id = s.round_item_id "
     "WHERE i.round_id = :r AND i.kind = 'work' AND s.control = 0"
 )
-_PAGES = "SELECT annotator_id, state, count(*) FROM page WHERE round_id = :r GROUP BY annotator_id, state"
+_PAGES = "SELECT annotator_id, state, count(*) FROM task WHERE round_id = :r GROUP BY annotator_id, state"
 _RECENT = (
-    "SELECT count(*), min(p.finished) FROM page p JOIN item i ON i.id = p.item_id "
+    "SELECT count(*), min(p.finished) FROM task p JOIN round_item i ON i.id = p.round_item_id "
     "WHERE p.round_id = :r AND p.state = 'done' AND p.finished >= :since AND i.kind = 'work'"
 )
 _OLDER = (
-    "SELECT 1 FROM page p JOIN item i ON i.id = p.item_id "
+    "SELECT 1 FROM task p JOIN round_item i ON i.id = p.round_item_id "
     "WHERE p.round_id = :r AND p.state = 'done' AND p.finished < :since AND i.kind = 'work' LIMIT 1"
 )
 _AGAIN = (
-    "SELECT count(*), coalesce(sum(CASE WHEN EXISTS (SELECT 1 FROM page p WHERE p.item_id = i.id "
-    "AND p.state = 'done') THEN 1 ELSE 0 END), 0) FROM item i "
+    "SELECT count(*), coalesce(sum(CASE WHEN EXISTS (SELECT 1 FROM task p WHERE p.round_item_id = i.id "
+    "AND p.state = 'done') THEN 1 ELSE 0 END), 0) FROM round_item i "
     "WHERE i.round_id = :r AND i.kind IN ('again', 'repeat')"
 )
 
@@ -188,14 +188,14 @@ def shown(study: Study, items: Sequence[int]) -> dict[int, Shown]:
         rows = database.fetch(
             connection,
             "SELECT s.id, s.prompt_id, p.text, s.image_id, s.image_b, s.image_c FROM wanted w "
-            "JOIN subject s ON s.id = w.id LEFT JOIN prompt p ON p.id = s.prompt_id",
+            "JOIN item s ON s.id = w.id LEFT JOIN prompt p ON p.id = s.prompt_id",
         )
     return {int(row[0]): Shown(int(row[1]), row[2], [int(key) for key in row[3:] if key]) for row in rows}
 
 
 def image_of(study: Study, item_id: int, n: int) -> int | None:
     """The n-th image of something that is judged in a round; None where there is none."""
-    query = text("SELECT 1 FROM item_slot WHERE subject_id = :s LIMIT 1")
+    query = text("SELECT 1 FROM round_item_slot WHERE item_id = :s LIMIT 1")
     with database.reading(study.engine) as connection:
         if connection.execute(query, {"s": item_id}).first() is None:
             return None
@@ -209,7 +209,7 @@ def systems_of(study: Study, items: Sequence[int]) -> dict[int, list[str]]:
         database.matching(connection, [("id", "BIGINT")], [(int(key),) for key in items])
         rows = database.fetch(
             connection,
-            "SELECT DISTINCT s.id, y.name FROM wanted w JOIN subject s ON s.id = w.id JOIN answer a "
+            "SELECT DISTINCT s.id, y.name FROM wanted w JOIN item s ON s.id = w.id JOIN answer a "
             "ON a.image_id = s.image_id AND a.prompt_id = s.prompt_id JOIN system y ON y.id = a.system_id "
             "WHERE s.image_b = 0 ORDER BY s.id, y.name",
         )

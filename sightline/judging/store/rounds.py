@@ -16,7 +16,7 @@ from sightline.study.schema import database, tables
 from sightline.study.schema.storable import now
 from sightline.study.study import Study
 from sightline.study.writing.entities import Entities
-from sightline.study.writing.items import Ids, subject_ids
+from sightline.study.writing.items import Ids, item_ids
 
 LIVE = {"title", "instructions", "examples", "per_item", "session_pages", "rest_minutes", "ahead"}
 LIVE |= {"hold_hours", "repeat", "languages", "price", "fee", "skip_reasons"}
@@ -110,7 +110,7 @@ def _go_on(
     connection.execute(
         text("UPDATE round SET settings = :told WHERE id = :key"), {"told": told, "key": known.id}
     )
-    wanted = text("UPDATE item SET wanted = :n WHERE round_id = :key AND kind = 'work'")
+    wanted = text("UPDATE round_item SET wanted = :n WHERE round_id = :key AND kind = 'work'")
     connection.execute(wanted, {"n": int(settings.get("per_item", 3)), "key": known.id})
     found = _find(study, connection, known.name)
     assert found is not None
@@ -126,10 +126,10 @@ def add_items(
 ) -> None:
     """Append items to a round, with the answers to its controls."""
     slots = [slot for item in items for slot in item.slots]
-    subjects = subject_ids(connection, [slot.ids for slot in slots])
-    last = text("SELECT coalesce(max(ordinal), -1) FROM item WHERE round_id = :key")
+    subjects = item_ids(connection, [slot.ids for slot in slots])
+    last = text("SELECT coalesce(max(ordinal), -1) FROM round_item WHERE round_id = :key")
     first = int(connection.execute(last, {"key": round_id}).scalar_one()) + 1
-    keys = database.fresh_ids(connection, tables.item, len(items))
+    keys = database.fresh_ids(connection, tables.round_item, len(items))
     rows, slot_rows, place = [], [], 0
     controls: dict[tuple[int, int, str], tuple[float, float]] = {}
     for ordinal, (key, item) in enumerate(zip(keys, items, strict=True), first):
@@ -141,18 +141,20 @@ def add_items(
             for name, expected in slot.expected.items():
                 controls[subject, questions[name], slot.control] = (expected, slot.tolerance)
     columns = ["id", "round_id", "ordinal", "kind", "again_of", "wanted", "given", "done"]
-    database.insert(connection, tables.item, columns, rows)
-    database.insert(connection, tables.item_slot, ["item_id", "slot", "subject_id", "control"], slot_rows)
+    database.insert(connection, tables.round_item, columns, rows)
+    database.insert(
+        connection, tables.round_item_slot, ["round_item_id", "slot", "item_id", "control"], slot_rows
+    )
     _keep_controls(connection, controls)
 
 
 def _keep_controls(connection: Connection, told: Mapping[tuple[int, int, str], tuple[float, float]]) -> None:
-    names = [("subject_id", "BIGINT"), ("question_id", "BIGINT"), ("kind", "TEXT")]
+    names = [("item_id", "BIGINT"), ("question_id", "BIGINT"), ("kind", "TEXT")]
     database.matching(connection, names, list(told))
     known = database.fetch(
         connection,
-        "SELECT c.subject_id, c.question_id, c.kind, c.expected FROM wanted w JOIN control c ON "
-        "c.subject_id = w.subject_id AND c.question_id = w.question_id AND c.kind = w.kind",
+        "SELECT c.item_id, c.question_id, c.kind, c.expected FROM wanted w JOIN control c ON "
+        "c.item_id = w.item_id AND c.question_id = w.question_id AND c.kind = w.kind",
     )
     held = {(row[0], row[1], row[2]): row[3] for row in known}
     for key, expected in held.items():
@@ -163,7 +165,7 @@ def _keep_controls(connection: Connection, told: Mapping[tuple[int, int, str], t
             )
     fresh = [(key, answer) for key, answer in told.items() if key not in held]
     ids = database.fresh_ids(connection, tables.control, len(fresh))
-    columns = ["id", "subject_id", "question_id", "kind", "expected", "tolerance"]
+    columns = ["id", "item_id", "question_id", "kind", "expected", "tolerance"]
     rows = [(i, *key, *answer) for i, (key, answer) in zip(ids, fresh, strict=True)]
     database.insert(connection, tables.control, columns, rows)
 
@@ -171,7 +173,7 @@ def _keep_controls(connection: Connection, told: Mapping[tuple[int, int, str], t
 def count_items(connection: Connection, round_id: int) -> dict[str, int]:
     """How many items of each kind a round has."""
     rows = connection.execute(
-        text("SELECT kind, count(*) FROM item WHERE round_id = :r GROUP BY kind"), {"r": round_id}
+        text("SELECT kind, count(*) FROM round_item WHERE round_id = :r GROUP BY kind"), {"r": round_id}
     ).fetchall()
     return {"work": 0, "control": 0, "again": 0, "repeat": 0, **{row[0]: int(row[1]) for row in rows}}
 
@@ -190,7 +192,8 @@ def progress(study: Study) -> list[tuple[str, str, int, int]]:
         rows = connection.execute(
             text(
                 "SELECT r.name, r.state, coalesce(sum(i.done), 0), coalesce(sum(i.wanted), 0) FROM round r "
-                "LEFT JOIN item i ON i.round_id = r.id AND i.kind = 'work' GROUP BY r.id, r.name, r.state "
+                "LEFT JOIN round_item i ON i.round_id = r.id AND i.kind = 'work' "
+                "GROUP BY r.id, r.name, r.state "
                 "ORDER BY r.id"
             )
         ).fetchall()

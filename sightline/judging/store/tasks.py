@@ -31,7 +31,7 @@ class Slot:
     """One item of a task: what is judged, in which places, on which repetition. `parts` are image ids."""
 
     slot: int
-    subject_id: int
+    item_id: int
     prompt_id: int
     parts: tuple[int, ...]
     control: bool
@@ -51,7 +51,7 @@ class Task:
     id: int
     key: str
     annotator_id: int
-    item_id: int
+    round_item_id: int
     session: int
     ordinal: int
     state: str
@@ -74,7 +74,7 @@ def standing(connection: Connection, round_id: int, annotator_id: int) -> Standi
     """Count an annotator's tasks."""
     rows = connection.execute(
         text(
-            "SELECT session, state, count(*), max(finished), coalesce(sum(took_ms), 0) FROM page "
+            "SELECT session, state, count(*), max(finished), coalesce(sum(took_ms), 0) FROM task "
             "WHERE annotator_id = :a AND round_id = :r GROUP BY session, state"
         ),
         {"a": annotator_id, "r": round_id},
@@ -98,32 +98,32 @@ def lapse(connection: Connection, round_id: int, before: str) -> int:
     """Free items whose tasks were assigned before a time and never answered."""
     rows = connection.execute(
         text(
-            "SELECT id, item_id, counted FROM page "
-            "WHERE round_id = :r AND state = 'open' AND handed < :before"
+            "SELECT id, round_item_id, counted FROM task "
+            "WHERE round_id = :r AND state = 'open' AND assigned < :before"
         ),
         {"r": round_id, "before": before},
     ).fetchall()
-    for task_id, item_id, counted in rows:
-        connection.execute(text("UPDATE page SET state = 'lapsed' WHERE id = :p"), {"p": task_id})
+    for task_id, round_item_id, counted in rows:
+        connection.execute(text("UPDATE task SET state = 'lapsed' WHERE id = :p"), {"p": task_id})
         if counted:
-            _count(connection, item_id, given=-1)
+            _count(connection, round_item_id, given=-1)
     return len(rows)
 
 
 def is_left_out(connection: Connection, annotator_id: int) -> bool:
     """Whether the owner excluded an annotator."""
-    query = text("SELECT left_out FROM annotator WHERE id = :a")
+    query = text("SELECT excluded FROM annotator WHERE id = :a")
     return connection.execute(query, {"a": annotator_id}).scalar() is not None
 
 
-UNSEEN = "NOT EXISTS (SELECT 1 FROM page p WHERE p.item_id = i.id AND p.annotator_id = :a)"
+UNSEEN = "NOT EXISTS (SELECT 1 FROM task p WHERE p.round_item_id = i.id AND p.annotator_id = :a)"
 DUE = {
     "work": f"i.given < i.wanted AND {UNSEEN}",
     "control": UNSEEN,
     "again": f"i.given < i.wanted AND {UNSEEN} AND NOT EXISTS "
-    "(SELECT 1 FROM page p WHERE p.item_id = i.again_of AND p.annotator_id = :a)",
+    "(SELECT 1 FROM task p WHERE p.round_item_id = i.again_of AND p.annotator_id = :a)",
     "repeat": f"i.given < i.wanted AND {UNSEEN} AND EXISTS "
-    "(SELECT 1 FROM page p WHERE p.item_id = i.again_of AND p.annotator_id = :a AND p.state = 'done')",
+    "(SELECT 1 FROM task p WHERE p.round_item_id = i.again_of AND p.annotator_id = :a AND p.state = 'done')",
 }
 
 
@@ -137,7 +137,7 @@ def due(
     """
     asked = {"r": round_id, "a": annotator_id, "kind": kind, "start": start, "level": -1, "most": most}
     level = text(
-        "SELECT min(given) FROM item WHERE round_id = :r AND kind = :kind "
+        "SELECT min(given) FROM round_item WHERE round_id = :r AND kind = :kind "
         "AND given > :level AND given < :most"
     )
     while True:
@@ -147,7 +147,8 @@ def due(
         for side in (">=", "<"):
             found = connection.execute(
                 text(
-                    "SELECT i.id FROM item i WHERE i.round_id = :r AND i.kind = :kind AND i.given = :level "
+                    "SELECT i.id FROM round_item i WHERE i.round_id = :r AND i.kind = :kind "
+                    "AND i.given = :level "
                     f"AND i.ordinal {side} :start AND {DUE[kind]} ORDER BY i.ordinal LIMIT 1"
                 ),
                 asked,
@@ -158,7 +159,7 @@ def due(
 
 def size(connection: Connection, round_id: int) -> int:
     """How many items a round has, of all kinds."""
-    query = text("SELECT coalesce(max(ordinal), -1) + 1 FROM item WHERE round_id = :r")
+    query = text("SELECT coalesce(max(ordinal), -1) + 1 FROM round_item WHERE round_id = :r")
     return int(connection.execute(query, {"r": round_id}).scalar_one())
 
 
@@ -166,9 +167,9 @@ def to_repeat(connection: Connection, round_id: int, annotator_id: int, before: 
     """Work this annotator finished before task `before` and has seen only once, oldest first."""
     rows = connection.execute(
         text(
-            "SELECT p.item_id, min(p.ordinal) FROM page p JOIN item i ON i.id = p.item_id "
+            "SELECT p.round_item_id, min(p.ordinal) FROM task p JOIN round_item i ON i.id = p.round_item_id "
             "WHERE p.annotator_id = :a AND p.round_id = :r AND i.kind = 'work' "
-            "GROUP BY p.item_id HAVING count(*) = 1 AND min(p.ordinal) < :before "
+            "GROUP BY p.round_item_id HAVING count(*) = 1 AND min(p.ordinal) < :before "
             "AND max(p.state) = 'done' ORDER BY min(p.ordinal)"
         ),
         {"a": annotator_id, "r": round_id, "before": before},
@@ -176,14 +177,15 @@ def to_repeat(connection: Connection, round_id: int, annotator_id: int, before: 
     return [int(row[0]) for row in rows]
 
 
-def item_slots(connection: Connection, item_id: int) -> list[tuple[int, bool]]:
+def item_slots(connection: Connection, round_item_id: int) -> list[tuple[int, bool]]:
     """What a task judges and whether each is a control; all are, in a control task."""
     rows = connection.execute(
         text(
-            "SELECT s.subject_id, CASE WHEN i.kind = 'control' THEN 1 ELSE s.control END "
-            "FROM item_slot s JOIN item i ON i.id = s.item_id WHERE s.item_id = :i ORDER BY s.slot"
+            "SELECT s.item_id, CASE WHEN i.kind = 'control' THEN 1 ELSE s.control END "
+            "FROM round_item_slot s JOIN round_item i ON i.id = s.round_item_id "
+            "WHERE s.round_item_id = :i ORDER BY s.slot"
         ),
-        {"i": item_id},
+        {"i": round_item_id},
     ).fetchall()
     return [(int(row[0]), bool(row[1])) for row in rows]
 
@@ -198,13 +200,13 @@ def repetitions(
     same = [key for key, questions in asking.items() if set(questions) & set(asked)]
     wanted = {"a": annotator_id, "subjects": list(subjects), "rounds": same, "questions": asked}
     shown = text(
-        "SELECT s.subject_id, max(s.repetition) + 1 FROM page_slot s JOIN page p ON p.id = s.page_id "
-        "WHERE p.annotator_id = :a AND p.round_id IN :rounds AND s.subject_id IN :subjects "
-        "GROUP BY s.subject_id"
+        "SELECT s.item_id, max(s.repetition) + 1 FROM task_slot s JOIN task p ON p.id = s.task_id "
+        "WHERE p.annotator_id = :a AND p.round_id IN :rounds AND s.item_id IN :subjects "
+        "GROUP BY s.item_id"
     ).bindparams(bindparam("subjects", expanding=True), bindparam("rounds", expanding=True))
     judged = text(
-        "SELECT subject_id, max(repetition) + 1 FROM judgement WHERE annotator_id = :a "
-        "AND question_id IN :questions AND subject_id IN :subjects GROUP BY subject_id"
+        "SELECT item_id, max(repetition) + 1 FROM judgement WHERE annotator_id = :a "
+        "AND question_id IN :questions AND item_id IN :subjects GROUP BY item_id"
     ).bindparams(bindparam("subjects", expanding=True), bindparam("questions", expanding=True))
     found: dict[int, int] = {}
     for query in (shown, judged):
@@ -217,7 +219,7 @@ class NewTask(NamedTuple):
     """A task to be assigned; `slots` are (item, control, swapped, repetition) as they are shown."""
 
     key: str
-    item_id: int
+    round_item_id: int
     session: int
     ordinal: int
     slots: Sequence[tuple[int, bool, bool, int]]
@@ -226,31 +228,31 @@ class NewTask(NamedTuple):
 
 def add_task(connection: Connection, round_id: int, annotator_id: int, task: NewTask, at: str) -> int:
     """Store a task, and count it as given unless the annotator has had the item before."""
-    before = text("SELECT count(*) FROM page WHERE item_id = :i AND annotator_id = :a")
-    counted = not connection.execute(before, {"i": task.item_id, "a": annotator_id}).scalar_one()
-    (task_id,) = database.fresh_ids(connection, tables.page, 1)
+    before = text("SELECT count(*) FROM task WHERE round_item_id = :i AND annotator_id = :a")
+    counted = not connection.execute(before, {"i": task.round_item_id, "a": annotator_id}).scalar_one()
+    (task_id,) = database.fresh_ids(connection, tables.task, 1)
     row = {
         "id": task_id,
         "key": task.key,
         "round_id": round_id,
         "annotator_id": annotator_id,
-        "item_id": task.item_id,
+        "round_item_id": task.round_item_id,
         "session": task.session,
         "ordinal": task.ordinal,
         "state": task.state,
         "counted": int(counted),
-        "handed": at,
+        "assigned": at,
         "finished": at if task.state == "done" else None,
     }
-    database.insert(connection, tables.page, list(row), [tuple(row.values())])
+    database.insert(connection, tables.task, list(row), [tuple(row.values())])
     slots = [
         (task_id, number, subject, int(control), int(swapped), repetition)
         for number, (subject, control, swapped, repetition) in enumerate(task.slots)
     ]
-    names = ["page_id", "slot", "subject_id", "control", "swapped", "repetition"]
-    database.insert(connection, tables.page_slot, names, slots)
+    names = ["task_id", "slot", "item_id", "control", "swapped", "repetition"]
+    database.insert(connection, tables.task_slot, names, slots)
     if counted:
-        _count(connection, task.item_id, given=1, done=int(task.state == "done"))
+        _count(connection, task.round_item_id, given=1, done=int(task.state == "done"))
     return int(task_id)
 
 
@@ -258,7 +260,7 @@ def set_task_state(connection: Connection, task: Task, state: str, took_ms: int 
     """Change a task's state, and what its item counts as given and done."""
     connection.execute(
         text(
-            "UPDATE page SET state = :s, finished = coalesce(finished, :at), "
+            "UPDATE task SET state = :s, finished = coalesce(finished, :at), "
             "took_ms = coalesce(took_ms, :took) WHERE id = :p"
         ),
         {"s": state, "at": at, "took": took_ms, "p": task.id},
@@ -268,32 +270,34 @@ def set_task_state(connection: Connection, task: Task, state: str, took_ms: int 
     # A skipped or lapsed task leaves its place to somebody else.
     holds = {"open": (1, 0), "done": (1, 1), "skipped": (0, 0), "lapsed": (0, 0)}
     given, done = (after - was for after, was in zip(holds[state], holds[task.state], strict=True))
-    _count(connection, task.item_id, given=given, done=done)
+    _count(connection, task.round_item_id, given=given, done=done)
 
 
 def take_out(connection: Connection, annotator_id: int, out: bool) -> None:
     """Free the places an annotator's tasks take, or let them take these again; answers stay as they are."""
     first = (
-        "NOT EXISTS (SELECT 1 FROM page q WHERE q.item_id = page.item_id "
-        "AND q.annotator_id = page.annotator_id AND q.ordinal < page.ordinal)"
+        "NOT EXISTS (SELECT 1 FROM task q WHERE q.round_item_id = task.round_item_id "
+        "AND q.annotator_id = task.annotator_id AND q.ordinal < task.ordinal)"
     )
     counted = "0" if out else f"CASE WHEN {first} THEN 1 ELSE 0 END"
     who = {"a": annotator_id}
-    connection.execute(text(f"UPDATE page SET counted = {counted} WHERE annotator_id = :a"), who)
-    taken = "SELECT count(*) FROM page p WHERE p.item_id = item.id AND p.counted = 1 AND p.state IN"
+    connection.execute(text(f"UPDATE task SET counted = {counted} WHERE annotator_id = :a"), who)
+    taken = (
+        "SELECT count(*) FROM task p WHERE p.round_item_id = round_item.id AND p.counted = 1 AND p.state IN"
+    )
     connection.execute(
         text(
-            f"UPDATE item SET given = ({taken} ('open', 'done')), done = ({taken} ('done')) "
-            "WHERE id IN (SELECT item_id FROM page WHERE annotator_id = :a)"
+            f"UPDATE round_item SET given = ({taken} ('open', 'done')), done = ({taken} ('done')) "
+            "WHERE id IN (SELECT round_item_id FROM task WHERE annotator_id = :a)"
         ),
         who,
     )
 
 
-def _count(connection: Connection, item_id: int, given: int = 0, done: int = 0) -> None:
+def _count(connection: Connection, round_item_id: int, given: int = 0, done: int = 0) -> None:
     connection.execute(
-        text("UPDATE item SET given = given + :g, done = done + :d WHERE id = :i"),
-        {"g": given, "d": done, "i": item_id},
+        text("UPDATE round_item SET given = given + :g, done = done + :d WHERE id = :i"),
+        {"g": given, "d": done, "i": round_item_id},
     )
 
 
@@ -322,7 +326,7 @@ def past_tasks(
     """The last tasks finished before task `before`, the newest first."""
     rows = connection.execute(
         text(
-            "SELECT id FROM page WHERE annotator_id = :a AND round_id = :r AND ordinal < :before "
+            "SELECT id FROM task WHERE annotator_id = :a AND round_id = :r AND ordinal < :before "
             "AND state IN ('done', 'skipped') ORDER BY ordinal DESC LIMIT :most"
         ),
         {"a": annotator_id, "r": round_id, "before": before, "most": most},
@@ -334,9 +338,10 @@ def past_tasks(
 
 def _tasks(connection: Connection, condition: str, values: dict[str, Any]) -> list[Task]:
     query = text(
-        "SELECT p.id, p.key, p.annotator_id, p.item_id, p.session, p.ordinal, p.state, p.counted, s.slot, "
-        "s.subject_id, u.prompt_id, u.image_id, u.image_b, u.image_c, s.control, s.swapped, s.repetition "
-        "FROM page p JOIN page_slot s ON s.page_id = p.id JOIN subject u ON u.id = s.subject_id "
+        "SELECT p.id, p.key, p.annotator_id, p.round_item_id, p.session, p.ordinal, p.state, p.counted, "
+        "s.slot, s.item_id, u.prompt_id, u.image_id, u.image_b, u.image_c, s.control, s.swapped, "
+        "s.repetition "
+        "FROM task p JOIN task_slot s ON s.task_id = p.id JOIN item u ON u.id = s.item_id "
         f"WHERE {condition} ORDER BY p.ordinal, s.slot"
     )
     if "ids" in values:
@@ -357,7 +362,7 @@ def given_answers(connection: Connection, tasks: Sequence[Task]) -> list[Given]:
     if not tasks:
         return []
     query = text(
-        "SELECT page_id, slot, question_id, value, skipped, took_ms FROM judgement WHERE page_id IN :ids "
+        "SELECT task_id, slot, question_id, value, skipped, took_ms FROM judgement WHERE task_id IN :ids "
         "ORDER BY revision, id"
     ).bindparams(bindparam("ids", expanding=True))
     rows = connection.execute(query, {"ids": [task.id for task in tasks]}).fetchall()
@@ -378,28 +383,29 @@ def unadopted(
     (annotator, item) -> slot -> (question, judgement).
     """
     query = text(
-        "SELECT j.annotator_id, s.item_id, s.slot, j.question_id, j.id FROM judgement j "
-        "JOIN item_slot s ON s.subject_id = j.subject_id JOIN item i ON i.id = s.item_id "
-        "WHERE i.round_id = :r AND i.kind IN ('work', 'control') AND j.page_id IS NULL "
+        "SELECT j.annotator_id, s.round_item_id, s.slot, j.question_id, j.id FROM judgement j "
+        "JOIN round_item_slot s ON s.item_id = j.item_id JOIN round_item i ON i.id = s.round_item_id "
+        "WHERE i.round_id = :r AND i.kind IN ('work', 'control') AND j.task_id IS NULL "
         "AND j.annotator_id IS NOT NULL AND j.question_id IN :questions AND j.repetition = 0 "
         "AND EXISTS (SELECT 1 FROM annotator a WHERE a.id = j.annotator_id AND a.role <> 'adjudicator') "
-        "AND NOT EXISTS (SELECT 1 FROM page p WHERE p.item_id = i.id AND p.annotator_id = j.annotator_id) "
-        "ORDER BY j.annotator_id, s.item_id, s.slot, j.id"
+        "AND NOT EXISTS "
+        "(SELECT 1 FROM task p WHERE p.round_item_id = i.id AND p.annotator_id = j.annotator_id) "
+        "ORDER BY j.annotator_id, s.round_item_id, s.slot, j.id"
     ).bindparams(bindparam("questions", expanding=True))
     values = {"r": round_.id, "questions": [key for key, _ in round_.questions]}
     found: dict[tuple[int, int], dict[int, list[tuple[int, int]]]] = {}
-    for annotator, item_id, slot, question, judgement in connection.execute(query, values).fetchall():
-        found.setdefault((annotator, item_id), {}).setdefault(slot, []).append((question, judgement))
+    for annotator, round_item_id, slot, question, judgement in connection.execute(query, values).fetchall():
+        found.setdefault((annotator, round_item_id), {}).setdefault(slot, []).append((question, judgement))
     return found
 
 
 def answered_elsewhere(connection: Connection, round_: Round) -> dict[str, list[tuple[int, int]]]:
     """Imported judgements of tasks that were assigned and not answered: task -> (slot, judgement)."""
     query = text(
-        "SELECT p.key, s.slot, j.id FROM page p JOIN page_slot s ON s.page_id = p.id "
-        "JOIN judgement j ON j.subject_id = s.subject_id AND j.annotator_id = p.annotator_id "
+        "SELECT p.key, s.slot, j.id FROM task p JOIN task_slot s ON s.task_id = p.id "
+        "JOIN judgement j ON j.item_id = s.item_id AND j.annotator_id = p.annotator_id "
         "AND j.repetition = s.repetition WHERE p.round_id = :r AND p.state IN ('open', 'lapsed') "
-        "AND j.page_id IS NULL AND j.question_id IN :questions ORDER BY p.id, s.slot, j.id"
+        "AND j.task_id IS NULL AND j.question_id IN :questions ORDER BY p.id, s.slot, j.id"
     ).bindparams(bindparam("questions", expanding=True))
     values = {"r": round_.id, "questions": [key for key, _ in round_.questions]}
     found: dict[str, list[tuple[int, int]]] = {}
@@ -417,6 +423,6 @@ def link_judgements(connection: Connection, task_id: int, judged: Sequence[tuple
     """Say to which task, as (slot, judgement), imported judgements belong."""
     for slot, judgement in judged:
         connection.execute(
-            text("UPDATE judgement SET page_id = :p, slot = :s WHERE id = :j"),
+            text("UPDATE judgement SET task_id = :p, slot = :s WHERE id = :j"),
             {"p": task_id, "s": slot, "j": judgement},
         )

@@ -137,7 +137,7 @@ def set_language(connection: Connection, annotator_id: int, language: str | None
 def person_of(connection: Connection, annotator_id: int) -> dict[str, Any]:
     """An annotator: key, role, language and the owner's reason to exclude them."""
     row = connection.execute(
-        text("SELECT panel, name, role, language, left_out FROM annotator WHERE id = :a"),
+        text("SELECT panel, name, role, language, excluded FROM annotator WHERE id = :a"),
         {"a": annotator_id},
     ).one()
     return {

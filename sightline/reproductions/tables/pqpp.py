@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sightline.data.sources import Source
 from sightline.errors import DataError, MissingPackage, UsageError, near
 from sightline.prediction import fitted
-from sightline.prediction import predict as predict
+from sightline.prediction.model import shipped
 from sightline.records import NoValue, Prompt, PromptKey
 from sightline.registry import configure
 from sightline.reproductions.tables.pqpp_printed import (
@@ -27,11 +27,12 @@ from sightline.reproductions.tables.pqpp_printed import (
     Predictor,
     Sheet,
 )
-from sightline.statistics.prediction_quality import Figure, as_csv, as_latex, quality
+from sightline.statistics.correlation import EstimateWithTest
+from sightline.statistics.prediction_quality import as_csv, as_latex, quality
 from sightline.study.running.validate import gate
 
 Array = NDArray[np.float64]
-Cells = Mapping[str, Mapping[str, Figure]]
+Cells = Mapping[str, Mapping[str, EstimateWithTest]]
 
 FILES = {"train": "train.csv", "validation": "validation.csv", "test": "test.csv"}
 # Split that is judged -> splits that are learned from. Nothing is ever chosen on what is judged.
@@ -151,9 +152,9 @@ def tables(
 def beside(source: Source, split: str, judged: Rows, values: Mapping[str, Array | NoValue]) -> list[Made]:
     """The tables with what was said of the judged rows held against their truth."""
     learned = [name for name in values if name not in PREDICTORS]
-    found: dict[tuple[str, str], Mapping[str, Figure]] = {}
+    found: dict[tuple[str, str], Mapping[str, EstimateWithTest]] = {}
 
-    def own(name: str, target: str, unsigned: bool) -> Mapping[str, Figure]:
+    def own(name: str, target: str, unsigned: bool) -> Mapping[str, EstimateWithTest]:
         if (name, target) not in found:
             found[name, target] = _against(values[name], judged, target, unsigned)
         return found[name, target]
@@ -208,7 +209,7 @@ def predictions(
             remedy="What is judged must not be learned from: obtain the published splits again.",
         )
     if split == "test":
-        for tier in predict.TIERS:
+        for tier in TIERS:
             step(f"asking the {tier} tier as it ships")
             found[f"Sightline {tier}, as shipped"] = _shipped(tier, texts)
     for tier in tiers:
@@ -243,21 +244,23 @@ def _learned(tier: str, learn: Rows, texts: Sequence[str], seed: int) -> Array |
 def _shipped(tier: str, texts: Sequence[str]) -> Array | NoValue:
     """What ships was fitted to the published training and validation rows, and test rows are new to it."""
     try:
-        used = predict.shipped(tier)
+        used = shipped(tier)
     except MissingPackage as missing:
         return NoValue(missing.what)
     return used.values(texts)[:, [list(used.targets).index(target) for target in COLUMNS]]
 
 
-def _against(found: Array | NoValue, judged: Rows, target: str, unsigned: bool) -> Mapping[str, Figure]:
+def _against(
+    found: Array | NoValue, judged: Rows, target: str, unsigned: bool
+) -> Mapping[str, EstimateWithTest]:
     if isinstance(found, NoValue):
-        return dict.fromkeys(MEASURES, Figure(None, None, None, None, 0, found.reason))
+        return dict.fromkeys(MEASURES, EstimateWithTest(None, reason=found.reason))
     number = list(COLUMNS).index(target)
     told = quality(found[:, number], judged.truth[:, number])
     return {name: _without_sign(told[name]) if unsigned else told[name] for name in MEASURES}
 
 
-def _without_sign(figure: Figure) -> Figure:
+def _without_sign(figure: EstimateWithTest) -> EstimateWithTest:
     if figure.value is None or figure.value >= 0:
         return figure
     ends = [None if end is None else -end for end in (figure.high, figure.low)]
@@ -265,7 +268,7 @@ def _without_sign(figure: Figure) -> Figure:
 
 
 def _lines(
-    sheet: Sheet, learned: Sequence[str], own: Callable[[str, str, bool], Mapping[str, Figure]]
+    sheet: Sheet, learned: Sequence[str], own: Callable[[str, str, bool], Mapping[str, EstimateWithTest]]
 ) -> Iterator[Line]:
     """Each printed row with ours under it; what we learned stands where the prompt alone is seen."""
     rows = [each for name, each in PREDICTORS.items() if name in sheet.cells or name in sheet.unprinted]
@@ -285,8 +288,8 @@ def _between(source: Source) -> Made:
     lines = []
     for pair in BETWEEN.cells:
         lines.append(Line(pair, "paper", False, BETWEEN.printed(pair)))
-        told: Mapping[str, Figure] = dict.fromkeys(
-            MEASURES, Figure(None, None, None, None, 0, f"{FILES['train']} is not here")
+        told: Mapping[str, EstimateWithTest] = dict.fromkeys(
+            MEASURES, EstimateWithTest(None, reason=f"{FILES['train']} is not here")
         )
         if rows is not None:
             x, y = (rows.truth[:, columns[name]] for name in pair.split(" vs. "))
@@ -319,7 +322,7 @@ def _latex(made: Made) -> str:
     )
 
 
-def _headed(made: Made, cells: Cells) -> dict[str, Mapping[str, Figure]]:
+def _headed(made: Made, cells: Cells) -> dict[str, Mapping[str, EstimateWithTest]]:
     return {made.headings[target]: figures for target, figures in cells.items()}
 
 

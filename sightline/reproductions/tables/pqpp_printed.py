@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sightline.statistics.prediction_quality import Figure
+from sightline.statistics.correlation import EstimateWithTest
 
 MEASURES = ("pearson", "kendall")
 
@@ -37,7 +37,7 @@ class Predictor:
 
 
 @dataclass(frozen=True)
-class PrintedFigure(Figure):
+class PrintedFigure(EstimateWithTest):
     """A figure from the page: its mark is what was printed, since no p was."""
 
     printed_mark: str = ""
@@ -61,7 +61,7 @@ class Sheet:
     unprinted: Sequence[str] = ()
     n: int = 2_000
 
-    def printed(self, predictor: str) -> dict[str, dict[str, Figure]]:
+    def printed(self, predictor: str) -> dict[str, dict[str, EstimateWithTest]]:
         """The figures of a predictor by target and measure; empty where the paper has no such row."""
         texts = iter(self.cells.get(predictor, "").split())
         if predictor not in self.cells:
@@ -185,6 +185,6 @@ BETWEEN = Sheet(
 )
 
 
-def _figure(text: str, n: int) -> Figure:
+def _figure(text: str, n: int) -> EstimateWithTest:
     number = text.rstrip("†‡")
-    return PrintedFigure(float(number), None, None, None, n, None, text.removeprefix(number))
+    return PrintedFigure(float(number), n=n, printed_mark=text.removeprefix(number))

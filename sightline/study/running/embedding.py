@@ -52,7 +52,7 @@ def images_embedded(
     study: Study, encoder: Configured, images: Sequence[str], listener: Listener | None = None
 ) -> Embedded:
     """The vectors of images of the study, with the reasons of those that have none."""
-    return _images(study, encoder, images, study.images.picture, listener)
+    return _images(study, encoder, images, study.files.picture, listener)
 
 
 def embed_texts(
@@ -127,8 +127,7 @@ def _images(
 ) -> Embedded:
     run = _Run(study, encoder, "image", contents, listener)
     if run.missing:
-        encoder = loaded_over(study, encoder)
-        prepare, encode, threads = _steps(encoder, encoder)
+        prepare, encode, threads = _steps(encoder, loaded_over(study, encoder))
 
         def work(content: str) -> Prepared:
             try:

@@ -11,7 +11,7 @@ Listener = Callable[["Progress"], None]
 
 @dataclass(frozen=True)
 class Progress:
-    """What is done of what, how fast, and how long it will still take."""
+    """What is done of what (a total of 0 is unknown), how fast, and how long it will still take."""
 
     what: str
     done: int
@@ -21,7 +21,7 @@ class Progress:
 
 
 class Meter:
-    """Counts work and tells a listener now and then; the rate counts only what is computed anew."""
+    """Counts work and informs a listener now and then; the rate leaves out what was cached."""
 
     def __init__(self, what: str, total: int, listener: Listener | None, every: float = 0.1) -> None:
         self.what = what
@@ -51,5 +51,5 @@ class Meter:
         """The progress as of now."""
         spent = max(time.monotonic() - self._started, 1e-9)
         rate = self.computed / spent
-        left = None if rate == 0 else (self.total - self.done) / rate
+        left = None if rate == 0 or not self.total else (self.total - self.done) / rate
         return Progress(self.what, self.done, self.total, rate, left)

@@ -81,13 +81,13 @@ def run_together(
     batches = plan.batches()
     # Vectors are computed here, many at a time, and kept: what then is left needs no processes.
     over = {n: loaded_over(study, measure) for n, measure in enumerate(measures) if any(encoders_of(measure))}
-    done = run_here(measures, study.images, batches, over)
+    done = run_here(measures, study.files, batches, over)
     if workers > 1 and not over and all(measure.spec.parallel for measure in measures):
         started = time.monotonic()
         for tasks, outcomes in islice(done, 1):
             plan.keep(tasks, outcomes)
         if (time.monotonic() - started) / size * plan.left > worth:
-            done = run_in_processes(measures, study.images, batches, workers)
+            done = run_in_processes(measures, study.files, batches, workers)
     # Closed on the way out, whatever the way: no worker outlives the run.
     with closing(done):
         for tasks, outcomes in done:

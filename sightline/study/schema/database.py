@@ -187,6 +187,10 @@ def _explanation(error: BaseException | None, where: str) -> StudyError | None:
     return StudyError(what, where=where, remedy=remedy)
 
 
+SCHEMA = "schema"
+"""The setting that holds the version of the tables; 0.1 called it `version`."""
+
+
 def prepare(
     engine: Engine, known_steps: Mapping[int, Step] | None = None, newest: int = tables.VERSION
 ) -> None:
@@ -205,23 +209,29 @@ def prepare(
         found = version(connection)  # another process may have been quicker
         if found is None:
             tables.metadata.create_all(connection)
-            connection.execute(tables.setting.insert().values(name="version", value=str(newest)))
+            connection.execute(tables.setting.insert().values(name=SCHEMA, value=str(newest)))
             return
         todo = steps() if known_steps is None else known_steps
         for number in range(found + 1, newest + 1):
             todo[number](connection)
-        changed = tables.setting.update().where(tables.setting.c.name == "version")
+        changed = tables.setting.update().where(tables.setting.c.name == SCHEMA)
         connection.execute(changed.values(value=str(newest)))
 
 
 def version(connection: Connection) -> int | None:
-    """The version of the tables, or None where there are none."""
+    """The version of the tables, or None where there are none; a study made by 0.1 is refused."""
     if not inspect(connection).has_table("setting"):
         return None
-    found = connection.execute(
-        select(tables.setting.c.value).where(tables.setting.c.name == "version")
-    ).scalar()
-    return None if found is None else int(found)
+    rows = connection.execute(select(tables.setting.c.name, tables.setting.c.value))
+    values: dict[str, str] = {name: value for name, value in rows}
+    if SCHEMA not in values and "version" in values:
+        raise StudyError(
+            "this study was made by Sightline 0.1, whose tables 0.2 does not read",
+            where=place(connection.engine),
+            remedy="With 0.1: sightline export STUDY FOLDER. With 0.2: sightline import NEW-STUDY FOLDER. "
+            "The study was not touched.",
+        )
+    return int(values[SCHEMA]) if SCHEMA in values else None
 
 
 def insert(

@@ -1,6 +1,6 @@
 """The tables of a study, the same on SQLite and PostgreSQL.
 
-Keys are integers (text keys cost five times the space); 0 stands for "not part of it" in subjects and
+Keys are integers (text keys cost five times the space); 0 stands for "not part of it" in items and
 scores, so that a key is never null. Numbers are finite: SQLite would turn NaN into NULL and PostgreSQL
 keep it, so a CHECK refuses it on both.
 """
@@ -26,7 +26,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 3
+VERSION = 1
 """The schema version this program writes; `migrations/` leads older studies here."""
 
 metadata = MetaData()
@@ -249,8 +249,8 @@ question = Table(
     UniqueConstraint("name", "version"),
 )
 
-subject = Table(
-    "subject",
+item = Table(
+    "item",
     metadata,
     _id(),
     Column("prompt_id", Key, nullable=False),
@@ -259,7 +259,7 @@ subject = Table(
     Column("image_b", Key, nullable=False),
     Column("image_c", Key, nullable=False),
     UniqueConstraint("prompt_id", "system_id", "image_id", "image_b", "image_c"),
-    Index("subject_by_image", "image_id"),
+    Index("item_by_image", "image_id"),
 )
 
 annotator = Table(
@@ -271,10 +271,10 @@ annotator = Table(
     Column("role", String(16), nullable=False),
     _source(),
     Column("language", String(16)),
-    Column("left_out", Text),
+    Column("excluded", Text),
     UniqueConstraint("panel", "name"),
 )
-"""`role` is annotator, control (judges control items beforehand) or adjudicator; `left_out` is the owner's
+"""`role` is annotator, control (judges control items beforehand) or adjudicator; `excluded` is the owner's
 reason to count none of the votes, empty where they count."""
 
 round = Table(
@@ -307,16 +307,16 @@ control = Table(
     "control",
     metadata,
     _id(),
-    _ref("subject_id", "subject", nullable=False),
+    _ref("item_id", "item", nullable=False),
     _ref("question_id", "question", nullable=False),
     Column("kind", String(16), nullable=False),
     Column("expected", Double, nullable=False),
     Column("tolerance", Double, nullable=False),
-    UniqueConstraint("subject_id", "question_id", "kind"),
+    UniqueConstraint("item_id", "question_id", "kind"),
 )
 
-item = Table(
-    "item",
+round_item = Table(
+    "round_item",
     metadata,
     _id(),
     _ref("round_id", "round", nullable=False),
@@ -327,49 +327,49 @@ item = Table(
     Column("given", Integer, nullable=False),
     Column("done", Integer, nullable=False),
     UniqueConstraint("round_id", "ordinal"),
-    Index("item_by_need", "round_id", "kind", "given", "ordinal"),
+    Index("round_item_by_need", "round_id", "kind", "given", "ordinal"),
 )
-"""What one page shows. `kind` is work, control, again (somebody else judges it again) or repeat (the same
-person does). `given` counts the pages that were handed out and may still come back, `done` those that did."""
+"""What one task of a round shows. `kind` is work, control, again (somebody else judges it again) or repeat
+(the same annotator does). `given` counts the tasks that are assigned or done, `done` those that are done."""
 
-item_slot = Table(
-    "item_slot",
+round_item_slot = Table(
+    "round_item_slot",
     metadata,
-    _ref("item_id", "item", primary_key=True),
+    _ref("round_item_id", "round_item", primary_key=True),
     Column("slot", SmallInteger, primary_key=True, autoincrement=False),
-    _ref("subject_id", "subject", nullable=False, index=True),
+    _ref("item_id", "item", nullable=False, index=True),
     Column("control", SmallInteger, nullable=False),
     sqlite_with_rowid=False,
 )
 
-page = Table(
-    "page",
+task = Table(
+    "task",
     metadata,
     _id(),
     Column("key", String(32), nullable=False, unique=True),
     _ref("round_id", "round", nullable=False),
     _ref("annotator_id", "annotator", nullable=False),
-    _ref("item_id", "item", nullable=False, index=True),
+    _ref("round_item_id", "round_item", nullable=False, index=True),
     Column("session", Integer, nullable=False),
     Column("ordinal", Integer, nullable=False),
     Column("state", String(16), nullable=False),
     Column("counted", SmallInteger, nullable=False),
-    Column("handed", String(32), nullable=False),
+    Column("assigned", String(32), nullable=False),
     Column("finished", String(32)),
     Column("took_ms", Integer),
     UniqueConstraint("annotator_id", "round_id", "ordinal"),
-    Index("page_by_state", "round_id", "state", "handed"),
+    Index("task_by_state", "round_id", "state", "assigned"),
 )
-"""An item as one annotator gets it. `state` is open, done, skipped, or lapsed: open for too long, so that the
-item went to somebody else. `counted` is 1 where it takes one of the item's places: not if the annotator
-has had the item before, nor if the owner excluded them."""
+"""A round's item as assigned to one annotator. `state` is open, done, skipped, or lapsed: open for too long,
+so that the item was assigned to somebody else. `counted` is 1 where it counts towards the judgements
+wanted: not if the annotator has had the item before, nor if the owner excluded them."""
 
-page_slot = Table(
-    "page_slot",
+task_slot = Table(
+    "task_slot",
     metadata,
-    _ref("page_id", "page", primary_key=True),
+    _ref("task_id", "task", primary_key=True),
     Column("slot", SmallInteger, primary_key=True, autoincrement=False),
-    _ref("subject_id", "subject", nullable=False, index=True),
+    _ref("item_id", "item", nullable=False, index=True),
     Column("control", SmallInteger, nullable=False),
     Column("swapped", SmallInteger, nullable=False),
     Column("repetition", Integer, nullable=False),
@@ -382,9 +382,9 @@ judgement = Table(
     _id(),
     Column("key", String(32), nullable=False, unique=True),
     _ref("question_id", "question", nullable=False),
-    _ref("subject_id", "subject", nullable=False, index=True),
+    _ref("item_id", "item", nullable=False, index=True),
     _ref("annotator_id", "annotator", nullable=True, index=True),
-    _ref("page_id", "page", nullable=True, index=True),
+    _ref("task_id", "task", nullable=True, index=True),
     Column("slot", SmallInteger),
     Column("repetition", Integer, nullable=False),
     Column("revision", Integer, nullable=False),
@@ -396,8 +396,8 @@ judgement = Table(
     Column("took_ms", Integer),
     Column("at", String(40)),
     _source(),
-    UniqueConstraint("annotator_id", "question_id", "subject_id", "repetition", "revision"),
-    Index("judgement_by_subject", "question_id", "subject_id"),
+    UniqueConstraint("annotator_id", "question_id", "item_id", "repetition", "revision"),
+    Index("judgement_by_item", "question_id", "item_id"),
     CheckConstraint("(value IS NULL) = (skipped IS NOT NULL)", name="value_or_skipped"),
     CheckConstraint("n = 1 OR annotator_id IS NULL", name="counted_votes_are_anonymous"),
     CheckConstraint("n >= 1", name="n_positive"),
@@ -432,7 +432,7 @@ truth = Table(
     "truth",
     metadata,
     _ref("settlement_id", "settlement", primary_key=True),
-    _ref("subject_id", "subject", primary_key=True, index=True),
+    _ref("item_id", "item", primary_key=True, index=True),
     Column("value", Double),
     Column("low", Double),
     Column("high", Double),

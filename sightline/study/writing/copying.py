@@ -103,7 +103,7 @@ def _copy_files(study: Study, copied: Study) -> None:
     with database.reading(copied.engine) as connection:
         wanted = select(tables.image.c.sha256).where(tables.image.c.sha256.is_not(None)).distinct()
         for (sha256,) in connection.execute(wanted):
-            copied.images.put(study.images.read(sha256))
+            copied.files.put(study.files.read(sha256))
         shards = connection.execute(
             select(tables.vector.c.encoder, tables.vector.c.shard).distinct()
         ).fetchall()

@@ -424,7 +424,7 @@ class Entities:
                 what = error.what if not record.at else f"{record.key.name}: {error.what}"
                 raise DataError(what, where=where, remedy=error.remedy) from None
             defect = error.what
-        return self.study.images.put(data), width, height, defect
+        return self.study.files.put(data), width, height, defect
 
     def _find_images(self, keys: Iterable[ImageKey]) -> dict[ImageKey, tuple[int, str | None, int | None]]:
         homes = {

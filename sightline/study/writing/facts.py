@@ -22,7 +22,7 @@ from sightline.study.schema.storable import (
     whole,
 )
 from sightline.study.writing.entities import Entities
-from sightline.study.writing.items import Ids, subject_ids
+from sightline.study.writing.items import Ids, item_ids
 
 
 class Facts:
@@ -110,29 +110,29 @@ class Facts:
             self._settings[told] = int(known)
         return self._settings[told]
 
-    # -- subjects ---------------------------------------------------------------------------------------
+    # -- items --------------------------------------------------------------------------------------------
 
-    def subjects(self, told: Sequence[tuple[Item, str]]) -> list[int]:
+    def items(self, told: Sequence[tuple[Item, str]]) -> list[int]:
         """The ids of what was judged, made if need be, in the order given."""
         entities = self.entities
         entities.find_prompts((s.prompt, at) for s, at in told if s.prompt is not None)
         pictures = [(key, at) for s, at in told for key in (s.image, s.image_b, s.image_c) if key is not None]
         entities.find_images(pictures)
-        wanted = [self._ids(subject, at) for subject, at in told]
-        return subject_ids(self.connection, wanted)
+        wanted = [self._ids(item, at) for item, at in told]
+        return item_ids(self.connection, wanted)
 
-    def _ids(self, subject: Item, at: str) -> Ids:
+    def _ids(self, item: Item, at: str) -> Ids:
         entities = self.entities
-        if not any(subject):
+        if not any(item):
             raise DataError(
                 "nothing is named that was judged", where=at, remedy="Name a prompt, a system or an image."
             )
         return (
-            entities.prompt_id(subject.prompt),
-            0 if subject.system is None else entities.system(subject.system, at=at),
-            entities.image_id(subject.image),
-            entities.image_id(subject.image_b),
-            entities.image_id(subject.image_c),
+            entities.prompt_id(item.prompt),
+            0 if item.system is None else entities.system(item.system, at=at),
+            entities.image_id(item.image),
+            entities.image_id(item.image_b),
+            entities.image_id(item.image_c),
         )
 
     # -- judgements -------------------------------------------------------------------------------------
@@ -141,14 +141,14 @@ class Facts:
         """Append judgements; the same one again is not counted twice, another value for it is an error."""
         if not records:
             return
-        subjects = self.subjects([(record.item, record.at) for record in records])
+        items = self.items([(record.item, record.at) for record in records])
         refuse_bad_text((text, j.at) for j in records for text in (j.session, j.skipped, j.time))
         refuse_bad_text((text, j.at) for j in records for text in j.annotator or ())
         self.entities.find_annotators(record.annotator for record in records if record.annotator is not None)
         rows: dict[str, tuple[object, ...]] = {}
         first: dict[str, Judgement] = {}
-        for record, subject in zip(records, subjects, strict=True):
-            key, row = self._judgement(record, subject)
+        for record, item in zip(records, items, strict=True):
+            key, row = self._judgement(record, item)
             if rows.setdefault(key, row)[6:9] != row[6:9]:
                 raise _disagrees(record)
             first.setdefault(key, record)
@@ -168,7 +168,7 @@ class Facts:
             "id",
             "key",
             "question_id",
-            "subject_id",
+            "item_id",
             "annotator_id",
             "repetition",
             "revision",
@@ -182,7 +182,7 @@ class Facts:
     def _given_on_pages(self, rows: Mapping[str, tuple[object, ...]]) -> list[tuple[Any, ...]]:
         """Judgements that were given in a browser, under keys of its own, and come again in a table."""
         named = {row[1:6]: key for key, row in rows.items() if row[3] is not None}
-        names = ("question_id", "subject_id", "annotator_id", "repetition", "revision")
+        names = ("question_id", "item_id", "annotator_id", "repetition", "revision")
         database.matching(self.connection, [(name, "BIGINT") for name in names], list(named))
         same = " AND ".join(f"j.{name} = w.{name}" for name in names)
         found = database.fetch(
@@ -192,7 +192,7 @@ class Facts:
         )
         return [(named[tuple(row[:5])], *row[5:]) for row in found]
 
-    def _judgement(self, record: Judgement, subject: int) -> tuple[str, tuple[object, ...]]:
+    def _judgement(self, record: Judgement, item: int) -> tuple[str, tuple[object, ...]]:
         """The key that the same judgement always has, and its row."""
         at = record.at
         if (record.value is None) == (record.skipped is None):
@@ -209,13 +209,13 @@ class Facts:
             whole(record.repetition, "repetition", at),
             whole(record.revision, "revision", at),
         )
-        key = _key(annotator, question, subject, repetition, revision)
+        key = _key(annotator, question, item, repetition, revision)
         if annotator is None:
             # Equal anonymous votes are different people: the second of a file is the second of the study.
             base = _key(key, value, record.skipped)
             key = _key(base, self._anonymous[base])
             self._anonymous[base] += 1
-        row = (key, question, subject, annotator, repetition, revision, value, record.skipped, n)
+        row = (key, question, item, annotator, repetition, revision, value, record.skipped, n)
         return key, (*row, record.session, int(record.control), took, record.time)
 
     # -- truths -----------------------------------------------------------------------------------------
@@ -224,13 +224,13 @@ class Facts:
         """Write published truths; one settlement a question and rule holds those of all sources."""
         if not records:
             return
-        subjects = self.subjects([(record.item, record.at) for record in records])
+        items = self.items([(record.item, record.at) for record in records])
         rows: dict[tuple[int, int], tuple[object, ...]] = {}
         at: dict[tuple[int, int], str] = {}
         refuse_bad_text((record.rule, record.at) for record in records)
-        for record, subject in zip(records, subjects, strict=True):
+        for record, item in zip(records, items, strict=True):
             question = self.entities.question(record.question)
-            key = (self._settlement(question, record.rule), subject)
+            key = (self._settlement(question, record.rule), item)
             row = (
                 finite(record.value, "truth", record.at),
                 finite_or_none(record.low, "lower end of the truth", record.at),
@@ -244,23 +244,21 @@ class Facts:
                     remedy="Leave one of the two rows out, or name their rules in a `rule` column.",
                 )
             at.setdefault(key, record.at)
-        database.matching(
-            self.connection, [("settlement_id", "BIGINT"), ("subject_id", "BIGINT")], list(rows)
-        )
+        database.matching(self.connection, [("settlement_id", "BIGINT"), ("item_id", "BIGINT")], list(rows))
         known = database.fetch(
             self.connection,
-            "SELECT t.settlement_id, t.subject_id, t.value, t.low, t.high, t.n, t.source_id FROM wanted w "
-            "JOIN truth t ON t.settlement_id = w.settlement_id AND t.subject_id = w.subject_id",
+            "SELECT t.settlement_id, t.item_id, t.value, t.low, t.high, t.n, t.source_id FROM wanted w "
+            "JOIN truth t ON t.settlement_id = w.settlement_id AND t.item_id = w.item_id",
         )
-        for settlement, subject, *held, owner in known:
-            if rows.pop((settlement, subject)) != tuple(held):
+        for settlement, item, *held, owner in known:
+            if rows.pop((settlement, item)) != tuple(held):
                 raise ConflictError(
                     "the study holds another truth for this",
-                    where=at[settlement, subject],
+                    where=at[settlement, item],
                     remedy="Undo the earlier import (sightline import STUDY --undo N), or use --replace.",
                 )
             self.entities.lean_on(owner)
-        columns = ["settlement_id", "subject_id", "value", "low", "high", "n", "source_id"]
+        columns = ["settlement_id", "item_id", "value", "low", "high", "n", "source_id"]
         fresh = [(*key, *row, self.source_id) for key, row in rows.items()]
         database.insert(self.connection, tables.truth, columns, fresh)
         self.counts["truths"] += len(fresh)

@@ -25,7 +25,7 @@ def settle(
     up_to: int,
     notes: Mapping[str, Any] | None = None,
 ) -> int:
-    """Keep a settlement of (subject, value, low, high, n, reason); the same votes and rule settle once.
+    """Keep a settlement of (item, value, low, high, n, reason); the same votes and rule settle once.
 
     `up_to` is the newest judgement these truths have seen; `notes` says who was left out and how far the
     others agree.
@@ -46,7 +46,7 @@ def settle(
         told = database.as_json(None if notes is None else dict(notes))
         row = (key, question_id, rule, screening, up_to, identity, now(), told)
         database.insert(connection, table, columns, [row])
-        columns = ["settlement_id", "subject_id", "value", "low", "high", "n", "reason"]
+        columns = ["settlement_id", "item_id", "value", "low", "high", "n", "reason"]
         database.insert(connection, tables.truth, columns, [(key, *row) for row in rows])
         return int(key)
 

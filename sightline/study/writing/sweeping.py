@@ -1,4 +1,4 @@
-"""What a study's files take, and removing those that nothing refers to any more."""
+"""How much disk a study's files use, and removing those that nothing refers to any more."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sightline.study.study import Study
 
 
 @dataclass(frozen=True)
-class Held:
+class DiskUse:
     """How many files there are, and their bytes."""
 
     files: int
     bytes: int
 
 
-def held(study: Study) -> dict[str, Held]:
-    """What images, thumbnails and vectors take; images on another machine are not counted."""
+def disk_use(study: Study) -> dict[str, DiskUse]:
+    """The disk use of images, thumbnails and vectors; images on another machine are not counted."""
     with database.reading(study.engine) as connection:
         known = _referred(connection)
     images = list(_below(study, "images"))
@@ -33,7 +33,7 @@ def held(study: Study) -> dict[str, Held]:
     }
 
 
-def sweep(study: Study) -> Held:
+def sweep(study: Study) -> DiskUse:
     """Remove image files and thumbnails of contents the study does not hold."""
     # An import puts files down before it commits their rows: as the one writer we can meet none half-way.
     with database.writing(study.engine) as connection:
@@ -57,8 +57,8 @@ def _content(path: Path) -> str:
 
 
 def _below(study: Study, name: str) -> Iterator[Path]:
-    if study.images.local:
-        yield from _files(Path(study.images.root.removeprefix("file://")) / name)
+    if study.files.local:
+        yield from _files(Path(study.files.root.removeprefix("file://")) / name)
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -66,6 +66,6 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (path for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-def _size(paths: Iterator[Path] | list[Path]) -> Held:
+def _size(paths: Iterator[Path] | list[Path]) -> DiskUse:
     sizes = [path.stat().st_size for path in paths]
-    return Held(len(sizes), sum(sizes))
+    return DiskUse(len(sizes), sum(sizes))

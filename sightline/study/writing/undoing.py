@@ -17,18 +17,18 @@ FACTS = (
 # What keeps a thing in the study besides the source that brought it, in the order things can go.
 USES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "settlement": (("truth", "settlement_id"), ("fit", "settlement_id")),
-    "subject": (
-        ("truth", "subject_id"),
-        ("judgement", "subject_id"),
-        ("control", "subject_id"),
-        ("item_slot", "subject_id"),
-        ("page_slot", "subject_id"),
+    "item": (
+        ("truth", "item_id"),
+        ("judgement", "item_id"),
+        ("control", "item_id"),
+        ("round_item_slot", "item_id"),
+        ("task_slot", "item_id"),
     ),
     "question": (("judgement", "question_id"), ("settlement", "question_id"), ("control", "question_id")),
-    "annotator": (("judgement", "annotator_id"), ("page", "annotator_id"), ("token", "annotator_id")),
+    "annotator": (("judgement", "annotator_id"), ("task", "annotator_id"), ("token", "annotator_id")),
     "prompt": (
         ("answer", "prompt_id"),
-        ("subject", "prompt_id"),
+        ("item", "prompt_id"),
         ("prompt_tag", "prompt_id"),
         ("prompt_link", "prompt_id"),
         ("prompt_link", "to_prompt_id"),
@@ -38,19 +38,19 @@ USES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("answer", "image_id"),
         ("caption", "image_id"),
         ("scene", "image_id"),
-        ("subject", "image_id"),
-        ("subject", "image_b"),
-        ("subject", "image_c"),
+        ("item", "image_id"),
+        ("item", "image_b"),
+        ("item", "image_c"),
     ),
-    "system": (("answer", "system_id"), ("subject", "system_id")),
+    "system": (("answer", "system_id"), ("item", "system_id")),
     "collection": (("image", "collection_id"), ("system", "collection_id")),
 }
 MENTIONED = ("prompt", "image", "system", "question")
 
 # Who inherits what stays: the oldest other source among those that use it.
 _JUDGED = (
-    "SELECT s.{part} AS id, f.source_id FROM subject s JOIN judgement f ON f.subject_id = s.id",
-    "SELECT s.{part} AS id, f.source_id FROM subject s JOIN truth f ON f.subject_id = s.id",
+    "SELECT s.{part} AS id, f.source_id FROM item s JOIN judgement f ON f.item_id = s.id",
+    "SELECT s.{part} AS id, f.source_id FROM item s JOIN truth f ON f.item_id = s.id",
 )
 HEIRS: Mapping[str, tuple[str, ...]] = {
     "settlement": ("SELECT settlement_id AS id, source_id FROM truth",),
@@ -95,7 +95,7 @@ def undo_within(connection: Connection, source_id: int) -> dict[str, int]:
     _forget_bytes(connection, told)
     _run(connection, "DELETE FROM mention WHERE source_id = :source", told)
     for table in USES:
-        mine = "" if table == "subject" else "WHERE source_id = :source"
+        mine = "" if table == "item" else "WHERE source_id = :source"
         gone[table] = _delete_unused(connection, table, mine, told)
         if mine:
             _hand_over(connection, table, told)
@@ -158,7 +158,7 @@ def _delete_scores_of_sets(connection: Connection, told: Mapping[str, int]) -> N
     """Scores of a prompt's images, of rankings and of answers that lose a part do not hold any more."""
     answered = "SELECT 1 FROM answer a WHERE a.source_id = :source AND a.prompt_id = {table}.prompt_id"
     judged = (
-        "SELECT s.prompt_id FROM truth t JOIN subject s ON s.id = t.subject_id "
+        "SELECT s.prompt_id FROM truth t JOIN item s ON s.id = t.item_id "
         f"WHERE t.source_id = :source OR t.settlement_id IN ({_SETTLED})"
     )
     # A rephrasing without truth of its own has that of its original.

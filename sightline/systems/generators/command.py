@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,9 +18,21 @@ from sightline.records import Failure, Prompt
 
 EXAMPLE = "python draw.py --prompt={prompt} --seed={seed} --output={output}"
 
+_PROGRAM = (
+    "import sys, hashlib, PIL.Image as I; c = hashlib.sha256(' '.join(sys.argv[1:3]).encode()).digest(); "
+    "I.new('RGB', (4, 4), tuple(c[:3])).save(sys.argv[3])"
+)
+DRAWS_A_COLOUR = f"{shlex.quote(sys.executable)} -c {shlex.quote(_PROGRAM)} {{prompt}} {{seed}} {{output}}"
+"""A program for the example of this generator: prompt and seed decide a colour."""
+
 
 # Such a program mostly takes the whole machine: two at once would only get in each other's way.
-@generator(source="Sightline", licence="Apache-2.0", parallel=False)
+@generator(
+    source="Sightline",
+    licence="Apache-2.0",
+    parallel=False,
+    parameters={"line": DRAWS_A_COLOUR},
+)
 def command(
     prompts: Sequence[Prompt], seeds: Sequence[int], *, line: str = "", timeout: float = 600.0
 ) -> Iterator[bytes | Failure]:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-from sightline.data.check import Found, check
+from sightline.data.check import RuleFinding, check
 from sightline.records import Record
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
 
-Find = Callable[..., list[Found]]
+Find = Callable[..., list[RuleFinding]]
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def picture(tmp_path: Path) -> Callable[[str, int | Sequence[int] | None], str]:
 def find(study: Study) -> Find:
     """Load records and give what one rule finds."""
 
-    def run(rule: str, records: Sequence[Record], *, keep_broken: bool = False) -> list[Found]:
+    def run(rule: str, records: Sequence[Record], *, keep_broken: bool = False) -> list[RuleFinding]:
         load(study, records, importer="test", path=rule, digest=rule, keep_broken=keep_broken)
         return [found for found in check(study).findings if found.rule == rule]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sightline import registry
-from sightline.data.check import Found, check
+from sightline.data.check import RuleFinding, check
 from sightline.data.import_ import import_
 from sightline.data.sources import Source
 from sightline.records import Prompt
@@ -21,7 +21,7 @@ def folder(data: Path, name: str) -> Path:
     return data / name
 
 
-def counts(findings: list[Found], rule: str) -> dict[str, int]:
+def counts(findings: list[RuleFinding], rule: str) -> dict[str, int]:
     return {found.finding.what: found.finding.n for found in findings if found.rule == rule}
 
 

@@ -81,7 +81,7 @@ def there_and_back(study: Study, tmp_path: Path, form: str) -> dict[str, object]
     sightline.export(study, tmp_path / "out", form=form)
     with create_study(tmp_path / "back") as back:
         told = sightline.import_(back, tmp_path / "out")
-        assert told.importer == "export"
+        assert told.layout == "export"
         return content(back)
 
 

@@ -89,7 +89,7 @@ def test_they_come_back(study: Study, tmp_path: Path) -> None:
             ("qrels.txt", "trec_qrels"),
         ):
             told = sightline.import_(back, tmp_path / "out" / file, options=options)
-            assert told.importer.partition("(")[0] == importer
+            assert told.layout.partition("(")[0] == importer
         columns = [
             "suite",
             "prompt_id",

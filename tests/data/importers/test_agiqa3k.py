@@ -9,7 +9,8 @@ from statistics import fmean
 
 import pytest
 
-from sightline.data.import_ import import_, preview, recognise, undo
+from sightline.data.import_ import import_, preview, recognise
+from sightline.data.imports import undo
 from sightline.errors import ConflictError, DataError
 from sightline.records import (
     Answer,
@@ -64,7 +65,7 @@ def test_counts(published: list[Record], data: Path) -> None:
     )
     assert answered == {"0": 594, "1": 1194, "2": 795, "3": 399}
     seen = preview(data / "agiqa3k" / "data.csv")
-    assert seen.importer == "agiqa3k" and seen.counts["answers"] == 2_982
+    assert seen.layout == "agiqa3k" and seen.counts["answers"] == 2_982
 
 
 def test_means_by_system(published: list[Record]) -> None:
@@ -129,10 +130,10 @@ def test_images_beside_it(table: Path, run: Run, png: bytes, under: str) -> None
 def test_it_comes_in_once_and_goes_without_a_trace(table: Path, tmp_path: Path) -> None:
     with create_study(tmp_path / "study") as study:
         first = import_(study, table, options={"partial": "true"})
-        assert first.importer.startswith("agiqa3k")
-        assert first.source_id is not None
+        assert first.layout.startswith("agiqa3k")
+        assert first.number is not None
         assert import_(study, table, options={"partial": "true"}).already
-        undo(study, first.source_id)
+        undo(study, first.number)
         assert import_(study, table, options={"partial": "true"}).counts == first.counts
 
 

@@ -9,7 +9,8 @@ from statistics import fmean
 
 import pytest
 
-from sightline.data.import_ import import_, undo
+from sightline.data.import_ import import_
+from sightline.data.imports import undo
 from sightline.errors import DataError
 from sightline.records import (
     AnnotatorKey,
@@ -143,10 +144,10 @@ def test_a_small_one_in_full(small: Small, run: Run) -> None:
 def test_it_comes_in_once_and_goes_without_a_trace(small: Small, tmp_path: Path) -> None:
     with create_study(tmp_path / "study") as study:
         first = import_(study, small())
-        assert first.importer == "avt" and first.source_id is not None
+        assert first.layout == "avt" and first.number is not None
         assert "published means that are not here" in {each.reason for each in first.skipped}
         assert import_(study, small()).already
-        undo(study, first.source_id)
+        undo(study, first.number)
         assert import_(study, small()).counts == first.counts
 
 

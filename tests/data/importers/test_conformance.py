@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from sightline import registry
-from sightline.data.import_ import import_, preview, recognise, undo
+from sightline.data.import_ import import_, preview, recognise
+from sightline.data.imports import undo
 from sightline.errors import DataError, SightlineError
 from sightline.extension import Extension
 from sightline.study.schema import database, tables
@@ -272,11 +273,11 @@ def test_is_recognised_without_a_word(name: str, given: Path) -> None:
 def test_twice_is_as_once_and_undoing_leaves_nothing(name: str, given: Path, study: Study) -> None:
     empty = dump(study)
     first = import_(study, given)
-    assert not first.already and first.source_id is not None and sum(first.counts.values()) > 0
+    assert not first.already and first.number is not None and sum(first.counts.values()) > 0
     full = dump(study)
     again = import_(study, given)
     assert again.already and dump(study) == full
-    assert undo(study, first.source_id)
+    assert undo(study, first.number).counts
     assert dump(study) == empty
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from sightline.data.import_ import import_, recognise, undo
+from sightline.data.import_ import import_, recognise
+from sightline.data.imports import undo
 from sightline.errors import DataError, UsageError
 from sightline.records import Image, ImageKey, Item, Judgement, Prompt, PromptKey, Question, Record, Truth
 from sightline.study.study import create_study
@@ -150,9 +151,9 @@ def test_it_comes_in_once_and_goes_without_a_trace(small: Small, tmp_path: Path)
     folder = small()
     with create_study(tmp_path / "study") as study:
         first = import_(study, folder)
-        assert first.importer == "conqa" and not first.skipped and first.source_id is not None
+        assert first.layout == "conqa" and not first.skipped and first.number is not None
         assert import_(study, folder).already
-        undo(study, first.source_id)
+        undo(study, first.number)
         assert import_(study, folder).counts == first.counts
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sightline.data.import_ import import_, recognise, undo
+from sightline.data.import_ import import_, recognise
+from sightline.data.imports import undo
 from sightline.data.sources import Source
 from sightline.errors import DataError
 from sightline.records import Image, ImageKey, Item, Judgement, Prompt, PromptKey, Record, Truth
@@ -117,11 +118,11 @@ def test_a_small_one_in_full(small: Small, run: Run) -> None:
 def test_it_comes_in_once_and_goes_without_a_trace(small: Small, tmp_path: Path) -> None:
     with create_study(tmp_path / "study") as study:
         first = import_(study, small())
-        assert first.importer == "flickr8k" and first.source_id is not None
+        assert first.layout == "flickr8k" and first.number is not None
         # Three votes of experts, of which two are alike, and three counts.
         assert first.counts["judgements"] == 6 and first.counts["captions"] == 10
         assert import_(study, small()).already
-        undo(study, first.source_id)
+        undo(study, first.number)
         assert import_(study, small()).counts == first.counts
 
 

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from sightline import registry
-from sightline.data.import_ import import_, preview, recognise, undo
+from sightline.data.import_ import import_, preview, recognise
+from sightline.data.imports import undo
 from sightline.data.sources import Source
 from sightline.errors import DataError
 from sightline.judging.truth import truth
@@ -180,9 +181,9 @@ def test_a_small_one_in_full(small: Small, run: Run) -> None:
 def test_it_comes_in_once_and_goes_without_a_trace(small: Small, tmp_path: Path) -> None:
     with create_study(tmp_path / "study") as study:
         first = import_(study, small())
-        assert first.importer == "gimbrr" and first.source_id is not None
+        assert first.layout == "gimbrr" and first.number is not None
         assert import_(study, small()).already
-        undo(study, first.source_id)
+        undo(study, first.number)
         assert import_(study, small()).counts == first.counts
 
 

@@ -12,7 +12,7 @@ from sightline.errors import DataError
 from sightline.records import Image, Judgement, Question, Record
 
 Run = Callable[..., list[Record]]
-TABLE = "presentation,Item 1,Item 2,Item 3\na.png,5,4,\nb.png,,,1\na.png,4,4,2\n"
+TABLE = "presentation,Subject 1,Subject 2,Subject 3\na.png,5,4,\nb.png,,,1\na.png,4,4,2\n"
 
 
 def votes(found: list[Record]) -> list[tuple[str, str, float | None, int, str]]:
@@ -28,12 +28,12 @@ def test_a_cell_is_a_vote_and_an_empty_one_is_none(tmp_path: Path, run: Run) -> 
     found = run("itu_table", tmp_path / "v.csv")
     # 2 + 1 + 3 cells are filled; the second presentation of a.png is another repetition.
     assert votes(found) == [
-        ("a.png", "Item 1", 5.0, 0, "v.csv:2"),
-        ("a.png", "Item 2", 4.0, 0, "v.csv:2"),
-        ("b.png", "Item 3", 1.0, 0, "v.csv:3"),
-        ("a.png", "Item 1", 4.0, 1, "v.csv:4"),
-        ("a.png", "Item 2", 4.0, 1, "v.csv:4"),
-        ("a.png", "Item 3", 2.0, 1, "v.csv:4"),
+        ("a.png", "Subject 1", 5.0, 0, "v.csv:2"),
+        ("a.png", "Subject 2", 4.0, 0, "v.csv:2"),
+        ("b.png", "Subject 3", 1.0, 0, "v.csv:3"),
+        ("a.png", "Subject 1", 4.0, 1, "v.csv:4"),
+        ("a.png", "Subject 2", 4.0, 1, "v.csv:4"),
+        ("a.png", "Subject 3", 2.0, 1, "v.csv:4"),
     ]
     (question,) = [record for record in found if isinstance(record, Question)]
     assert (question.name, question.scale, question.low, question.high, question.step) == (

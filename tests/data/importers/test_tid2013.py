@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sightline.errors import DataError
-from sightline.records import Distorted, Image, ImageKey, Question, Record, Truth
+from sightline.records import Image, ImageKey, Item, Question, Record, Truth
 
 Run = Callable[..., list[Record]]
 
@@ -34,9 +34,9 @@ def test_scores_belong_to_images_and_distortions_to_pairs(data: Path, run: Run) 
     own = {t.question: t for t in found if isinstance(t, Truth) and t.item.image == first}
     mos = own["mos"]
     # mos.csv:2 has 5.7619 and 0.12051: 1.96 x 0.12051 = 0.2361996.
-    assert mos.item == Distorted(image=first) and mos.value == 5.7619 and mos.at == "mos.csv:2"
+    assert mos.item == Item(image=first) and mos.value == 5.7619 and mos.at == "mos.csv:2"
     assert (mos.low, mos.high) == pytest.approx((5.5257004, 5.9980996))
-    pair = Distorted(image=first, image_b=ImageKey("tid2013", "reference/i04.png"))
+    pair = Item(image=first, image_b=ImageKey("tid2013", "reference/i04.png"))
     assert own["distortion_type"].item == own["distortion_level"].item == pair
     assert (own["distortion_type"].value, own["distortion_level"].value) == (1.0, 1.0)
     asked = next(q for q in found if isinstance(q, Question) and q.name == "distortion_type")

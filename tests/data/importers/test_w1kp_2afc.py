@@ -80,7 +80,7 @@ def test_the_folder_brings_them_along_and_the_file_again_adds_nothing(tmp_path: 
     file = write(tmp_path / "root" / "2afc.jsonl", {**LINE, "judgement": 0.6})
     with create_study(tmp_path / "s") as study:
         done = import_(study, tmp_path / "root")
-        assert done.importer == "w1kp"
+        assert done.layout == "w1kp"
         assert (done.counts["images"], done.counts["answers"], done.counts["truths"]) == (3, 3, 1)
         assert dict(import_(study, file).counts) == {}
 

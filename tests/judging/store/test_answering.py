@@ -66,7 +66,8 @@ def tell(study: Study, round_: Round, who: int, *answers: Sent) -> list[str]:
 def counts(study: Study) -> list[tuple[int, int]]:
     with database.reading(study.engine) as connection:
         return [
-            (row[0], row[1]) for row in connection.execute(text("SELECT given, done FROM item ORDER BY id"))
+            (row[0], row[1])
+            for row in connection.execute(text("SELECT given, done FROM round_item ORDER BY id"))
         ]
 
 
@@ -108,7 +109,7 @@ def test_a_round_goes_on_with_what_may_change_and_refuses_the_rest(study: Study,
     changed = rounds.open_round(study, "r", "yes_no", [ASKED], {**SETTINGS, "per_item": 5, "ahead": 9}, 7, [])
     assert (changed.id, changed.settings["per_item"], changed.settings["ahead"]) == (round_.id, 5, 9)
     with database.reading(study.engine) as connection:
-        assert connection.execute(text("SELECT DISTINCT wanted FROM item")).scalars().all() == [5]
+        assert connection.execute(text("SELECT DISTINCT wanted FROM round_item")).scalars().all() == [5]
     with pytest.raises(ConflictError, match="another controls"):
         rounds.open_round(
             study, "r", "yes_no", [ASKED], {**SETTINGS, "controls": {"pages": 1, "of": 5}}, 7, []
@@ -151,7 +152,7 @@ def test_jobs_that_wait_together_are_committed_together_and_fail_alone(study: St
         return lambda connection: assignment.assign(connection, round_, who, "annotator", NOON)
 
     def broken(connection: Any) -> None:
-        connection.execute(text("UPDATE item SET given = 99"))
+        connection.execute(text("UPDATE round_item SET given = 99"))
         raise ValueError("not this one")
 
     futures = [committer.submit(give(who)) for who in people]

@@ -18,7 +18,7 @@ from sightline.statistics.folds import grouped_k_fold
 COLOURS = ("red", "blue", "green", "white", "black", "pink", "grey", "brown")
 THINGS = ("cat", "dog", "train", "bridge", "violin", "crowd", "clock", "zebra", "tree", "boat")
 WORDS = ("a", "an", "the", "and", "in", "photo", "of", *COLOURS, *THINGS, "##s", "!")
-QUICK = "rate=0.003, batch=16"
+QUICK = "learning_rate=0.003, batch=16"
 
 
 @pytest.fixture(scope="session")
@@ -225,7 +225,7 @@ def test_what_is_finished_is_not_done_again_and_what_differs_is(
         (f"epochs=2, {QUICK}", worded, truth),
         (f"epochs=2, rank=3, {QUICK}", x, truth),
         (f"epochs=2, frozen=1, {QUICK}", x, truth),
-        ("epochs=2, rate=0.003, batch=8", x, truth),
+        ("epochs=2, learning_rate=0.003, batch=8", x, truth),
     ):
         model = load(settings)
         epochs = told(model)
@@ -249,13 +249,13 @@ def test_it_stops_early_and_takes_the_best_epoch(load: Callable[..., Any]) -> No
     """Of truth that is chance alone, nothing lasts; the weights are those of a run that ends at the best."""
     x, _ = examples(60)
     chance = np.random.default_rng(5).normal(size=(60, 1))
-    model = load("rank=0, rate=0.01, batch=8, epochs=30, patience=2")
+    model = load("rank=0, learning_rate=0.01, batch=8, epochs=30, patience=2")
     epochs = told(model)
     model.fit(x, chance)
     held = [epoch.held for epoch in epochs]
     best = int(np.argmin(held)) + 1
     assert len(held) == best + 2 < 30
-    ended = load(f"rank=0, rate=0.01, batch=8, epochs={best}, patience=2").fit(x, chance)
+    ended = load(f"rank=0, learning_rate=0.01, batch=8, epochs={best}, patience=2").fit(x, chance)
     assert ended.predict(x).tobytes() == model.predict(x).tobytes()
 
 
@@ -291,7 +291,7 @@ def test_the_grid_takes_the_pair_of_least_held_out_error(load: Callable[..., Any
     (rate, decay) = min(least, key=lambda pair: least[pair])
     assert model.chosen == [(rate, decay)]
     assert [epoch.setting.rate for epoch in epochs if epoch.setting.seed == 1] == [rate, rate]
-    plain = load(f"rate={rate}, decay={decay}, rank=2, epochs=2, batch=16, seeds=2").fit(x, truth)
+    plain = load(f"learning_rate={rate}, decay={decay}, rank=2, epochs=2, batch=16, seeds=2").fit(x, truth)
     assert plain.predict(x).tobytes() == model.predict(x).tobytes()
 
 
@@ -415,7 +415,8 @@ def test_strange_prompts(load: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", ["epochs=0", "batch=0", "patience=0", "seeds=0", "rank=-1", "frozen=-1", "rate=0", "decay=-1"]
+    "settings",
+    ["epochs=0", "batch=0", "patience=0", "seeds=0", "rank=-1", "frozen=-1", "learning_rate=0", "decay=-1"],
 )
 def test_senseless_parameters_are_refused(load: Callable[..., Any], settings: str) -> None:
     with pytest.raises(UsageError, match="fine_tuned"):
@@ -423,8 +424,8 @@ def test_senseless_parameters_are_refused(load: Callable[..., Any], settings: st
 
 
 def test_a_rate_that_leads_nowhere_is_told(load: Callable[..., Any]) -> None:
-    with pytest.raises(UsageError, match="rate=1e\\+30"):
-        load("rate=1e30, rank=0, batch=8").fit(*examples())
+    with pytest.raises(UsageError, match="learning_rate=1e\\+30"):
+        load("learning_rate=1e30, rank=0, batch=8").fit(*examples())
 
 
 def test_more_layers_than_there_are_cannot_be_frozen(load: Callable[..., Any]) -> None:

@@ -16,9 +16,9 @@ from sightline.statistics.folds import k_fold
 
 THINGS = ("cat", "dog", "train", "bridge", "violin", "crowd", "clock", "zebra")
 SMALL = {
-    "stack": "stack(folds=3, second=trees(count=10))",
-    "trees": "trees(count=10)",
-    "fine_tuned": "fine_tuned(frozen=5, rank=4, rate=0.003, batch=16, epochs=2, shared=False)",
+    "stack": "stack(folds=3, second=trees(n_estimators=10))",
+    "trees": "trees(n_estimators=10)",
+    "fine_tuned": "fine_tuned(frozen=5, rank=4, learning_rate=0.003, batch=16, epochs=2, shared=False)",
 }
 NAMES = [
     SMALL.get(name, name)
@@ -161,8 +161,8 @@ def test_strange_prompts_get_a_finite_prediction(spec: str) -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        "trees(count=0)", "trees(rate=1.5)", "kernel_ridge(width=0)", "kernel_ridge(landmarks=0)",
-        "support_vectors(cost=0)", "tfidf_ridge(letters=2)", "stack(folds=1)",
+        "trees(n_estimators=0)", "trees(learning_rate=1.5)", "kernel_ridge(width=0)",
+        "kernel_ridge(landmarks=0)", "support_vectors(C=0)", "tfidf_ridge(letters=2)", "stack(folds=1)",
     ],
 )  # fmt: skip
 def test_senseless_parameters_are_refused(spec: str) -> None:

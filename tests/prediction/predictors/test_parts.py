@@ -71,7 +71,9 @@ def test_trees_are_scikit_learns() -> None:
     truth = (features[:, 0] > 0) * features[:, 1] + 0.1 * rng.normal(size=200)
     x = told(["same"] * 200, features)
     model = (
-        registry.configure("predictor", "trees(count=30, depth=3, rate=0.1)").load().fit(x, truth[:, None])
+        registry.configure("predictor", "trees(n_estimators=30, depth=3, learning_rate=0.1)")
+        .load()
+        .fit(x, truth[:, None])
     )
     reference = GradientBoostingRegressor(
         n_estimators=30,

@@ -78,7 +78,7 @@ def fitting(n: int, seed: int = 0) -> tuple[Examples, np.ndarray]:
 @pytest.mark.slow
 def test_the_matrix_of_cosines_is_learned_from() -> None:
     x, truth = alike(150)
-    model = load("correlation_cnn(epochs=12, rate=0.001, batch=32)").fit(x, truth)
+    model = load("correlation_cnn(epochs=12, learning_rate=0.001, batch=32)").fit(x, truth)
     new, expected = alike(60, seed=1)
     told = model.predict(new)
     # Wording and single images say nothing here: only how alike the images are.
@@ -255,7 +255,7 @@ def test_bad_settings_are_refused() -> None:
     for spec, what in (
         ("correlation_cnn(most=0)", "most=0"),
         ("correlation_cnn(epochs=0)", "epochs=0"),
-        ("image_text_head(rate=0)", "rate=0"),
+        ("image_text_head(learning_rate=0)", "learning_rate=0"),
         ("image_text_head(loss=angry)", "no loss 'angry'"),
     ):
         with pytest.raises(UsageError, match=what):

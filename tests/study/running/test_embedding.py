@@ -134,7 +134,7 @@ def test_images_are_computed_once_and_come_in_the_order_asked_for(
 ) -> None:
     shas = contents(study)
     encoder = counting("once")
-    expected = np.array([study.images.picture(sha).rgb.mean(axis=(0, 1)) for sha in shas])
+    expected = np.array([study.files.picture(sha).rgb.mean(axis=(0, 1)) for sha in shas])
     asked = [*shas[::-1], shas[3]]
     found = embed_images(study, encoder, asked)
     assert found.dtype == np.float32
@@ -174,7 +174,7 @@ def test_unreadable_images_have_a_reason_and_no_numbers(
     counting: Callable[..., Configured],
 ) -> None:
     study = filled(tmp_path / "broken", {"a.png": grey_png(30), "b.png": grey_png(40)})
-    torn = study.images.put(b"no image at all")
+    torn = study.files.put(b"no image at all")
     shas = [contents(study)[0], torn, "0" * 64, contents(study)[1]]
     encoder = counting("torn")
     found = images_embedded(study, encoder, shas)
@@ -259,7 +259,7 @@ def test_a_cached_encoder_answers_like_the_encoder(
     study: Study, counting: Callable[..., Configured], tally: Callable[[], Counter[str]]
 ) -> None:
     encoder = counting("remembering")
-    pictures = [study.images.picture(sha) for sha in contents(study)[:5]]
+    pictures = [study.files.picture(sha) for sha in contents(study)[:5]]
     plain = encoder.load()
     expected = plain.image(pictures)
     before = tally().total()
@@ -278,7 +278,7 @@ def test_encoders_inside_an_encoder_are_asked_once(
     inner = counting("inside")
     plugin("twice", COMPOSED)
     outer = registry.configure("encoder", "twice")
-    torn = study.images.put(b"no image at all")
+    torn = study.files.put(b"no image at all")
     shas = [*contents(study), torn]
     first = embed_images(study, inner, shas)
     before = tally()
@@ -318,5 +318,5 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(
     assert run(0) == 0
     assert tally() - before == Counter(set(shas) - known), "nothing kept is computed again"
     with open_study(study.home) as again:
-        expected = np.array([again.images.picture(sha).rgb.mean(axis=(0, 1)) for sha in shas])
+        expected = np.array([again.files.picture(sha).rgb.mean(axis=(0, 1)) for sha in shas])
         np.testing.assert_allclose(embed_images(again, encoder, shas), expected, rtol=1e-6)

@@ -4,6 +4,8 @@ CREATE TABLE annotator (
     name TEXT NOT NULL,
     role VARCHAR(16) NOT NULL,
     source_id BIGINT,
+    language VARCHAR(16),
+    excluded TEXT,
     PRIMARY KEY (id),
     UNIQUE (panel, name)
 )
@@ -24,6 +26,19 @@ CREATE TABLE event (
     json JSON,
     PRIMARY KEY (id)
 )
+;
+CREATE TABLE item (
+    id BIGSERIAL NOT NULL,
+    prompt_id BIGINT NOT NULL,
+    system_id BIGINT NOT NULL,
+    image_id BIGINT NOT NULL,
+    image_b BIGINT NOT NULL,
+    image_c BIGINT NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE (prompt_id, system_id, image_id, image_b, image_c)
+)
+;
+CREATE INDEX item_by_image ON item (image_id)
 ;
 CREATE TABLE measure (
     id BIGSERIAL NOT NULL,
@@ -66,6 +81,29 @@ CREATE TABLE question (
     UNIQUE (name, version)
 )
 ;
+CREATE TABLE reference (
+    name TEXT NOT NULL,
+    distance TEXT NOT NULL,
+    squared SMALLINT NOT NULL,
+    n INTEGER NOT NULL,
+    json JSON NOT NULL,
+    source_id BIGINT,
+    PRIMARY KEY (name)
+)
+;
+CREATE TABLE round (
+    id BIGSERIAL NOT NULL,
+    name TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    questions JSON NOT NULL,
+    settings JSON NOT NULL,
+    seed BIGINT NOT NULL,
+    state VARCHAR(16) NOT NULL,
+    at VARCHAR(32) NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE (name)
+)
+;
 CREATE TABLE setting (
     name VARCHAR(64) NOT NULL,
     value TEXT NOT NULL,
@@ -91,19 +129,6 @@ CREATE TABLE source (
     UNIQUE (importer, sha256)
 )
 ;
-CREATE TABLE subject (
-    id BIGSERIAL NOT NULL,
-    prompt_id BIGINT NOT NULL,
-    system_id BIGINT NOT NULL,
-    image_id BIGINT NOT NULL,
-    image_b BIGINT NOT NULL,
-    image_c BIGINT NOT NULL,
-    PRIMARY KEY (id),
-    UNIQUE (prompt_id, system_id, image_id, image_b, image_c)
-)
-;
-CREATE INDEX subject_by_image ON subject (image_id)
-;
 CREATE TABLE vector (
     encoder VARCHAR(64) NOT NULL,
     content VARCHAR(64) NOT NULL,
@@ -114,13 +139,14 @@ CREATE TABLE vector (
 ;
 CREATE TABLE control (
     id BIGSERIAL NOT NULL,
-    subject_id BIGINT NOT NULL,
+    item_id BIGINT NOT NULL,
     question_id BIGINT NOT NULL,
+    kind VARCHAR(16) NOT NULL,
     expected DOUBLE PRECISION NOT NULL,
     tolerance DOUBLE PRECISION NOT NULL,
     PRIMARY KEY (id),
-    UNIQUE (subject_id, question_id),
-    FOREIGN KEY(subject_id) REFERENCES subject (id),
+    UNIQUE (item_id, question_id, kind),
+    FOREIGN KEY(item_id) REFERENCES item (id),
     FOREIGN KEY(question_id) REFERENCES question (id)
 )
 ;
@@ -160,19 +186,6 @@ CREATE TABLE mention (
 ;
 CREATE INDEX ix_mention_source_id ON mention (source_id)
 ;
-CREATE TABLE page (
-    id BIGSERIAL NOT NULL,
-    annotator_id BIGINT NOT NULL,
-    session INTEGER NOT NULL,
-    ordinal INTEGER NOT NULL,
-    mode TEXT NOT NULL,
-    seed BIGINT NOT NULL,
-    state VARCHAR(16) NOT NULL,
-    PRIMARY KEY (id),
-    UNIQUE (annotator_id, session, ordinal),
-    FOREIGN KEY(annotator_id) REFERENCES annotator (id)
-)
-;
 CREATE TABLE prompt_link (
     prompt_id BIGINT NOT NULL,
     kind VARCHAR(32) NOT NULL,
@@ -195,6 +208,22 @@ CREATE TABLE prompt_tag (
 )
 ;
 CREATE INDEX prompt_tag_by_value ON prompt_tag (name, value, prompt_id)
+;
+CREATE TABLE round_item (
+    id BIGSERIAL NOT NULL,
+    round_id BIGINT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    kind VARCHAR(16) NOT NULL,
+    again_of BIGINT,
+    wanted INTEGER NOT NULL,
+    given INTEGER NOT NULL,
+    done INTEGER NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE (round_id, ordinal),
+    FOREIGN KEY(round_id) REFERENCES round (id)
+)
+;
+CREATE INDEX round_item_by_need ON round_item (round_id, kind, given, ordinal)
 ;
 CREATE TABLE score (
     measure_id BIGINT NOT NULL,
@@ -243,11 +272,24 @@ CREATE TABLE system (
 ;
 CREATE TABLE token (
     hash VARCHAR(64) NOT NULL,
-    annotator_id BIGINT NOT NULL,
+    annotator_id BIGINT,
+    round_id BIGINT,
+    role VARCHAR(16) NOT NULL,
+    made VARCHAR(32) NOT NULL,
     expires VARCHAR(32) NOT NULL,
     revoked VARCHAR(32),
     PRIMARY KEY (hash),
-    FOREIGN KEY(annotator_id) REFERENCES annotator (id)
+    FOREIGN KEY(annotator_id) REFERENCES annotator (id),
+    FOREIGN KEY(round_id) REFERENCES round (id)
+)
+;
+CREATE TABLE translation (
+    prompt_id BIGINT NOT NULL,
+    language VARCHAR(16) NOT NULL,
+    text TEXT NOT NULL,
+    source_id BIGINT,
+    PRIMARY KEY (prompt_id, language),
+    FOREIGN KEY(prompt_id) REFERENCES prompt (id)
 )
 ;
 CREATE TABLE answer (
@@ -295,13 +337,76 @@ CREATE TABLE fit (
     UNIQUE (identity)
 )
 ;
+CREATE TABLE round_item_slot (
+    round_item_id BIGINT NOT NULL,
+    slot SMALLINT NOT NULL,
+    item_id BIGINT NOT NULL,
+    control SMALLINT NOT NULL,
+    PRIMARY KEY (round_item_id, slot),
+    FOREIGN KEY(round_item_id) REFERENCES round_item (id),
+    FOREIGN KEY(item_id) REFERENCES item (id)
+)
+;
+CREATE INDEX ix_round_item_slot_item_id ON round_item_slot (item_id)
+;
+CREATE TABLE scene (
+    image_id BIGINT NOT NULL,
+    json JSON NOT NULL,
+    source_id BIGINT,
+    PRIMARY KEY (image_id),
+    FOREIGN KEY(image_id) REFERENCES image (id)
+)
+;
+CREATE TABLE task (
+    id BIGSERIAL NOT NULL,
+    key VARCHAR(32) NOT NULL,
+    round_id BIGINT NOT NULL,
+    annotator_id BIGINT NOT NULL,
+    round_item_id BIGINT NOT NULL,
+    session INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    state VARCHAR(16) NOT NULL,
+    counted SMALLINT NOT NULL,
+    assigned VARCHAR(32) NOT NULL,
+    finished VARCHAR(32),
+    took_ms INTEGER,
+    PRIMARY KEY (id),
+    UNIQUE (annotator_id, round_id, ordinal),
+    UNIQUE (key),
+    FOREIGN KEY(round_id) REFERENCES round (id),
+    FOREIGN KEY(annotator_id) REFERENCES annotator (id),
+    FOREIGN KEY(round_item_id) REFERENCES round_item (id)
+)
+;
+CREATE INDEX ix_task_round_item_id ON task (round_item_id)
+;
+CREATE INDEX task_by_state ON task (round_id, state, assigned)
+;
+CREATE TABLE truth (
+    settlement_id BIGINT NOT NULL,
+    item_id BIGINT NOT NULL,
+    value DOUBLE PRECISION,
+    low DOUBLE PRECISION,
+    high DOUBLE PRECISION,
+    n INTEGER,
+    reason TEXT,
+    source_id BIGINT,
+    PRIMARY KEY (settlement_id, item_id),
+    CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
+    CONSTRAINT value_or_reason CHECK ((value IS NULL) = (reason IS NOT NULL)),
+    FOREIGN KEY(settlement_id) REFERENCES settlement (id),
+    FOREIGN KEY(item_id) REFERENCES item (id)
+)
+;
+CREATE INDEX ix_truth_item_id ON truth (item_id)
+;
 CREATE TABLE judgement (
     id BIGSERIAL NOT NULL,
     key VARCHAR(32) NOT NULL,
     question_id BIGINT NOT NULL,
-    subject_id BIGINT NOT NULL,
+    item_id BIGINT NOT NULL,
     annotator_id BIGINT,
-    page_id BIGINT,
+    task_id BIGINT,
     slot SMALLINT,
     repetition INTEGER NOT NULL,
     revision INTEGER NOT NULL,
@@ -314,54 +419,25 @@ CREATE TABLE judgement (
     at VARCHAR(40),
     source_id BIGINT,
     PRIMARY KEY (id),
-    UNIQUE (annotator_id, question_id, subject_id, repetition, revision),
+    UNIQUE (annotator_id, question_id, item_id, repetition, revision),
     CONSTRAINT value_or_skipped CHECK ((value IS NULL) = (skipped IS NOT NULL)),
     CONSTRAINT counted_votes_are_anonymous CHECK (n = 1 OR annotator_id IS NULL),
     CONSTRAINT n_positive CHECK (n >= 1),
     CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
     UNIQUE (key),
     FOREIGN KEY(question_id) REFERENCES question (id),
-    FOREIGN KEY(subject_id) REFERENCES subject (id),
+    FOREIGN KEY(item_id) REFERENCES item (id),
     FOREIGN KEY(annotator_id) REFERENCES annotator (id),
-    FOREIGN KEY(page_id) REFERENCES page (id)
+    FOREIGN KEY(task_id) REFERENCES task (id)
 )
 ;
 CREATE INDEX ix_judgement_annotator_id ON judgement (annotator_id)
 ;
-CREATE INDEX ix_judgement_subject_id ON judgement (subject_id)
+CREATE INDEX ix_judgement_item_id ON judgement (item_id)
 ;
-CREATE INDEX judgement_by_subject ON judgement (question_id, subject_id)
+CREATE INDEX ix_judgement_task_id ON judgement (task_id)
 ;
-CREATE TABLE page_slot (
-    page_id BIGINT NOT NULL,
-    slot SMALLINT NOT NULL,
-    subject_id BIGINT NOT NULL,
-    control_id BIGINT,
-    PRIMARY KEY (page_id, slot),
-    FOREIGN KEY(page_id) REFERENCES page (id),
-    FOREIGN KEY(subject_id) REFERENCES subject (id),
-    FOREIGN KEY(control_id) REFERENCES control (id)
-)
-;
-CREATE INDEX ix_page_slot_subject_id ON page_slot (subject_id)
-;
-CREATE TABLE truth (
-    settlement_id BIGINT NOT NULL,
-    subject_id BIGINT NOT NULL,
-    value DOUBLE PRECISION,
-    low DOUBLE PRECISION,
-    high DOUBLE PRECISION,
-    n INTEGER,
-    reason TEXT,
-    source_id BIGINT,
-    PRIMARY KEY (settlement_id, subject_id),
-    CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
-    CONSTRAINT value_or_reason CHECK ((value IS NULL) = (reason IS NOT NULL)),
-    FOREIGN KEY(settlement_id) REFERENCES settlement (id),
-    FOREIGN KEY(subject_id) REFERENCES subject (id)
-)
-;
-CREATE INDEX ix_truth_subject_id ON truth (subject_id)
+CREATE INDEX judgement_by_item ON judgement (question_id, item_id)
 ;
 CREATE TABLE prediction (
     fit_id BIGINT NOT NULL,
@@ -376,4 +452,18 @@ CREATE TABLE prediction (
     CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
     FOREIGN KEY(fit_id) REFERENCES fit (id)
 )
+;
+CREATE TABLE task_slot (
+    task_id BIGINT NOT NULL,
+    slot SMALLINT NOT NULL,
+    item_id BIGINT NOT NULL,
+    control SMALLINT NOT NULL,
+    swapped SMALLINT NOT NULL,
+    repetition INTEGER NOT NULL,
+    PRIMARY KEY (task_id, slot),
+    FOREIGN KEY(task_id) REFERENCES task (id),
+    FOREIGN KEY(item_id) REFERENCES item (id)
+)
+;
+CREATE INDEX ix_task_slot_item_id ON task_slot (item_id)
 ;

@@ -219,7 +219,7 @@ def visit(folder):
     with open_study(folder) as study:
         (prompt,) = reading.prompts(study)["text"]
         (sha,) = reading.images(study)["sha256"]
-        yield f"{prompt} {len(study.images.thumbnail(sha)) > 0}"
+        yield f"{prompt} {len(study.files.thumbnail(sha)) > 0}"
         try:
             load(study, [Prompt(PromptKey("s", "2"), "y")], importer="t", path="p", digest="e")
         except StudyError as error:
@@ -290,7 +290,7 @@ def test_a_full_disk_is_explained(tmp_path: Path, put: Put, dump: Callable[[Stud
 def set_version(study: Study, number: int) -> None:
     with database.writing(study.engine) as connection:
         connection.execute(
-            tables.setting.update().where(tables.setting.c.name == "version").values(value=str(number))
+            tables.setting.update().where(tables.setting.c.name == database.SCHEMA).values(value=str(number))
         )
 
 

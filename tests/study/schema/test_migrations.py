@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, inspect
 
-from sightline.errors import ConflictError
+from sightline.errors import ConflictError, StudyError
 from sightline.records import (
     Answer,
     Image,
@@ -25,7 +25,6 @@ from sightline.records import (
 from sightline.study.schema import database, tables
 from sightline.study.study import Study, open_study
 from sightline.study.writing.loading import Loaded, undo
-from sightline.study.writing.references import references
 from sightline.study.writing.scenes import scenes
 
 HERE = Path(__file__).resolve().parent
@@ -60,50 +59,54 @@ def shape(connection: Connection) -> dict[str, Any]:
     }
 
 
-def turn_back(study: Study, to: int) -> None:
-    """Replace the tables by those of an earlier version, as its snapshot has them, with the same rows."""
+def remake(study: Study, snapshot: str) -> None:
+    """Replace the tables by those of a snapshot, with the same rows where it has the same tables."""
     dialect = study.engine.dialect.name
-    snapshot = (HERE / f"schema_{to}.{dialect}.sql").read_text("utf-8")
+    statements = (HERE / f"{snapshot}.{dialect}.sql").read_text("utf-8").split("\n;\n")
     with database.writing(study.engine) as connection:
         kept = {
             table: connection.execute(table.select()).mappings().all()
             for table in tables.metadata.sorted_tables
         }
         tables.metadata.drop_all(connection)
-        for statement in snapshot.split("\n;\n"):
-            if statement.strip():
-                connection.exec_driver_sql(statement)
-        there = inspect(connection).get_table_names()
+        for statement in filter(str.strip, statements):
+            connection.exec_driver_sql(statement)
         for table, rows in kept.items():
-            if table.name not in there:
-                assert not rows, f"version {to} had no table {table.name}"
-            elif rows:
+            if rows and snapshot.startswith("schema"):
                 connection.execute(table.insert(), [dict(row) for row in rows])
-            if dialect == "postgresql" and rows and "id" in table.c:
-                sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
-                connection.exec_driver_sql(f"SELECT setval({sequence}, (SELECT max(id) FROM {table.name}))")
-        changed = tables.setting.update().where(tables.setting.c.name == "version")
-        connection.execute(changed.values(value=str(to)))
 
 
-def test_a_study_of_version_1_is_brought_up_to_date(study: Study, put: Put, dump: Dump) -> None:
-    put(study, OLD)
+def test_a_study_of_version_1_is_migrated_without_losing_a_row(study: Study, put: Put, dump: Dump) -> None:
+    put(study, [*OLD, *NEW])
     before = dump(study)
     with database.reading(study.engine) as connection:
         fresh = shape(connection)
-    turn_back(study, 1)
+    remake(study, "schema_1")
     with database.reading(study.engine) as connection:
-        assert database.version(connection) == 1
-        assert "scene" not in shape(connection)
-    with open_study(study.home) as opened:
-        assert dump(opened) == before
-        with database.reading(opened.engine) as connection:
-            assert shape(connection) == fresh
-        loaded = put(opened, NEW, "new")
-        assert scenes(opened) == {A: DOG}
-        assert references(opened) == [Reference("r", "ssim", [0.25, 0.5])]
-        undo(opened, loaded.source_id)
-        assert dump(opened) == before
+        assert database.version(connection) == 1 and shape(connection) == fresh
+
+    def upgrade(connection: Connection) -> None:
+        connection.exec_driver_sql("ALTER TABLE round_item ADD COLUMN more INTEGER")
+
+    database.prepare(study.engine, {2: upgrade}, 2)
+    with database.reading(study.engine) as connection:
+        assert database.version(connection) == 2
+        assert [name for name, *_ in shape(connection)["round_item"]["columns"]][-1] == "more"
+    after = dump(study)
+    assert {**after, "setting": before["setting"]} == before
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_a_study_made_by_0_1_is_refused_with_the_way_to_keep_it(study: Study, version: int) -> None:
+    remake(study, "sightline_0_1")
+    with database.writing(study.engine) as connection:
+        connection.execute(tables.setting.insert().values(name="version", value=str(version)))
+        before = shape(connection)
+    with pytest.raises(StudyError, match=r"made by Sightline 0\.1") as caught:
+        open_study(study.home)
+    assert "sightline export" in caught.value.remedy and "sightline import" in caught.value.remedy
+    with database.reading(study.engine) as connection:
+        assert shape(connection) == before
 
 
 def test_scenes_and_references_are_told_once(study: Study, put: Put, dump: Dump) -> None:

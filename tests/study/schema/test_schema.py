@@ -16,12 +16,12 @@ from sightline.study.study import Study
 HERE = Path(__file__).resolve().parent
 DIALECTS: dict[str, Any] = {"sqlite": sqlite.dialect(), "postgresql": postgresql.dialect()}
 WHAT_TO_DO = """
-sightline/store/tables.py no longer makes the tables of version {version}. Studies of that version exist, so:
-  1. raise VERSION in sightline/store/tables.py to {next},
-  2. write sightline/store/migrations/m{next:04d}_what_changes.py: upgrade(connection), in SQL both take,
-  3. print the new tables: python tests/store/test_schema.py {next}
-     (it writes tests/store/schema_{next}.sqlite.sql and .postgresql.sql; keep the old files),
-  4. test the step on a study of version {version} in tests/store/test_database.py.
+tables.py in sightline/study/schema no longer makes the tables of version {version}. Such studies exist, so:
+  1. raise VERSION in tables.py to {next},
+  2. write migrations/m{next:04d}_what_changes.py next to it: upgrade(connection), in SQL both take,
+  3. print the new tables: python tests/study/schema/test_schema.py {next}
+     (it writes schema_{next}.sqlite.sql and .postgresql.sql next to it; keep the old files),
+  4. test the step on a study of version {version} in tests/study/schema/test_migrations.py.
 """
 
 
@@ -67,7 +67,7 @@ def test_a_new_study_has_exactly_these_tables(study: Study) -> None:
 
 def test_deleting_never_scans_a_large_table() -> None:
     """Each foreign key from a table that grows is led by an index, or points to a table of few rows."""
-    few = {"source", "collection", "question", "measure", "settlement", "fit", "page", "control", "round"}
+    few = {"source", "collection", "question", "measure", "settlement", "fit", "task", "control", "round"}
     led = set()
     for table in tables.metadata.sorted_tables:
         keys = [[c.name for c in index.columns] for index in table.indexes]
@@ -77,7 +77,7 @@ def test_deleting_never_scans_a_large_table() -> None:
                 target = key.column.table.name
                 if target not in few and not any(names and names[0] == column.name for names in keys):
                     led.add(f"{table.name}.{column.name}")
-    # Annotators have few tokens and pages.
+    # Annotators have few tokens and tasks.
     assert led <= {"token.annotator_id"}
 
 

@@ -51,10 +51,10 @@ def test_a_copy_holds_everything(full: Study, tmp_path: Path, dump: Dumped) -> N
     said: list[str] = []
     with copy_study(full, tmp_path / "copy", said.append) as copy:
         ours, theirs = dump(full), dump(copy)
-        ours["setting"] = [row for row in ours["setting"] if row[0] == "version"]
+        ours["setting"] = [row for row in ours["setting"] if row[0] == "schema"]
         assert theirs == ours
         (sha,) = reading.images(copy)["sha256"]
-        assert copy.images.read(sha) == full.images.read(sha)
+        assert copy.files.read(sha) == full.files.read(sha)
         found, known = copy.vectors.get("clip", ["z", "y"])
         assert known.all()
         assert found.tolist() == [[1, 1, 1], [3, 4, 5]]
@@ -152,7 +152,7 @@ def whole(copy: Study) -> int:
     expected = [rounds, rounds, 10 * rounds, rounds]
     assert [counts[name] for name in ("prompt", "image", "answer", "image_file")] == expected
     for sha in reading.images(copy)["sha256"]:
-        assert copy.images.picture(sha).rgb.shape == (4, 4, 3)
+        assert copy.files.picture(sha).rgb.shape == (4, 4, 3)
     if copy.engine.dialect.name == "sqlite":
         with database.reading(copy.engine) as connection:
             assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"

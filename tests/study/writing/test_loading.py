@@ -121,7 +121,7 @@ def test_bytes_are_filled_in_later(study: Study, put: Put, tmp_path: Path, png: 
     assert "images" not in done.counts
     ((_, _, _, sha, width, height, defect),) = reading.images(study).rows()
     assert (width, height, defect) == (8, 6, None)
-    assert study.images.read(sha) == png("red", (8, 6))
+    assert study.files.read(sha) == png("red", (8, 6))
     assert reading.answers(study)["sha256"].to_list() == [sha]
     assert reading.counts(study)["image_file"] == 1
 

@@ -130,7 +130,7 @@ def told_by(study: Study) -> dict[str, Any]:
     """What a study says, by names instead of keys."""
     subject = (
         "SELECT p.ref, y.name, i.name, ic.name, b.name, {what} FROM {table} f "
-        "JOIN subject s ON s.id = f.subject_id "
+        "JOIN item s ON s.id = f.item_id "
         "LEFT JOIN prompt p ON p.id = s.prompt_id LEFT JOIN system y ON y.id = s.system_id "
         "LEFT JOIN image i ON i.id = s.image_id LEFT JOIN collection ic ON ic.id = i.collection_id "
         "LEFT JOIN image b ON b.id = s.image_b {more}"
@@ -197,7 +197,7 @@ def test_undo_on_both_databases(
     second = put(study, pair[1], "b").source_id
     gone = undo(study, first)
     assert gone == {
-        "truth": 1, "judgement": 1, "answer": 2, "caption": 1, "subject": 2, "prompt": 1, "image": 1,
+        "truth": 1, "judgement": 1, "answer": 2, "caption": 1, "item": 2, "prompt": 1, "image": 1,
         "system": 1,
     }  # fmt: skip
     with create_study(tmp_path / "alone") as only:
@@ -263,7 +263,7 @@ def test_undo_takes_along_what_was_computed(study: Study, put: Put) -> None:
     put(study, [prompt(0), prompt(1), vote, Judgement("other", Item(PROMPTS[1]), 1)], "a")
     put(study, [Judgement("q", Item(PROMPTS[1]), 2)], "b")
     question = reading.question(study, "q")[0]
-    subjects = reading.votes(study, "q")[1]["subject_id"].to_list()
+    subjects = reading.votes(study, "q")[1]["item_id"].to_list()
     rows = [(s, 1.0, None, None, 1, None) for s in subjects]
     settled = settling.settle(study, question, "mean", "", rows, reading.votes(study, "q")[0].up_to)
     row = (1, 0, 0, 0.5, None, None, None)
@@ -285,7 +285,7 @@ def test_undo_takes_scores_of_what_is_gone(study: Study, put: Put) -> None:
         row = (1, "of_prompt", "words", 1, "none", "id")
         columns = ["id", "kind", "spec", "version", "direction", "identity"]
         database.insert(connection, tables.measure, columns, [row])
-    items = [scores.Item(key, 0, 0, key, None, ()) for key in reading.prompts(study)["prompt_id"]]
+    items = [scores.Target(key, 0, 0, key, None, ()) for key in reading.prompts(study)["prompt_id"]]
     scores.write(study, 1, [(item, scores.Outcome(1.0, evidence={"n": 1})) for item in items])
     assert undo(study, 1) == {"prompt": 1, "score": 1}
     assert reading.scores(study, "id")["prompt_id"].to_list() == [items[1].prompt_id]
@@ -300,7 +300,7 @@ def test_undo_takes_scores_of_rankings_whose_relevance_goes(study: Study, put: P
     link = put(study, [Prompt(PROMPTS[1], "text 1", {}, [("rephrases", PROMPTS[0])])], "link")
     votes = put(study, [Judgement("votes", judged[2], 1, AnnotatorKey("p", "ann"))], "votes")
     question = reading.question(study, "votes")[0]
-    (subject,) = reading.votes(study, "votes")[1]["subject_id"].to_list()
+    (subject,) = reading.votes(study, "votes")[1]["item_id"].to_list()
     rows = [(subject, 1.0, None, None, 1, None)]
     settling.settle(study, question, "mean", "", rows, reading.votes(study, "votes")[0].up_to)
     columns = ["id", "kind", "spec", "version", "direction", "identity"]
@@ -310,7 +310,7 @@ def test_undo_takes_scores_of_rankings_whose_relevance_goes(study: Study, put: P
     keys = reading.prompts(study)["prompt_id"].to_list()
 
     def left_after(source: int) -> list[int]:
-        scores.write(study, 1, [(scores.Item(k, 0, 0, k, None, ()), scores.Outcome(1.0)) for k in keys])
+        scores.write(study, 1, [(scores.Target(k, 0, 0, k, None, ()), scores.Outcome(1.0)) for k in keys])
         undo(study, source)
         return [keys.index(k) for k in reading.scores(study, "id")["prompt_id"]]
 

@@ -13,7 +13,7 @@ SLIDERS = '[annotate.r]\nmode = "two_sliders"\nper_item = 1\n'
 
 
 def once_each(rows: list[dict[str, Any]]) -> bool:
-    return set(Counter((row["page_id"], row["slot"], row["question"]) for row in rows).values()) == {1}
+    return set(Counter((row["task_id"], row["slot"], row["question"]) for row in rows).values()) == {1}
 
 
 def test_answers_given_without_network_arrive_once_and_in_order(live: Any, visit: Any) -> None:
@@ -39,7 +39,7 @@ def test_answers_given_without_network_arrive_once_and_in_order(live: Any, visit
     person.all_sent()
     rows = server.answers()
     assert sorted(row["value"] for row in rows) == [0, 1, 1] and once_each(rows)
-    assert [row["page_id"] for row in rows] == sorted(row["page_id"] for row in rows)
+    assert [row["task_id"] for row in rows] == sorted(row["task_id"] for row in rows)
     person.page.wait_for_selector("#keeping", state="hidden")
 
 

@@ -1,0 +1,469 @@
+CREATE TABLE annotator (
+    id BIGSERIAL NOT NULL,
+    panel TEXT NOT NULL,
+    name TEXT NOT NULL,
+    role VARCHAR(16) NOT NULL,
+    source_id BIGINT,
+    language VARCHAR(16),
+    left_out TEXT,
+    PRIMARY KEY (id),
+    UNIQUE (panel, name)
+)
+;
+CREATE TABLE collection (
+    id BIGSERIAL NOT NULL,
+    name TEXT NOT NULL,
+    source_id BIGINT,
+    PRIMARY KEY (id),
+    UNIQUE (name)
+)
+;
+CREATE TABLE event (
+    id BIGSERIAL NOT NULL,
+    at VARCHAR(32) NOT NULL,
+    actor TEXT NOT NULL,
+    what VARCHAR(32) NOT NULL,
+    json JSON,
+    PRIMARY KEY (id)
+)
+;
+CREATE TABLE measure (
+    id BIGSERIAL NOT NULL,
+    kind VARCHAR(16) NOT NULL,
+    spec TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    direction VARCHAR(8) NOT NULL,
+    identity VARCHAR(64) NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE (identity)
+)
+;
+CREATE TABLE prompt (
+    id BIGSERIAL NOT NULL,
+    suite TEXT NOT NULL,
+    ref TEXT NOT NULL,
+    text TEXT NOT NULL,
+    text_sha BIGINT NOT NULL,
+    expects JSON,
+    source_id BIGINT,
+    PRIMARY KEY (id),
+    UNIQUE (suite, ref)
+)
+;
+CREATE INDEX ix_prompt_text_sha ON prompt (text_sha)
+;
+CREATE TABLE question (
+    id BIGSERIAL NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    scale VARCHAR(16) NOT NULL,
+    low DOUBLE PRECISION,
+    high DOUBLE PRECISION,
+    step DOUBLE PRECISION,
+    labels JSON,
+    wording TEXT NOT NULL,
+    direction VARCHAR(8) NOT NULL,
+    source_id BIGINT,
+    PRIMARY KEY (id),
+    UNIQUE (name, version)
+)
+;
+CREATE TABLE reference (
+    name TEXT NOT NULL,
+    distance TEXT NOT NULL,
+    squared SMALLINT NOT NULL,
+    n INTEGER NOT NULL,
+    json JSON NOT NULL,
+    source_id BIGINT,
+    PRIMARY KEY (name)
+)
+;
+CREATE TABLE round (
+    id BIGSERIAL NOT NULL,
+    name TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    questions JSON NOT NULL,
+    settings JSON NOT NULL,
+    seed BIGINT NOT NULL,
+    state VARCHAR(16) NOT NULL,
+    at VARCHAR(32) NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE (name)
+)
+;
+CREATE TABLE setting (
+    name VARCHAR(64) NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (name)
+)
+;
+CREATE TABLE settings (
+    id BIGSERIAL NOT NULL,
+    sha256 VARCHAR(64) NOT NULL,
+    json JSON NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE (sha256)
+)
+;
+CREATE TABLE source (
+    id BIGSERIAL NOT NULL,
+    importer TEXT NOT NULL,
+    path TEXT NOT NULL,
+    sha256 VARCHAR(64) NOT NULL,
+    at VARCHAR(32) NOT NULL,
+    counts JSON,
+    PRIMARY KEY (id),
+    UNIQUE (importer, sha256)
+)
+;
+CREATE TABLE subject (
+    id BIGSERIAL NOT NULL,
+    prompt_id BIGINT NOT NULL,
+    system_id BIGINT NOT NULL,
+    image_id BIGINT NOT NULL,
+    image_b BIGINT NOT NULL,
+    image_c BIGINT NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE (prompt_id, system_id, image_id, image_b, image_c)
+)
+;
+CREATE INDEX subject_by_image ON subject (image_id)
+;
+CREATE TABLE vector (
+    encoder VARCHAR(64) NOT NULL,
+    content VARCHAR(64) NOT NULL,
+    shard INTEGER NOT NULL,
+    row INTEGER NOT NULL,
+    PRIMARY KEY (encoder, content)
+)
+;
+CREATE TABLE control (
+    id BIGSERIAL NOT NULL,
+    subject_id BIGINT NOT NULL,
+    question_id BIGINT NOT NULL,
+    kind VARCHAR(16) NOT NULL,
+    expected DOUBLE PRECISION NOT NULL,
+    tolerance DOUBLE PRECISION NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE (subject_id, question_id, kind),
+    FOREIGN KEY(subject_id) REFERENCES subject (id),
+    FOREIGN KEY(question_id) REFERENCES question (id)
+)
+;
+CREATE TABLE evidence (
+    measure_id BIGINT NOT NULL,
+    prompt_id BIGINT NOT NULL,
+    system_id BIGINT NOT NULL,
+    image_id BIGINT NOT NULL,
+    json JSON NOT NULL,
+    PRIMARY KEY (measure_id, prompt_id, system_id, image_id),
+    FOREIGN KEY(measure_id) REFERENCES measure (id)
+)
+;
+CREATE TABLE image (
+    id BIGSERIAL NOT NULL,
+    collection_id BIGINT NOT NULL,
+    name TEXT NOT NULL,
+    sha256 VARCHAR(64),
+    width INTEGER,
+    height INTEGER,
+    defect TEXT,
+    source_id BIGINT,
+    bytes_source_id BIGINT,
+    PRIMARY KEY (id),
+    UNIQUE (collection_id, name)
+)
+;
+CREATE INDEX ix_image_sha256 ON image (sha256)
+;
+CREATE TABLE item (
+    id BIGSERIAL NOT NULL,
+    round_id BIGINT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    kind VARCHAR(16) NOT NULL,
+    again_of BIGINT,
+    wanted INTEGER NOT NULL,
+    given INTEGER NOT NULL,
+    done INTEGER NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE (round_id, ordinal),
+    FOREIGN KEY(round_id) REFERENCES round (id)
+)
+;
+CREATE INDEX item_by_need ON item (round_id, kind, given, ordinal)
+;
+CREATE TABLE mention (
+    kind VARCHAR(16) NOT NULL,
+    entity_id BIGINT NOT NULL,
+    source_id BIGINT NOT NULL,
+    PRIMARY KEY (kind, entity_id, source_id),
+    FOREIGN KEY(source_id) REFERENCES source (id)
+)
+;
+CREATE INDEX ix_mention_source_id ON mention (source_id)
+;
+CREATE TABLE prompt_link (
+    prompt_id BIGINT NOT NULL,
+    kind VARCHAR(32) NOT NULL,
+    to_prompt_id BIGINT NOT NULL,
+    source_id BIGINT,
+    PRIMARY KEY (prompt_id, kind, to_prompt_id),
+    FOREIGN KEY(prompt_id) REFERENCES prompt (id),
+    FOREIGN KEY(to_prompt_id) REFERENCES prompt (id)
+)
+;
+CREATE INDEX ix_prompt_link_to_prompt_id ON prompt_link (to_prompt_id)
+;
+CREATE TABLE prompt_tag (
+    prompt_id BIGINT NOT NULL,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    source_id BIGINT,
+    PRIMARY KEY (prompt_id, name),
+    FOREIGN KEY(prompt_id) REFERENCES prompt (id)
+)
+;
+CREATE INDEX prompt_tag_by_value ON prompt_tag (name, value, prompt_id)
+;
+CREATE TABLE score (
+    measure_id BIGINT NOT NULL,
+    prompt_id BIGINT NOT NULL,
+    system_id BIGINT NOT NULL,
+    image_id BIGINT NOT NULL,
+    inputs BIGINT NOT NULL,
+    value DOUBLE PRECISION,
+    reason TEXT,
+    PRIMARY KEY (measure_id, prompt_id, system_id, image_id),
+    CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
+    CONSTRAINT value_or_reason CHECK ((value IS NULL) = (reason IS NOT NULL)),
+    FOREIGN KEY(measure_id) REFERENCES measure (id)
+)
+;
+CREATE INDEX score_by_inputs ON score (measure_id, inputs)
+;
+CREATE TABLE settlement (
+    id BIGSERIAL NOT NULL,
+    question_id BIGINT NOT NULL,
+    rule TEXT NOT NULL,
+    screening TEXT NOT NULL,
+    up_to BIGINT NOT NULL,
+    identity VARCHAR(64) NOT NULL,
+    at VARCHAR(32) NOT NULL,
+    notes JSON,
+    source_id BIGINT,
+    PRIMARY KEY (id),
+    FOREIGN KEY(question_id) REFERENCES question (id),
+    UNIQUE (identity)
+)
+;
+CREATE INDEX ix_settlement_question_id ON settlement (question_id)
+;
+CREATE TABLE system (
+    id BIGSERIAL NOT NULL,
+    name TEXT NOT NULL,
+    kind VARCHAR(16) NOT NULL,
+    collection_id BIGINT,
+    source_id BIGINT,
+    PRIMARY KEY (id),
+    CONSTRAINT kind_known CHECK (kind IN ('generator', 'retriever')),
+    UNIQUE (name),
+    FOREIGN KEY(collection_id) REFERENCES collection (id)
+)
+;
+CREATE TABLE token (
+    hash VARCHAR(64) NOT NULL,
+    annotator_id BIGINT,
+    round_id BIGINT,
+    role VARCHAR(16) NOT NULL,
+    made VARCHAR(32) NOT NULL,
+    expires VARCHAR(32) NOT NULL,
+    revoked VARCHAR(32),
+    PRIMARY KEY (hash),
+    FOREIGN KEY(annotator_id) REFERENCES annotator (id),
+    FOREIGN KEY(round_id) REFERENCES round (id)
+)
+;
+CREATE TABLE translation (
+    prompt_id BIGINT NOT NULL,
+    language VARCHAR(16) NOT NULL,
+    text TEXT NOT NULL,
+    source_id BIGINT,
+    PRIMARY KEY (prompt_id, language),
+    FOREIGN KEY(prompt_id) REFERENCES prompt (id)
+)
+;
+CREATE TABLE answer (
+    system_id BIGINT NOT NULL,
+    prompt_id BIGINT NOT NULL,
+    position INTEGER NOT NULL,
+    image_id BIGINT,
+    score DOUBLE PRECISION,
+    seed BIGINT,
+    settings_id BIGINT,
+    failure TEXT,
+    source_id BIGINT,
+    PRIMARY KEY (system_id, prompt_id, position),
+    CONSTRAINT image_or_failure CHECK ((image_id IS NULL) = (failure IS NOT NULL)),
+    CONSTRAINT score_finite CHECK (score BETWEEN -1.7e308 AND 1.7e308),
+    FOREIGN KEY(settings_id) REFERENCES settings (id)
+)
+;
+CREATE INDEX answer_by_settings ON answer (settings_id) WHERE settings_id IS NOT NULL
+;
+CREATE INDEX ix_answer_image_id ON answer (image_id)
+;
+CREATE INDEX ix_answer_prompt_id ON answer (prompt_id)
+;
+CREATE TABLE caption (
+    image_id BIGINT NOT NULL,
+    n SMALLINT NOT NULL,
+    text TEXT NOT NULL,
+    source_id BIGINT,
+    PRIMARY KEY (image_id, n),
+    FOREIGN KEY(image_id) REFERENCES image (id)
+)
+;
+CREATE TABLE fit (
+    id BIGSERIAL NOT NULL,
+    spec TEXT NOT NULL,
+    settlement_id BIGINT NOT NULL,
+    split TEXT NOT NULL,
+    train_sha VARCHAR(64) NOT NULL,
+    seed BIGINT NOT NULL,
+    state TEXT,
+    identity VARCHAR(64) NOT NULL,
+    PRIMARY KEY (id),
+    FOREIGN KEY(settlement_id) REFERENCES settlement (id),
+    UNIQUE (identity)
+)
+;
+CREATE TABLE item_slot (
+    item_id BIGINT NOT NULL,
+    slot SMALLINT NOT NULL,
+    subject_id BIGINT NOT NULL,
+    control SMALLINT NOT NULL,
+    PRIMARY KEY (item_id, slot),
+    FOREIGN KEY(item_id) REFERENCES item (id),
+    FOREIGN KEY(subject_id) REFERENCES subject (id)
+)
+;
+CREATE INDEX ix_item_slot_subject_id ON item_slot (subject_id)
+;
+CREATE TABLE page (
+    id BIGSERIAL NOT NULL,
+    key VARCHAR(32) NOT NULL,
+    round_id BIGINT NOT NULL,
+    annotator_id BIGINT NOT NULL,
+    item_id BIGINT NOT NULL,
+    session INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    state VARCHAR(16) NOT NULL,
+    counted SMALLINT NOT NULL,
+    handed VARCHAR(32) NOT NULL,
+    finished VARCHAR(32),
+    took_ms INTEGER,
+    PRIMARY KEY (id),
+    UNIQUE (annotator_id, round_id, ordinal),
+    UNIQUE (key),
+    FOREIGN KEY(round_id) REFERENCES round (id),
+    FOREIGN KEY(annotator_id) REFERENCES annotator (id),
+    FOREIGN KEY(item_id) REFERENCES item (id)
+)
+;
+CREATE INDEX ix_page_item_id ON page (item_id)
+;
+CREATE INDEX page_by_state ON page (round_id, state, handed)
+;
+CREATE TABLE scene (
+    image_id BIGINT NOT NULL,
+    json JSON NOT NULL,
+    source_id BIGINT,
+    PRIMARY KEY (image_id),
+    FOREIGN KEY(image_id) REFERENCES image (id)
+)
+;
+CREATE TABLE truth (
+    settlement_id BIGINT NOT NULL,
+    subject_id BIGINT NOT NULL,
+    value DOUBLE PRECISION,
+    low DOUBLE PRECISION,
+    high DOUBLE PRECISION,
+    n INTEGER,
+    reason TEXT,
+    source_id BIGINT,
+    PRIMARY KEY (settlement_id, subject_id),
+    CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
+    CONSTRAINT value_or_reason CHECK ((value IS NULL) = (reason IS NOT NULL)),
+    FOREIGN KEY(settlement_id) REFERENCES settlement (id),
+    FOREIGN KEY(subject_id) REFERENCES subject (id)
+)
+;
+CREATE INDEX ix_truth_subject_id ON truth (subject_id)
+;
+CREATE TABLE judgement (
+    id BIGSERIAL NOT NULL,
+    key VARCHAR(32) NOT NULL,
+    question_id BIGINT NOT NULL,
+    subject_id BIGINT NOT NULL,
+    annotator_id BIGINT,
+    page_id BIGINT,
+    slot SMALLINT,
+    occasion INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    value DOUBLE PRECISION,
+    skipped TEXT,
+    n INTEGER NOT NULL,
+    session TEXT NOT NULL,
+    control SMALLINT NOT NULL,
+    took_ms INTEGER,
+    at VARCHAR(40),
+    source_id BIGINT,
+    PRIMARY KEY (id),
+    UNIQUE (annotator_id, question_id, subject_id, occasion, revision),
+    CONSTRAINT value_or_skipped CHECK ((value IS NULL) = (skipped IS NOT NULL)),
+    CONSTRAINT counted_votes_are_anonymous CHECK (n = 1 OR annotator_id IS NULL),
+    CONSTRAINT n_positive CHECK (n >= 1),
+    CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
+    UNIQUE (key),
+    FOREIGN KEY(question_id) REFERENCES question (id),
+    FOREIGN KEY(subject_id) REFERENCES subject (id),
+    FOREIGN KEY(annotator_id) REFERENCES annotator (id),
+    FOREIGN KEY(page_id) REFERENCES page (id)
+)
+;
+CREATE INDEX ix_judgement_annotator_id ON judgement (annotator_id)
+;
+CREATE INDEX ix_judgement_page_id ON judgement (page_id)
+;
+CREATE INDEX ix_judgement_subject_id ON judgement (subject_id)
+;
+CREATE INDEX judgement_by_subject ON judgement (question_id, subject_id)
+;
+CREATE TABLE page_slot (
+    page_id BIGINT NOT NULL,
+    slot SMALLINT NOT NULL,
+    subject_id BIGINT NOT NULL,
+    control SMALLINT NOT NULL,
+    swapped SMALLINT NOT NULL,
+    occasion INTEGER NOT NULL,
+    PRIMARY KEY (page_id, slot),
+    FOREIGN KEY(page_id) REFERENCES page (id),
+    FOREIGN KEY(subject_id) REFERENCES subject (id)
+)
+;
+CREATE INDEX ix_page_slot_subject_id ON page_slot (subject_id)
+;
+CREATE TABLE prediction (
+    fit_id BIGINT NOT NULL,
+    prompt_id BIGINT NOT NULL,
+    system_id BIGINT NOT NULL,
+    fold INTEGER,
+    value DOUBLE PRECISION,
+    low DOUBLE PRECISION,
+    high DOUBLE PRECISION,
+    reason TEXT,
+    PRIMARY KEY (fit_id, prompt_id, system_id),
+    CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
+    FOREIGN KEY(fit_id) REFERENCES fit (id)
+)
+;
