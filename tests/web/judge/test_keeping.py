@@ -152,7 +152,7 @@ def test_a_refused_answer_is_shown_and_holds_up_nothing(live: Any, visit: Any) -
     page.wait_for_selector("#aside:not([hidden])")
     assert page.inner_text("#aside") == "2 answers were not accepted"
     page.click("#aside")
-    assert "there is no such page" in page.inner_text("#refused-list")
+    assert "there is no such task" in page.inner_text("#refused-list")
     page.click("#refused button[value=forget]")
     page.wait_for_selector("#aside", state="hidden")
 
