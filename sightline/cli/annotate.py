@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sightline.cli._errors import guarded
-from sightline.cli.adapter import STUDY, show
+from sightline.cli.adapter import SETTINGS, STUDY, faces, show
 from sightline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 SHEETS = "With --sheets:"
 
 
-@click.command("annotate", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.command("annotate", context_settings=SETTINGS)
 @click.argument("study", metavar="STUDY", help=STUDY)
 @click.option(
     "--round",
@@ -58,10 +58,8 @@ SHEETS = "With --sheets:"
 )
 @click.option("--suite", metavar="SUITE", help=f"{SHEETS} only prompts of this suite.", show_default="all")
 @click.option("--seed", default=0, show_default=True, help="Use this seed: it decides who judges what.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, and nothing else.")
 @guarded
-def annotate(study: str, as_json: bool, as_csv: bool, **words: Any) -> None:
+def annotate(study: str, as_json: bool, as_csv: bool, to_file: str | None, **words: Any) -> None:
     """Let people judge images, in a browser or on sheets.
 
     Serves the rounds that study.toml declares, and prints the owner's link. Stop with Ctrl+C at any time.
@@ -83,18 +81,21 @@ def annotate(study: str, as_json: bool, as_csv: bool, **words: Any) -> None:
             "sheets need a question and annotators", remedy="Add --question NAME --annotators A,B,C."
         )
     with open_study(study) as opened:
-        faces: dict[str, Any] = {"address": study, "as_json": as_json, "as_csv": as_csv}
+        form: dict[str, Any] = {"address": study, "as_json": as_json, "as_csv": as_csv, "to_file": to_file}
         if folder is not None:
             made = judging.sheets(opened, folder, annotators=annotators, seed=seed, **for_sheets)
-            show(made, **faces)
+            show(made, **form)
             return
         mode, names = words.pop("mode"), list(words.pop("rounds"))
         if mode is not None and (added := judging.declare(opened, mode)) not in names:
             names.append(added)
         if words.pop("plan"):
-            show(judging.plan(opened, names), **faces)
+            show(judging.plan(opened, names), **form)
             return
         _serve(opened, names, to_stderr=as_json or as_csv, **words)
+
+
+annotate.params += faces()
 
 
 def _serve(

@@ -1,9 +1,9 @@
 """An image as an annotator may have it: the same picture, and nothing that tells which system made it.
 
-Files of generators carry prompts, settings and signatures beside the picture (text chunks, EXIF, XMP, C2PA,
+Files of generators carry prompts, settings and signatures next to the picture (text chunks, EXIF, XMP, C2PA,
 comments, bytes after the end), and the name of a colour profile or a density may give a system away as well.
 Plain PNG, JPEG and WebP files are taken apart and put together again without them, which decodes nothing;
-every other file is decoded as measures see it and written anew as PNG.
+every other file is decoded as measures see it and written again as PNG.
 
 What stays tells of the encoder alone: the format, how strongly a file is packed, its quantisation tables, and
 what may hide inside the coded picture. `redrawn` removes even that, for the price of decoding and encoding;
@@ -121,8 +121,8 @@ def _png(data: bytes) -> Bare:
         raise Odd
     kept = [] if profile and b"cICP" not in colours else _kept_colours(colours)
     parts: list[Part] = [PNG_START, *_chunk(b"IHDR", [header])]
-    for kind, told in kept:
-        parts += _chunk(kind, [told])
+    for kind, content in kept:
+        parts += _chunk(kind, [content])
     parts += [*_chunk(IMAGE, _packed(picture)), *_chunk(END, [])]
     return Bare(b"".join(parts), PNG, turns, profile)
 
@@ -161,16 +161,18 @@ def _kept_colours(colours: Mapping[bytes, bytes]) -> list[tuple[bytes, bytes]]:
     if b"sRGB" in colours:
         return []
     # Numbers that make no sense are passed over by browsers, and could be letters.
-    told = [(kind, colours[kind]) for kind in SRGB if 0 < max(_numbers(colours.get(kind, NOUGHT))) <= 200_000]
-    return told if any(not _is_near(_numbers(body), SRGB[kind]) for kind, body in told) else []
+    usable = [
+        (kind, colours[kind]) for kind in SRGB if 0 < max(_numbers(colours.get(kind, NOUGHT))) <= 200_000
+    ]
+    return usable if any(not _is_near(_numbers(body), SRGB[kind]) for kind, body in usable) else []
 
 
 def _numbers(body: bytes) -> tuple[int, ...]:
     return struct.unpack(f">{len(body) // 4}I", body)
 
 
-def _is_near(told: tuple[int, ...], known: tuple[int, ...]) -> bool:
-    return all(abs(its - our) <= 0.05 * our for its, our in zip(told, known, strict=True))
+def _is_near(given: tuple[int, ...], known: tuple[int, ...]) -> bool:
+    return all(abs(its - our) <= 0.05 * our for its, our in zip(given, known, strict=True))
 
 
 def _chunk(kind: bytes, pieces: Sequence[Part]) -> list[Part]:

@@ -21,16 +21,16 @@ class _Vouched(NamedTuple):
     by: str
 
 
-def controls_of(study: Study, votes: Votes, subjects: Sequence[int]) -> Controls | None:
+def controls_of(study: Study, votes: Votes, item_ids: Sequence[int]) -> Controls | None:
     """The controls of a question; None where nobody judged any.
 
-    `subjects` are the subject ids of the votes' items. Answers are known beforehand, or plain (an image
-    beside itself), or those of trusted people: annotators whose role is control, on what others were shown
+    `item_ids` are the ids of the votes' items. Answers are known beforehand, or obvious (an image compared
+    with itself), or those of trusted people: annotators whose role is control, on what others were shown
     as a control.
     """
-    rows = _known(study, votes, subjects)
-    told = {row.item for row in rows}
-    rows += [row for row in _plain(study, votes, subjects) if row.item not in told]
+    rows = _known(study, votes, item_ids)
+    known = {row.item for row in rows}
+    rows += [row for row in _plain(study, votes, item_ids) if row.item not in known]
     rows += _trusted(study, votes)
     if not rows:
         return None
@@ -43,9 +43,9 @@ def controls_of(study: Study, votes: Votes, subjects: Sequence[int]) -> Controls
     )
 
 
-def _known(study: Study, votes: Votes, subjects: Sequence[int]) -> list[_Vouched]:
+def _known(study: Study, votes: Votes, item_ids: Sequence[int]) -> list[_Vouched]:
     question_id, _ = reading.question(study, votes.question.name)
-    place = {subject: number for number, subject in enumerate(subjects)}
+    place = {subject: number for number, subject in enumerate(item_ids)}
     return [
         _Vouched(place[subject], expected, tolerance, kind, kind)
         for subject, kind, expected, tolerance in reading.known_answers(study, question_id)
@@ -53,13 +53,13 @@ def _known(study: Study, votes: Votes, subjects: Sequence[int]) -> list[_Vouched
     ]
 
 
-def _plain(study: Study, votes: Votes, subjects: Sequence[int]) -> list[_Vouched]:
-    """Controls that came in by import: the reference among the two to choose from, an image beside itself."""
+def _plain(study: Study, votes: Votes, item_ids: Sequence[int]) -> list[_Vouched]:
+    """Controls that came in by import: the reference among the two to choose from, an image and itself."""
     items = np.unique(votes.item[votes.control]).tolist()
     low, high = votes.question.low, votes.question.high
     if not items or low is None or high is None:
         return []
-    parts = reading.items(study, [subjects[item] for item in items])
+    parts = reading.items(study, [item_ids[item] for item in items])
     rows = []
     for item, (reference, a, b) in zip(
         items, parts.select("image_id", "image_b", "image_c").iter_rows(), strict=True

@@ -31,7 +31,7 @@ Answered = Mapping[int, Mapping[int, frozenset[int]]]
 """Prompt -> image -> the systems that answered with it."""
 LEAST_CHECKS = 5
 NEAR_TOP = 0.1
-"""How far below the top of a slider a reference photo may end, as a share of the scale (ITU-R BS.1534-3)."""
+"""How far below the top of a slider a reference photo may end, relative to the scale (ITU-R BS.1534-3)."""
 NO = ("", "0", "false", "no")
 """Values of a tag that say a prompt does not have it."""
 PARTS = {"grid": ("image",), "single": ("image",), "pair": ("image", "image_b")}
@@ -205,7 +205,7 @@ def _company(
 
 
 def _attention_checks(settings: RoundSettings, stock: Stock, wanted: int) -> Iterator[NewSlot]:
-    """Pages whose answer is plain: an image beside itself, or A or B the very image they are compared with.
+    """Tasks whose answer is obvious: an image and itself, or A or B the very image they are compared with.
 
     Drawn from all that the work's images make, each equally likely and none twice.
     """
@@ -415,9 +415,9 @@ def _photos(study: Study, settings: RoundSettings, prompts: Collection[int]) -> 
     found = dict(first.select("prompt_id", "image_id").iter_rows())
     missing = [text for key, _, _, text in wanted.sort("prompt_id").iter_rows() if key not in found]
     if missing:
-        told = ", ".join(repr(text[:60]) for text in missing[:3]) + (", ..." if len(missing) > 3 else "")
+        listed = ", ".join(repr(text[:60]) for text in missing[:3]) + (", ..." if len(missing) > 3 else "")
         raise DataError(
-            f"{len(missing)} of {wanted.height} prompts have no reference photo in {name!r}: {told}",
+            f"{len(missing)} of {wanted.height} prompts have no reference photo in {name!r}: {listed}",
             where=settings.at or study.name,
             remedy="Import the photos: as answers of that system, or as images with the prompts as captions.",
         )
@@ -428,7 +428,7 @@ def _photos(study: Study, settings: RoundSettings, prompts: Collection[int]) -> 
 
 
 def _known(study: Study, settings: RoundSettings) -> dict[int, list[NewSlot]]:
-    """The known answers of the controls' file, by prompt; a row that fits nothing is told with its line."""
+    """The known answers of the controls' file, by prompt; the line of a row that fits nothing is named."""
     if settings.controls.file is None:
         return {}
     source = Source(settings.controls.file)
@@ -503,13 +503,13 @@ class _Finder:
         return found
 
     def _one(
-        self, row: Row, column: str, home: str, told: str | None, known: Mapping[str, list[tuple[str, int]]]
+        self, row: Row, column: str, home: str, given: str | None, known: Mapping[str, list[tuple[str, int]]]
     ) -> int:
         said = row.text(column)
-        fits = [key for name, key in known.get(said, ()) if told is None or name == told]
+        fits = [key for name, key in known.get(said, ()) if given is None or name == given]
         if len(fits) == 1:
             return fits[0]
-        within = f" in {home} {told!r}" if told is not None else ""
+        within = f" in {home} {given!r}" if given is not None else ""
         raise DataError(
             f"{len(fits) or 'none'} in this study fit {column} {said[:60]!r}{within}",
             where=row.at,

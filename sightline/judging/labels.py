@@ -56,7 +56,7 @@ def labels_by_system(study: Study, round: str) -> list[LabelCount]:
 def labels_given(study: Study, question: str) -> list[LabelCount]:
     """How often each answer to a question was given in the whole study, by system, without controls."""
     votes, items, _ = reading.votes(study, question)
-    return _label_counts(study, votes.where(~votes.control), items["subject_id"].to_list())
+    return _label_counts(study, votes.where(~votes.control), items["item_id"].to_list())
 
 
 def _label_counts(study: Study, votes: Votes, items: Sequence[int]) -> list[LabelCount]:

@@ -204,13 +204,13 @@ class _Exchange:
                 raise Refused(
                     403,
                     "This request came from a page of another address.",
-                    "Open the study's own page. Behind a proxy, the server must be told its public address.",
+                    "Open the study's own page. Behind a proxy, the server needs its public address.",
                 )
 
     async def receive(self) -> Message:
         """The next piece of the body, counted and timed.
 
-        An application that would read beyond the limit is told that the client has left, which every
+        An application that would read beyond the limit learns that the client has left, which every
         framework knows how to end with; whatever it then replies gives way to the refusal.
         """
         if self.whole:

@@ -1,4 +1,4 @@
-"""The page that predicts prompts: what is expected of them before anything is drawn or searched.
+"""The page that predicts prompts: what is expected of them before anything is generated or searched.
 
 It reads nothing of a study and writes nowhere.
 """
@@ -41,7 +41,7 @@ TITLES = {name: scale.title for name, scale in SHIPPED.items()}
 LEAST = 0.005
 """What adds less would show as 0.00, and is not marked."""
 MOST_WORDS = 4
-"""Words that are told with their numbers, of those that make a prompt easier and of the others."""
+"""Words that are shown with their numbers, of those that make a prompt easier and of the others."""
 LONGEST = 5
 """Parts that a word may have: black-and-white has three."""
 PART = re.compile(r"\w+")
@@ -110,7 +110,7 @@ class ExpectedShown(Strict):
     harder: list[WordShown]
 
 
-class OutlookShown(Strict):
+class PredictionShown(Strict):
     """All that is said of one prompt; nothing is expected of one that is `refused`."""
 
     prompt: str
@@ -120,13 +120,13 @@ class OutlookShown(Strict):
 
 
 class PredictionsShown(Strict):
-    """Which tier said it and why not a better one, for what share its intervals hold, and what it said."""
+    """Which tier predicted and why not a better one, the coverage of its intervals, and the predictions."""
 
     tier: str
     why: str
     coverage: float
     targets: list[TargetShown]
-    predictions: list[OutlookShown]
+    predictions: list[PredictionShown]
 
 
 def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
@@ -151,13 +151,13 @@ def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
     @router.get("/owner/predict", include_in_schema=False)
     async def page(request: Request) -> Response:
         limits = {"prompts": MOST_PROMPTS, "characters": MOST_CHARACTERS, "listed": MOST_LISTED}
-        told = {"study": study, "tiers": TIERS, "targets": TITLES, "limits": limits}
-        return templates.TemplateResponse(request, "predict.html.jinja", told)
+        context = {"study": study, "tiers": TIERS, "targets": TITLES, "limits": limits}
+        return templates.TemplateResponse(request, "predict.html.jinja", context)
 
     @router.post(ADDRESS, tags=["predict"])
-    async def ask(told: Ask) -> PredictionsShown:
-        _bounded(told.prompts, MOST_EXPLAINED if told.explain else MOST_PROMPTS)
-        return await work(lambda: shown(known.predict(told.prompts, told.tier, told.explain)))
+    async def ask(body: Ask) -> PredictionsShown:
+        _bounded(body.prompts, MOST_EXPLAINED if body.explain else MOST_PROMPTS)
+        return await work(lambda: shown(known.predict(body.prompts, body.tier, body.explain)))
 
     @router.post(
         ADDRESS + "/table.csv",
@@ -165,16 +165,16 @@ def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
         response_class=Response,
         responses={200: {"content": {"text/csv": {}}}},
     )
-    async def table(told: Ask) -> Response:
-        _bounded(told.prompts, MOST_EXPLAINED if told.explain else MOST_PROMPTS)
-        made = await work(lambda: as_table(known.predict(told.prompts, told.tier, told.explain)).to_csv())
+    async def table(body: Ask) -> Response:
+        _bounded(body.prompts, MOST_EXPLAINED if body.explain else MOST_PROMPTS)
+        made = await work(lambda: as_table(known.predict(body.prompts, body.tier, body.explain)).to_csv())
         headers = {"Content-Disposition": 'attachment; filename="predicted.csv"'}
         return Response(made, media_type="text/csv; charset=utf-8", headers=headers)
 
     @router.post(ADDRESS + "/suggest", tags=["predict"])
-    async def suggest(told: AskWhich) -> PredictionsShown:
-        _bounded([told.prompt, *told.candidates], MOST_EXPLAINED)
-        return await work(lambda: shown(rank(told.prompt, told.candidates, by=told.by, tier=told.tier)))
+    async def suggest(body: AskWhich) -> PredictionsShown:
+        _bounded([body.prompt, *body.candidates], MOST_EXPLAINED)
+        return await work(lambda: shown(rank(body.prompt, body.candidates, by=body.by, tier=body.tier)))
 
     return router
 
@@ -184,20 +184,20 @@ class Known:
 
     def __init__(self) -> None:
         self._held: OrderedDict[tuple[str | None, str], Prediction] = OrderedDict()
-        self._told: dict[str | None, Predictions] = {}
+        self._about: dict[str | None, Predictions] = {}
 
     def predict(self, prompts: Sequence[str], tier: str | None, explain: bool) -> Predictions:
-        """What the stage says; words that are known already are told without being asked for."""
+        """Predictions; effects of words that are known already are included without being asked for."""
         missing = [
             each for each in dict.fromkeys(prompts) if self._lacks(self._held.get((tier, each)), explain)
         ]
         if missing:
             found = predict_prompts(missing, tier=tier, explain=explain)
-            self._told[tier] = replace(found, predictions=())
+            self._about[tier] = replace(found, predictions=())
             self._held.update({(tier, each.prompt): each for each in found.predictions})
         for each in prompts:
             self._held.move_to_end((tier, each))
-        made = replace(self._told[tier], predictions=[self._held[tier, each] for each in prompts])
+        made = replace(self._about[tier], predictions=[self._held[tier, each] for each in prompts])
         while len(self._held) > MOST_KEPT:
             self._held.popitem(last=False)
         return made
@@ -231,7 +231,7 @@ def shown(found: Predictions) -> PredictionsShown:
     )
 
 
-def _prediction(found: Prediction) -> OutlookShown:
+def _prediction(found: Prediction) -> PredictionShown:
     made = []
     for target in SHOWN:
         if (expected := found.expected.get(target)) is None:
@@ -246,7 +246,7 @@ def _prediction(found: Prediction) -> OutlookShown:
                 harder=[WordShown(word=word, adds=adds) for word, adds in _telling(words, -1)],
             )
         )
-    return OutlookShown(
+    return PredictionShown(
         prompt=found.prompt, expected=made, warnings=list(found.warnings), refused=found.refused
     )
 

@@ -61,7 +61,7 @@ def serve(
     limits: Limits | None = None,
     proxies: str = "",
 ) -> None:
-    """Serve until SIGINT or SIGTERM, then let requests in flight finish; `on_ready` is told the address.
+    """Serve until SIGINT or SIGTERM, then let requests in flight finish; `on_ready` gets the address.
 
     Port 0 takes a free one. `proxies` names the addresses, with commas between, whose word on the client's
     address and scheme (X-Forwarded-For, X-Forwarded-Proto) is taken; by default nobody's.

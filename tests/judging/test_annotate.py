@@ -194,7 +194,7 @@ def test_opening_again_changes_nothing(judged: Study) -> None:
 
 
 def test_status_tells_how_far_a_round_is(judged: Study) -> None:
-    assert "The round relevance has 36 of 36 pages judged." in sightline.status(judged).notes
+    assert "The round relevance has 36 of 36 tasks judged." in sightline.status(judged).notes
 
 
 def test_a_rule_on_controls_needs_controls(study: Study) -> None:

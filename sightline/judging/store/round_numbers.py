@@ -168,7 +168,7 @@ def newest(study: Study) -> tuple[int, int, int]:
     with database.reading(study.engine) as connection:
         found = [
             connection.exec_driver_sql(f"SELECT coalesce(max(id), 0) FROM {name}").scalar_one()
-            for name in ("judgement", "page", "event")
+            for name in ("judgement", "task", "event")
         ]
     return int(found[0]), int(found[1]), int(found[2])
 

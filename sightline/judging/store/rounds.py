@@ -37,7 +37,7 @@ class NewSlot(NamedTuple):
 
 
 class NewItem(NamedTuple):
-    """What one page shows: work, or a control as a whole."""
+    """What one task shows: work, or a control as a whole."""
 
     kind: str
     slots: Sequence[NewSlot]
@@ -45,7 +45,7 @@ class NewItem(NamedTuple):
 
 @dataclass(frozen=True)
 class Round:
-    """A round as the study keeps it; `questions` in the order the page asks them, each with its id."""
+    """A round as the study keeps it; `questions` in the order they are asked, each with its id."""
 
     id: int
     name: str
@@ -70,27 +70,27 @@ def open_round(
     seed: int,
     items: Sequence[NewItem],
 ) -> Round:
-    """Keep a round with its items; one that is there already goes on, with the settings that may change.
+    """Store a round with its items; one that is there already resumes, with the settings that may change.
 
     Items are in random order: `ordinal` counts them as given.
     """
     with database.writing(study.engine) as connection:
         known = _find(study, connection, name)
         if known is not None:
-            return _go_on(study, connection, known, mode, settings)
+            return _resume(study, connection, known, mode, settings)
         entities = Entities(study, connection, None)
         asked = [entities.question(each.name, each) for each in questions]
         (key,) = database.fresh_ids(connection, tables.round, 1)
-        told = database.as_json(dict(settings))
+        given = database.as_json(dict(settings))
         columns = ["id", "name", "mode", "questions", "settings", "seed", "state", "at"]
-        row = (key, name, mode, database.as_json(asked), told, seed, "open", now())
+        row = (key, name, mode, database.as_json(asked), given, seed, "open", now())
         database.insert(connection, tables.round, columns, [row])
         by_name = {each.name: number for each, number in zip(questions, asked, strict=True)}
         add_items(connection, key, items, int(settings.get("per_item", 3)), by_name)
     return get_round(study, name)
 
 
-def _go_on(
+def _resume(
     study: Study, connection: Connection, known: Round, mode: str, settings: Mapping[str, Any]
 ) -> Round:
     fixed = {name: value for name, value in known.settings.items() if name not in LIVE}
@@ -106,9 +106,9 @@ def _go_on(
             where=study.name,
             remedy="Its items are fixed. Put that back in study.toml, or give the new round another name.",
         )
-    told = database.as_json(dict(settings))
+    given = database.as_json(dict(settings))
     connection.execute(
-        text("UPDATE round SET settings = :told WHERE id = :key"), {"told": told, "key": known.id}
+        text("UPDATE round SET settings = :given WHERE id = :key"), {"given": given, "key": known.id}
     )
     wanted = text("UPDATE round_item SET wanted = :n WHERE round_id = :key AND kind = 'work'")
     connection.execute(wanted, {"n": int(settings.get("per_item", 3)), "key": known.id})
@@ -148,9 +148,9 @@ def add_items(
     _keep_controls(connection, controls)
 
 
-def _keep_controls(connection: Connection, told: Mapping[tuple[int, int, str], tuple[float, float]]) -> None:
+def _keep_controls(connection: Connection, given: Mapping[tuple[int, int, str], tuple[float, float]]) -> None:
     names = [("item_id", "BIGINT"), ("question_id", "BIGINT"), ("kind", "TEXT")]
-    database.matching(connection, names, list(told))
+    database.matching(connection, names, list(given))
     known = database.fetch(
         connection,
         "SELECT c.item_id, c.question_id, c.kind, c.expected FROM wanted w JOIN control c ON "
@@ -158,12 +158,12 @@ def _keep_controls(connection: Connection, told: Mapping[tuple[int, int, str], t
     )
     held = {(row[0], row[1], row[2]): row[3] for row in known}
     for key, expected in held.items():
-        if told[key][0] != expected:
+        if given[key][0] != expected:
             raise ConflictError(
-                f"a control item has the right answer {expected:g} in this study, but {told[key][0]:g} now",
+                f"a control item has the right answer {expected:g} in this study, but {given[key][0]:g} now",
                 remedy="Put the first answer back into the file of controls, or take the item out.",
             )
-    fresh = [(key, answer) for key, answer in told.items() if key not in held]
+    fresh = [(key, answer) for key, answer in given.items() if key not in held]
     ids = database.fresh_ids(connection, tables.control, len(fresh))
     columns = ["id", "item_id", "question_id", "kind", "expected", "tolerance"]
     rows = [(i, *key, *answer) for i, (key, answer) in zip(ids, fresh, strict=True)]
@@ -230,5 +230,5 @@ def _find(study: Study, connection: Connection, name: str) -> Round | None:
     return Round(row[0], row[1], row[2], [(i, asked[i]) for i in ids], settings, row[5], row[6], row[7])
 
 
-def _json(told: Any) -> Any:
-    return json.loads(told) if isinstance(told, str) else told
+def _json(given: Any) -> Any:
+    return json.loads(given) if isinstance(given, str) else given

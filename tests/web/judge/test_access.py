@@ -166,7 +166,7 @@ def test_tab_reaches_everything_in_the_order_it_is_seen(live: Any, visit: Any) -
         )
     assert [re.sub(r"\s+", " ", each).strip() for each in seen] == [
         *("Enlarge the image", "y yes", "n no"),
-        *("← Back", "↶ Take back", "Skip", "Next Enter"),
+        *("← Back", "↶ Undo", "Skip", "Next Enter"),
     ]
     # Enter on a button presses that button.
     before = person.number()

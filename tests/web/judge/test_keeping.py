@@ -152,7 +152,7 @@ def test_a_refused_answer_is_shown_and_holds_up_nothing(live: Any, visit: Any) -
     page.wait_for_selector("#aside:not([hidden])")
     assert page.inner_text("#aside") == "2 answers were not accepted"
     page.click("#aside")
-    assert "there is no such page" in page.inner_text("#refused-list")
+    assert "there is no such task" in page.inner_text("#refused-list")
     page.click("#refused button[value=forget]")
     page.wait_for_selector("#aside", state="hidden")
 
@@ -245,12 +245,12 @@ def test_a_link_that_was_taken_back_keeps_the_answers_and_says_why(live: Any, vi
     person.page.wait_for_timeout(2_500)
     person.press("y")
     person.page.wait_for_function(
-        "() => document.getElementById('keeping').textContent.includes('taken back')"
+        "() => document.getElementById('keeping').textContent.includes('revoked')"
     )
     assert person.waiting() == 1 and server.answers() == []
     # The page for a link that lets nobody in is a calm one.
     person.page.goto(link)
-    assert "taken back" in person.page.inner_text("main")
+    assert "revoked" in person.page.inner_text("main")
     person.page.close()
     person.page = person.tab(server.invite("ann"))
     person.all_sent()

@@ -151,7 +151,7 @@ def test_u_is_unsure_where_the_mode_says_so(live: Any, visit: Any) -> None:
     assert person.chosen() == ["relevant", "unsure"]
     person.press("Control+z", "i")
     assert person.chosen() == ["relevant", "irrelevant"]
-    assert "take back" in person.page.inner_text("#undo").lower()
+    assert "undo" in person.page.inner_text("#undo").lower()
 
 
 def test_arrows_move_between_images_and_enter_says_what_is_missing(live: Any, visit: Any) -> None:
@@ -313,7 +313,7 @@ def test_rest_and_thanks(live: Any, visit: Any) -> None:
     person.goes_on(before)
     person.press("n")
     person.page.wait_for_selector("#screen .finished")
-    assert "2 pages" in person.page.inner_text("#screen")
+    assert "2 tasks" in person.page.inner_text("#screen")
     # Earlier pages stay within reach.
     person.press("Backspace")
     person.page.wait_for_selector(".choice[aria-pressed=true]")

@@ -9,8 +9,8 @@ let ahead = 0;
  *  this task must then wait, not go to the other. */
 let task = null;
 
-export function meant(told) {
-  task = told;
+export function meant(key) {
+  task = key;
 }
 
 /** The server's time, in milliseconds. */
@@ -32,11 +32,11 @@ export class Denied extends Error {
 export const get = (path) => ask(path, { method: "GET" });
 
 /** The JSON that answers what was sent. */
-export const post = (path, told) =>
+export const post = (path, body) =>
   ask(path, {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-Sightline": "1" },
-    body: JSON.stringify(told),
+    body: JSON.stringify(body),
   });
 
 /** The bytes at an address. */
@@ -48,15 +48,15 @@ export async function bytes(path) {
 
 async function ask(path, how) {
   const answer = await reach(path, how);
-  let told;
+  let reply;
   try {
-    told = await answer.json();
+    reply = await answer.json();
   } catch {
     // A proxy's error page, or a connection cut half-way.
     throw new Unreachable("the answer was cut off");
   }
-  if (!answer.ok) throw new Denied(answer.status, told.error ?? "The server refused this.", told.remedy ?? "");
-  return told;
+  if (!answer.ok) throw new Denied(answer.status, reply.error ?? "The server refused this.", reply.remedy ?? "");
+  return reply;
 }
 
 async function reach(path, how) {

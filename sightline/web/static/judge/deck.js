@@ -1,5 +1,5 @@
-// The pages at hand and what has been answered on them. What was answered here counts more than what the server
-// told, since it may not have heard of it yet.
+// The tasks at hand, each a page, and what has been answered. What was answered here counts more than what the
+// server says, since it may not have received it yet.
 
 export class Deck {
   constructor(questions) {

@@ -48,7 +48,7 @@ function keys(task) {
   });
   const taken = new Set(Object.keys(task.keys));
   const generic = KEYS.filter(([key]) => (key !== "l" || task.linked) && (key !== "o" || task.languages.length)).map(
-    ([key, does]) => (taken.has(key) ? ["Ctrl+Z", "take back the last answer"] : [key, does]),
+    ([key, does]) => (taken.has(key) ? ["Ctrl+Z", "undo the last answer"] : [key, does]),
   );
   return [...own, ...generic].map(([key, does]) =>
     make("div", {}, make("dt", {}, ...key.split(" ").map(spoken)), make("dd", {}, does)),
@@ -61,7 +61,7 @@ function spoken(key) {
   return cap;
 }
 
-/** Ask why a page is skipped; null if it is not after all. */
+/** Ask why a task is skipped; null if it is not after all. */
 export function askReason(reasons) {
   const dialog = the("skip");
   const other = the("skip-other");
@@ -99,7 +99,7 @@ export function showRefused(queue, deck) {
   const dialog = the("refused");
   const lines = queue.aside().map(({ page, slot, value, skipped, reason }) => {
     const number = deck.pages.get(page)?.number;
-    const where = number === undefined ? "An earlier page" : `Page ${number}`;
+    const where = number === undefined ? "An earlier task" : `Task ${number}`;
     const what = skipped === undefined || skipped === null ? `answer ${value}` : "skipped";
     return make("li", {}, make("strong", {}, `${where}, image ${slot + 1}, ${what}: `), reason);
   });

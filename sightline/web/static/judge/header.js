@@ -34,7 +34,7 @@ export class Header {
     const all = progress.pages_done + progress.pages_left;
     the("bar").max = Math.max(1, progress.session_pages);
     the("bar").value = session;
-    the("session").textContent = `${session} of ${count(progress.session_pages, "page")}`;
+    the("session").textContent = `${session} of ${count(progress.session_pages, "task")}`;
     the("all").textContent = `${Math.min(progress.pages_done + done, all)} of up to ${all} in all`;
   }
 
@@ -49,13 +49,13 @@ export class Header {
     const waiting = queue.waiting().length;
     const aside = queue.aside().length;
     const shown = the("keeping");
-    const told = [];
-    if (queue.shutOut) told.push(`${queue.shutOut.message} ${queue.shutOut.remedy}`.trim());
-    else if (!queue.reached) told.push("No connection.");
-    if (waiting && (overdue || told.length)) told.push(`Answers are kept here: ${waiting} waiting.`);
-    if (waiting && !queue.kept.lasting) told.push("This browser keeps nothing: leave the window open.");
-    if (shown.textContent !== told.join(" ")) shown.textContent = told.join(" ");
-    shown.hidden = told.length === 0;
+    const notices = [];
+    if (queue.shutOut) notices.push(`${queue.shutOut.message} ${queue.shutOut.remedy}`.trim());
+    else if (!queue.reached) notices.push("No connection.");
+    if (waiting && (overdue || notices.length)) notices.push(`Answers are kept here: ${waiting} waiting.`);
+    if (waiting && !queue.kept.lasting) notices.push("This browser keeps nothing: leave the window open.");
+    if (shown.textContent !== notices.join(" ")) shown.textContent = notices.join(" ");
+    shown.hidden = notices.length === 0;
     the("aside").hidden = aside === 0;
     the("aside").textContent = `${count(aside, "answer was", "answers were")} not accepted`;
   }

@@ -8,8 +8,8 @@ export class Kept {
     this.lasting = true;
   }
 
-  put(name, told) {
-    const text = JSON.stringify(told);
+  put(name, value) {
+    const text = JSON.stringify(value);
     try {
       localStorage.setItem(this.prefix + name, text);
       this.memory.delete(name);

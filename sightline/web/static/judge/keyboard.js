@@ -1,4 +1,4 @@
-// Which key does what. Keys of the mode come first: where it takes `u` for "unsure", Ctrl+Z still takes back.
+// Which key does what. Keys of the mode come first: where it takes `u` for "unsure", Ctrl+Z still undoes.
 
 import { the } from "./elements.js";
 
@@ -6,11 +6,11 @@ import { the } from "./elements.js";
 export const KEYS = [
   ["1 2 3 …", "choose"],
   ["← → ↑ ↓", "move between images, or move the slider"],
-  ["Enter", "next page, once all is answered"],
-  ["u", "take back the last answer (or Ctrl+Z)"],
+  ["Enter", "next task, once all is answered"],
+  ["u", "undo the last answer (or Ctrl+Z)"],
   ["z", "enlarge the image (or Space); + and − change its size, Escape closes"],
-  ["Backspace", "look at earlier pages (or PageUp)"],
-  ["s", "skip the page and say why"],
+  ["Backspace", "look at earlier tasks (or PageUp)"],
+  ["s", "skip the task and say why"],
   ["o", "the text as it was written, where it is translated"],
   ["l", "images of the simpler texts this one builds on"],
   ["?", "these instructions"],

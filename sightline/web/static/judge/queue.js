@@ -1,4 +1,4 @@
-// Answers on their way to the server. Each is kept in the browser before anything else happens and leaves only
+// Answers on their way to the server. Each is stored in the browser before anything else happens and leaves only
 // with a receipt, so that neither a cut network nor a closed window loses one.
 //
 // Several tabs share one queue without a lock: a request always begins with the oldest answer, items are removed
@@ -102,11 +102,11 @@ export class Queue extends EventTarget {
       .slice(0, most);
   }
 
-  received(batch, told) {
+  received(batch, reply) {
     this.reached = true;
     this.shutOut = null;
     this.wait = FIRST_WAIT_MS;
-    const byKey = new Map(told.receipts.map((receipt) => [receipt.key, receipt]));
+    const byKey = new Map(reply.receipts.map((receipt) => [receipt.key, receipt]));
     for (const item of batch) {
       const receipt = byKey.get(item.answer.key);
       if (receipt?.status === "refused") this.refuse(item, receipt.reason ?? "no reason was given");
@@ -114,7 +114,7 @@ export class Queue extends EventTarget {
     }
     if (!batch.some((item) => byKey.has(item.answer.key))) throw new Unreachable("there was no receipt");
     this.changed();
-    this.dispatchEvent(new CustomEvent("receipts", { detail: told.progress }));
+    this.dispatchEvent(new CustomEvent("receipts", { detail: reply.progress }));
   }
 
   refuse(item, reason) {

@@ -1,4 +1,4 @@
-// What is shown between pages: a rest, a pause, the end, or waiting for more.
+// What is shown between tasks: a rest, a pause, the end, or waiting for more.
 
 import { serverNow } from "./api.js";
 import { count, make, the } from "./elements.js";
@@ -6,7 +6,7 @@ import { count, make, the } from "./elements.js";
 const LOOK_AGAIN_MS = 10_000;
 
 export class Screens {
-  /** `again` asks the server for work; `back` opens the earlier pages. */
+  /** `again` asks the server for work; `back` opens the earlier tasks. */
   constructor(again, back) {
     this.again = again;
     this.back = back;
@@ -32,7 +32,7 @@ export class Screens {
     else if (progress.state === "paused") this.paused();
     else if (resting) this.rest(progress);
     else if (progress.state === "finished") this.finished(progress);
-    else this.waiting("No page for you right now.", "It may be in somebody else's hands. It goes on by itself.");
+    else this.waiting("No task for you right now.", "It may be assigned to somebody else. This page looks again by itself.");
   }
 
   rest(progress) {
@@ -45,7 +45,7 @@ export class Screens {
     };
     this.put("rest", [
       make("h2", { tabindex: "-1" }, "Time for a rest"),
-      make("p", {}, `${count(progress.pages_done, "page")} done. Tired eyes judge badly: look out of a window.`),
+      make("p", {}, `${count(progress.pages_done, "task")} done. Tired eyes judge badly: look out of a window.`),
       clock,
       make("p", { class: "quiet" }, "It goes on by itself. You can also close this window and come back later."),
     ]);
@@ -65,7 +65,7 @@ export class Screens {
   finished(progress) {
     this.put("finished", [
       make("h2", { tabindex: "-1" }, "Thank you"),
-      make("p", {}, `That was all: you have judged ${count(progress.pages_done, "page")}.`),
+      make("p", {}, `That was all: you have judged ${count(progress.pages_done, "task")}.`),
       make("p", { class: "quiet" }, "You may close this window."),
     ]);
   }
@@ -81,7 +81,7 @@ export class Screens {
 
   denied(error) {
     this.put("denied", [
-      make("h2", { tabindex: "-1" }, "This link does not open the pages any more"),
+      make("h2", { tabindex: "-1" }, "This link is no longer valid here"),
       make("p", {}, [error.message, error.remedy].filter(Boolean).join(" ")),
       make("p", { class: "quiet" }, "Answers that were not sent yet are kept in this browser."),
     ]);
@@ -92,7 +92,7 @@ export class Screens {
     // Asked again with the same outcome: leave the screen, and the focus, as they are.
     if (this.shown === name && name !== "rest") return;
     this.shown = name;
-    const earlier = make("button", { type: "button", class: "plain", onclick: () => this.back() }, "Earlier pages");
+    const earlier = make("button", { type: "button", class: "plain", onclick: () => this.back() }, "Earlier tasks");
     const all = ["denied", "waiting"].includes(name) ? parts : [...parts, earlier];
     the("screen").replaceChildren(make("div", { class: name }, ...all));
     the("page").hidden = true;

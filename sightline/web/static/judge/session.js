@@ -1,11 +1,11 @@
 // Judging: which page is in view, what a choice means, and where to go next.
 
 import { Denied, get, post, serverNow } from "./api.js";
-import { Beside } from "./beside.js";
 import { Deck } from "./deck.js";
 import { Instructions, askReason, showRefused } from "./dialogs.js";
 import { the } from "./elements.js";
 import { Header } from "./header.js";
+import { LinkedPrompts } from "./linked.js";
 import { Pictures } from "./pictures.js";
 import { Screens } from "./screens.js";
 import { Timer } from "./timer.js";
@@ -31,12 +31,12 @@ export class Session {
       activate: (n) => this.view.activate(n, { focus: false }),
     });
     this.zoom = new Zoom((address) => this.pictures.load(address), (event) => this.answerInZoom(event));
-    this.beside = new Beside(this.pictures, (images, at) => this.zoom.open(images, at));
+    this.linked = new LinkedPrompts(this.pictures, (images, at) => this.zoom.open(images, at));
     this.page = null;
     this.given = [];
     this.doneHere = 0;
     this.browsing = false;
-    this.takenBack = null;
+    this.undone = null;
     this.fetching = null;
     // From this number on all of this annotator's pages are known here.
     this.earliest = Infinity;
@@ -78,8 +78,8 @@ export class Session {
     const before = this.deck.answer(page, slot, question);
     const was = this.deck.isDone(page);
     if (before?.value !== value) this.record(page, slot, question, { value });
-    const again = this.takenBack?.page === page;
-    this.takenBack = null;
+    const again = this.undone?.page === page;
+    this.undone = null;
     this.view.refresh();
     this.zoom.close();
     if (question.slider) return;
@@ -89,9 +89,9 @@ export class Session {
     else this.say("Changed.");
   }
 
-  record(page, slot, question, told) {
+  record(page, slot, question, given) {
     const was = this.deck.isDone(page);
-    const answer = { page: page.page, slot: slot.slot, question: question.name, ...told };
+    const answer = { page: page.page, slot: slot.slot, question: question.name, ...given };
     this.queue.add({ ...answer, took_ms: this.timer.taken() });
     this.deck.note(answer);
     this.given.push({ page, slot, question });
@@ -131,7 +131,7 @@ export class Session {
     const { page, slot, question } = last;
     this.browsing = !this.deck.open().includes(page);
     this.open(page);
-    this.takenBack = { page };
+    this.undone = { page };
     this.view.activate(page.slots.indexOf(slot));
     this.view.things[this.view.active].controls.find((each) => each.question === question)?.focus()?.focus();
     const { value } = this.deck.answer(page, slot, question) ?? {};
@@ -143,7 +143,7 @@ export class Session {
     const { page } = this;
     this.view.flush();
     if (this.deck.isDone(page)) {
-      this.say("Everything on this page is answered already.");
+      this.say("Everything in this task is answered already.");
       return;
     }
     this.timer.hold(true);
@@ -217,7 +217,7 @@ export class Session {
       before = this.deck.before(from);
     }
     if (!before) {
-      this.say("This is your first page.");
+      this.say("This is your first task.");
       return;
     }
     this.browsing = true;
@@ -232,18 +232,18 @@ export class Session {
       this.deck.merge(pages);
       this.earliest = Math.min(...pages.map((page) => page.number), pages.length ? Infinity : 0);
     } catch (error) {
-      this.say(`Earlier pages do not load: ${error.message}.`);
+      this.say(`Earlier tasks do not load: ${error.message}.`);
     }
   }
 
   open(page) {
     this.screens.leave();
     if (this.page !== page) {
-      this.beside.close();
+      this.linked.close();
       this.view.flush();
     }
     this.page = page;
-    this.takenBack = null;
+    this.undone = null;
     this.timer.show(page.page);
     this.view.active = 0;
     this.view.show(page, this.progress.language);
@@ -251,7 +251,7 @@ export class Session {
     // At the top of a page its text comes first.
     this.view.activate(first, { scroll: first > 0 });
     the("resume").hidden = !this.browsing;
-    the("number").textContent = this.browsing ? `Page ${page.number}` : "";
+    the("number").textContent = this.browsing ? `Task ${page.number}` : "";
     this.keepPictures();
   }
 
@@ -314,8 +314,8 @@ export class Session {
   elsewhere(key, text) {
     if (!key?.startsWith(this.kept.prefix)) return;
     try {
-      const told = JSON.parse(text ?? "null");
-      if (told?.page && told.reason === undefined) this.deck.note(told);
+      const answer = JSON.parse(text ?? "null");
+      if (answer?.page && answer.reason === undefined) this.deck.note(answer);
     } catch {
       return;
     }
@@ -361,13 +361,13 @@ export class Session {
   }
 
   toggleLinked() {
-    if (this.beside.isOpen) this.beside.close();
+    if (this.linked.isOpen) this.linked.close();
     else if (the("show-linked").hidden) this.say("This text builds on no other.");
-    else this.beside.open(this.page.page, this.view.things[this.view.active].slot.slot);
+    else this.linked.open(this.page.page, this.view.things[this.view.active].slot.slot);
   }
 
   closeLinked() {
-    this.beside.close();
+    this.linked.close();
   }
 
   status() {

@@ -38,7 +38,7 @@ export class View {
 
   prompt(page, language) {
     const shown = the("prompt");
-    the("told").hidden = page.prompt === null;
+    the("text").hidden = page.prompt === null;
     shown.textContent = page.prompt ?? "";
     shown.lang = page.original !== null && language ? language : "";
     the("original").hidden = true;
@@ -109,7 +109,7 @@ export class View {
     } catch {
       if (!button.isConnected) return;
       button.classList.add("failed");
-      button.dataset.told = "This image does not load. Press to try again.";
+      button.dataset.failed = "This image does not load. Press to try again.";
     } finally {
       button.classList.remove("loading");
     }
@@ -132,8 +132,8 @@ export class View {
     the("skipped-why").textContent = [...reasons].join("; ");
     const left = deck.missing(page).length;
     const all = page.slots.length * this.task.questions.length;
-    const told = [`${all - left} of ${all}`, make("span", { class: "word" }, " answered")];
-    the("left").replaceChildren(...(left && all > 1 ? told : []));
+    const answered = [`${all - left} of ${all}`, make("span", { class: "word" }, " answered")];
+    the("left").replaceChildren(...(left && all > 1 ? answered : []));
     the("next").setAttribute("aria-disabled", String(left > 0));
   }
 
@@ -148,7 +148,7 @@ export class View {
     return `${what}: ${said.join(", ")}`;
   }
 
-  /** Make a thing the active one; with the focus, and in sight, unless told otherwise. */
+  /** Make a thing the active one; with the focus, and in sight, by default. */
   activate(n, { focus = true, scroll = true } = {}) {
     this.active = Math.max(0, Math.min(n, this.things.length - 1));
     this.things.forEach((thing, at) => thing.element.classList.toggle("active", at === this.active));
@@ -180,7 +180,7 @@ export class View {
     return from >= 0 ? from : this.things.findIndex((thing) => open.has(thing.slot));
   }
 
-  /** Things beside each other in a row, as they stand now. */
+  /** Things next to each other in a row, as they stand now. */
   columns() {
     const tops = this.things.map((thing) => Math.round(thing.element.getBoundingClientRect().top));
     return Math.max(1, tops.filter((top) => top === tops[0]).length);

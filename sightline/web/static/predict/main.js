@@ -8,7 +8,7 @@ import { lines, promptsOf } from "./reading.js";
 const API = "/api/owner/predict";
 const AT_ONCE = 100;
 // What was asked last and what is known of it; a run that is not the last has been stopped.
-let told = null;
+let latest = null;
 let run = 0;
 let shown = AT_ONCE;
 
@@ -33,7 +33,7 @@ function clock(said, doing) {
 }
 
 function showTier() {
-  const { tier, why, coverage, prompts } = told;
+  const { tier, why, coverage, prompts } = latest;
   const many = prompts.length > Number($("ask").dataset.listed);
   $("tier").textContent = `By the ${tier} tier${why ? ` (${why.replace(/[.\s]*$/, "")})` : ""}. The bands hold for about ${Math.round(coverage * 100)} % of prompts like those it learned from.`
     + (many ? ` Words are weighed in lists of up to ${$("ask").dataset.listed} prompts.` : "");
@@ -42,7 +42,7 @@ function showTier() {
 
 function ordered() {
   const order = $("order").value;
-  const places = told.predictions.map((each, place) => ({ each, place }));
+  const places = latest.predictions.map((each, place) => ({ each, place }));
   if (order === "given") return places;
   const value = ({ each }) => each.expected.find(({ target }) => target === picked())?.value;
   // What nothing is expected of stands last, in either order.
@@ -52,9 +52,9 @@ function ordered() {
 }
 
 function show() {
-  const rest = told.predictions.length - shown;
-  refresh($("predictions"), [told.run, told.predictions.length, told.weighed, picked(), $("order").value, shown], () => {
-    const made = ordered().slice(0, shown).map(({ each, place }) => prediction(each, told.targets, picked(), { button: each.refused ? null : rewordButton(each, place) }));
+  const rest = latest.predictions.length - shown;
+  refresh($("predictions"), [latest.run, latest.predictions.length, latest.weighed, picked(), $("order").value, shown], () => {
+    const made = ordered().slice(0, shown).map(({ each, place }) => prediction(each, latest.targets, picked(), { button: each.refused ? null : rewordButton(each, place) }));
     if (rest > 0) made.push(make("li", {}, make("button", { type: "button", class: "plain", onclick: more }, `Show ${several(rest, "more prompt")}`)));
     return made;
   });
@@ -115,27 +115,27 @@ async function predict(mine) {
   try {
     await inParts(mine, false, 100, (found, at) => {
       if (at === 0) {
-        told = { ...found, run: mine.run, prompts: mine.prompts, asked: mine.tier, predictions: [], weighed: 0 };
+        latest = { ...found, run: mine.run, prompts: mine.prompts, asked: mine.tier, predictions: [], weighed: 0 };
         shown = AT_ONCE;
         $("results").hidden = false;
         showTier();
       }
-      told.predictions.push(...found.predictions);
-      step(told.predictions.length);
+      latest.predictions.push(...found.predictions);
+      step(latest.predictions.length);
       show();
       if (at === 0) $("results-title").scrollIntoView({ block: "nearest" });
     });
     if (run !== mine.run) return;
-    const none = told.predictions.filter((each) => each.refused).length;
+    const none = latest.predictions.filter((each) => each.refused).length;
     $("said").textContent = `${several(total - none, "prompt")} predicted${none ? `, ${none} not` : ""}.`;
     button.disabled = false;
     if (total > Number($("ask").dataset.listed)) return;
     doing = "Weighing words";
     step(0);
     await inParts(mine, true, 20, (found, at) => {
-      told.predictions.splice(at, found.predictions.length, ...found.predictions);
-      told.weighed = at + found.predictions.length;
-      step(told.weighed);
+      latest.predictions.splice(at, found.predictions.length, ...found.predictions);
+      latest.weighed = at + found.predictions.length;
+      step(latest.weighed);
       show();
     });
   } catch (problem) {
@@ -187,7 +187,7 @@ async function take(file) {
 
 $("file").addEventListener("change", () => { if ($("file").files[0]) take($("file").files[0]); });
 
-// Without this a file dropped beside the field would be opened instead of the page.
+// Without this a file dropped next to the field would be opened instead of the page.
 for (const what of ["dragover", "drop"]) {
   document.addEventListener(what, (event) => { if (event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
 }
@@ -203,7 +203,7 @@ $("download").addEventListener("click", async () => {
   fail("failed", "");
   try {
     const headers = { "Content-Type": "application/json", "X-Sightline": "1" };
-    const body = JSON.stringify({ prompts: told.predictions.map((each) => each.prompt), tier: told.asked });
+    const body = JSON.stringify({ prompts: latest.predictions.map((each) => each.prompt), tier: latest.asked });
     const reply = await fetch(`${API}/table.csv`, { method: "POST", headers, body, credentials: "same-origin" });
     if (!reply.ok) throw new Problem(`The server answered ${reply.status}`, "Predict again.", reply.status);
     const address = URL.createObjectURL(await reply.blob());

@@ -39,10 +39,10 @@ function piece({ text, adds }, most) {
 }
 
 function because({ easier, harder }) {
-  const told = (words) => words.map(({ word, adds }) => `${word} ${signed(adds)}`).join(", ");
+  const listed = (words) => words.map(({ word, adds }) => `${word} ${signed(adds)}`).join(", ");
   const made = [];
-  if (easier.length) made.push(make("span", {}, make("b", {}, "Easier: "), make("bdi", {}, told(easier))));
-  if (harder.length) made.push(make("span", {}, make("b", {}, "Harder: "), make("bdi", {}, told(harder))));
+  if (easier.length) made.push(make("span", {}, make("b", {}, "Easier: "), make("bdi", {}, listed(easier))));
+  if (harder.length) made.push(make("span", {}, make("b", {}, "Harder: "), make("bdi", {}, listed(harder))));
   return made.length ? make("p", { class: "because" }, made) : "";
 }
 

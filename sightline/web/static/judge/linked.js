@@ -1,9 +1,9 @@
-// Images of the simpler prompts that a prompt builds on, opened beside the page.
+// Images of the simpler prompts that a prompt builds on, opened next to the page.
 
 import { get } from "./api.js";
 import { make, the } from "./elements.js";
 
-export class Beside {
+export class LinkedPrompts {
   constructor(pictures, enlarge) {
     this.pictures = pictures;
     this.enlarge = enlarge;
