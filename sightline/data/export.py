@@ -266,7 +266,7 @@ def _answers(study: Study) -> dict[str, pl.DataFrame]:
 
 
 def _images(study: Study) -> dict[str, pl.DataFrame]:
-    return {"images": reading.images(study).drop("image_id").rename({"name": "image"})}
+    return {"images": listing.named_images(study)}
 
 
 def _judgements(study: Study) -> dict[str, pl.DataFrame]:

@@ -6,14 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sightline.study.reading import frame
-from sightline.study.study import Study
+from sightline.study.reading import Readable, frame, images
 
 if TYPE_CHECKING:
     import polars as pl
 
-SUBJECT = "p.suite, p.ref, y.name, c.name, i.name, cb.name, ib.name, cc.name, ic.name"
-SUBJECT_JOINS = (
+ITEM = "p.suite, p.ref, y.name, c.name, i.name, cb.name, ib.name, cc.name, ic.name"
+ITEM_JOINS = (
     "JOIN item s ON s.id = {of}.item_id LEFT JOIN prompt p ON p.id = s.prompt_id "
     "LEFT JOIN system y ON y.id = s.system_id "
     "LEFT JOIN image i ON i.id = s.image_id LEFT JOIN collection c ON c.id = i.collection_id "
@@ -23,7 +22,7 @@ SUBJECT_JOINS = (
 QUESTION = "q.name, q.scale, q.low, q.high, q.step, q.direction"
 
 
-def judgements(study: Study) -> pl.DataFrame:
+def judgements(study: Readable) -> pl.DataFrame:
     """Every judgement with the parts of its item as ids: the latest revisions that have a value."""
     import polars as pl
 
@@ -53,7 +52,7 @@ def judgements(study: Study) -> pl.DataFrame:
     )
 
 
-def truths(study: Study) -> pl.DataFrame:
+def truths(study: Readable) -> pl.DataFrame:
     """The truths of every settlement with the parts of their items as ids."""
     import polars as pl
 
@@ -80,7 +79,7 @@ def truths(study: Study) -> pl.DataFrame:
     )
 
 
-def named_links(study: Study) -> pl.DataFrame:
+def named_links(study: Readable) -> pl.DataFrame:
     """Every link between prompts by their ids in their suites."""
     names = ("suite", "prompt_id", "kind", "to_suite", "to_prompt_id")
     return frame(
@@ -92,7 +91,26 @@ def named_links(study: Study) -> pl.DataFrame:
     )
 
 
-def named_tags(study: Study) -> pl.DataFrame:
+def named_prompts(study: Readable) -> pl.DataFrame:
+    """Every prompt with its id in its suite, and one column per tag."""
+    import polars as pl
+
+    prompts = frame(
+        study, "SELECT suite, ref, text FROM prompt ORDER BY id", _texts("suite", "prompt_id", "prompt")
+    )
+    tags = named_tags(study).with_columns(name="tags." + pl.col("name"))
+    if tags.is_empty():
+        return prompts
+    wide = tags.pivot("name", index=["suite", "prompt_id"], values="value")
+    return prompts.join(wide, on=["suite", "prompt_id"], how="left", maintain_order="left")
+
+
+def named_images(study: Readable) -> pl.DataFrame:
+    """Every image with its collection, content hash and size."""
+    return images(study).drop("image_id").rename({"name": "image"})
+
+
+def named_tags(study: Readable) -> pl.DataFrame:
     """Every tag with the id of its prompt in its suite."""
     return frame(
         study,
@@ -102,7 +120,7 @@ def named_tags(study: Study) -> pl.DataFrame:
     )
 
 
-def named_answers(study: Study) -> tuple[pl.DataFrame, list[Mapping[str, Any] | None]]:
+def named_answers(study: Readable) -> tuple[pl.DataFrame, list[Mapping[str, Any] | None]]:
     """Every answer by names, and beside each the settings it was made with."""
     import polars as pl
 
@@ -127,7 +145,7 @@ def named_answers(study: Study) -> tuple[pl.DataFrame, list[Mapping[str, Any] | 
     return found.drop("settings"), settings
 
 
-def named_captions(study: Study) -> pl.DataFrame:
+def named_captions(study: Readable) -> pl.DataFrame:
     """Every caption with the collection and name of its image."""
     return frame(
         study,
@@ -137,13 +155,13 @@ def named_captions(study: Study) -> pl.DataFrame:
     )
 
 
-def named_judgements(study: Study, round_id: int | None = None) -> pl.DataFrame:
+def named_judgements(study: Readable, round_id: int | None = None) -> pl.DataFrame:
     """Every judgement as it was given, revisions and skipped items included; of one round if named."""
     import polars as pl
 
     schema = {
         **question_schema(),
-        **subject_schema(),
+        **item_schema(),
         **_texts("panel", "annotator"),
         "value": pl.Float64,
         "skipped": pl.String,
@@ -155,32 +173,32 @@ def named_judgements(study: Study, round_id: int | None = None) -> pl.DataFrame:
     }
     return frame(
         study,
-        f"SELECT {QUESTION}, {SUBJECT}, a.panel, a.name, j.value, j.skipped, j.n, j.repetition, j.revision, "
+        f"SELECT {QUESTION}, {ITEM}, a.panel, a.name, j.value, j.skipped, j.n, j.repetition, j.revision, "
         "j.session, j.control, j.took_ms, j.at FROM judgement j JOIN question q ON q.id = j.question_id "
-        f"{SUBJECT_JOINS.format(of='j')} LEFT JOIN annotator a ON a.id = j.annotator_id "
+        f"{ITEM_JOINS.format(of='j')} LEFT JOIN annotator a ON a.id = j.annotator_id "
         "WHERE :r = 0 OR j.task_id IN (SELECT id FROM task WHERE round_id = :r) ORDER BY j.id",
         schema,
         r=round_id or 0,
     )
 
 
-def named_truths(study: Study) -> pl.DataFrame:
+def named_truths(study: Readable) -> pl.DataFrame:
     """The truths of the newest settlement of each question and rule, with the reason where there is none."""
     import polars as pl
 
     numbers = {name: pl.Float64 for name in ("value", "low", "high")}
-    schema = {**question_schema(), **subject_schema(), **numbers, "n": pl.Int64, **_texts("rule", "reason")}
+    schema = {**question_schema(), **item_schema(), **numbers, "n": pl.Int64, **_texts("rule", "reason")}
     return frame(
         study,
-        f"SELECT {QUESTION}, {SUBJECT}, t.value, t.low, t.high, t.n, e.rule, t.reason FROM truth t "
+        f"SELECT {QUESTION}, {ITEM}, t.value, t.low, t.high, t.n, e.rule, t.reason FROM truth t "
         "JOIN settlement e ON e.id = t.settlement_id JOIN question q ON q.id = e.question_id "
-        f"{SUBJECT_JOINS.format(of='t')} WHERE e.id IN (SELECT max(n.id) FROM settlement n "
+        f"{ITEM_JOINS.format(of='t')} WHERE e.id IN (SELECT max(n.id) FROM settlement n "
         "GROUP BY n.question_id, n.rule) ORDER BY t.settlement_id, t.item_id",
         schema,
     )
 
 
-def named_scores(study: Study) -> pl.DataFrame:
+def named_scores(study: Readable) -> pl.DataFrame:
     """Every score of every measure, with the reason where there is none."""
     import polars as pl
 
@@ -210,12 +228,12 @@ def question_schema() -> dict[str, Any]:
     return {**_texts("question", "scale"), **numbers, "direction": pl.String}
 
 
-def subject_schema() -> dict[str, Any]:
-    images = ("collection", "image", "collection_b", "image_b", "collection_c", "image_c")
-    return _texts("suite", "prompt_id", "system", *images)
+def item_schema() -> dict[str, Any]:
+    shown = ("collection", "image", "collection_b", "image_b", "collection_c", "image_c")
+    return _texts("suite", "prompt_id", "system", *shown)
 
 
-def source_of(study: Study, importer: str, digest: str) -> int | None:
+def source_of(study: Readable, importer: str, digest: str) -> int | None:
     """The id of the source that an importer made from this content, if there is one."""
     import polars as pl
 
@@ -229,7 +247,7 @@ def source_of(study: Study, importer: str, digest: str) -> int | None:
     return None if found.is_empty() else int(found["id"][0])
 
 
-def system_kind(study: Study, name: str) -> str | None:
+def system_kind(study: Readable, name: str) -> str | None:
     """Whether a system is a generator or a retriever; None where there is no such system."""
     import polars as pl
 
@@ -237,7 +255,7 @@ def system_kind(study: Study, name: str) -> str | None:
     return None if found.is_empty() else str(found["kind"][0])
 
 
-def positions(study: Study, system: str, source_id: int | None) -> tuple[set[tuple[int, int]], int]:
+def positions(study: Readable, system: str, source_id: int | None) -> tuple[set[tuple[int, int]], int]:
     """Where a system has answered, as (prompt, position), and how many answers other sources gave."""
     import polars as pl
 
@@ -253,7 +271,7 @@ def positions(study: Study, system: str, source_id: int | None) -> tuple[set[tup
     return set(given.select("prompt_id", "position").iter_rows()), others
 
 
-def events(study: Study, actor: str) -> list[tuple[str, Mapping[str, Any]]]:
+def events(study: Readable, actor: str) -> list[tuple[str, Mapping[str, Any]]]:
     """What an actor noted in the study's log, oldest first."""
     told = frame(
         study,
@@ -264,7 +282,7 @@ def events(study: Study, actor: str) -> list[tuple[str, Mapping[str, Any]]]:
     return [(what, json.loads(noted)) for what, noted in told.iter_rows()]
 
 
-def searched(study: Study) -> pl.DataFrame:
+def searched(study: Readable) -> pl.DataFrame:
     """Every system with its kind, how many answers it gave, and the collection it searches, if any."""
     import polars as pl
 
@@ -284,7 +302,7 @@ def searched(study: Study) -> pl.DataFrame:
     )
 
 
-def captioned(study: Study) -> pl.DataFrame:
+def captioned(study: Readable) -> pl.DataFrame:
     """How many captions each image with captions has."""
     import polars as pl
 
@@ -295,7 +313,7 @@ def captioned(study: Study) -> pl.DataFrame:
     )
 
 
-def evidence(study: Study, identity: str) -> pl.DataFrame:
+def evidence(study: Readable, identity: str) -> pl.DataFrame:
     """What the scores of one measure of images rest on, as JSON."""
     import polars as pl
 

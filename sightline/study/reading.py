@@ -1,4 +1,4 @@
-"""A study as columns: what stages and reports read."""
+"""A study as data frames: what verbs and reports read."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Engine, text
 
 from sightline.errors import DataError, UsageError, near
 from sightline.records import AnnotatorKey, Prompt, PromptKey, Question, Votes
 from sightline.study.schema import database
-from sightline.study.study import Study
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +31,16 @@ TABLES = (
 )
 
 
-def counts(study: Study) -> dict[str, int]:
+class Readable(Protocol):
+    """What reading needs of a study."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def engine(self) -> Engine: ...
+
+
+def counts(study: Readable) -> dict[str, int]:
     """How many rows the main tables hold, and how many images have their bytes."""
     with database.reading(study.engine) as connection:
         told = {
@@ -58,7 +66,7 @@ def remembering() -> Iterator[None]:
         _remembered.reset(token)
 
 
-def frame(study: Study, query: str, schema: Mapping[str, Any], **values: Any) -> pl.DataFrame:
+def frame(study: Readable, query: str, schema: Mapping[str, Any], **values: Any) -> pl.DataFrame:
     """The rows of a query as a frame with these column types."""
     import polars as pl
 
@@ -75,7 +83,7 @@ def frame(study: Study, query: str, schema: Mapping[str, Any], **values: Any) ->
     return read
 
 
-def prompts(study: Study) -> pl.DataFrame:
+def prompts(study: Readable) -> pl.DataFrame:
     """Every prompt: id, suite, ref, text."""
     import polars as pl
 
@@ -83,7 +91,7 @@ def prompts(study: Study) -> pl.DataFrame:
     return frame(study, "SELECT id, suite, ref, text FROM prompt ORDER BY id", schema)
 
 
-def tags(study: Study) -> pl.DataFrame:
+def tags(study: Readable) -> pl.DataFrame:
     """Every tag of every prompt."""
     import polars as pl
 
@@ -91,7 +99,7 @@ def tags(study: Study) -> pl.DataFrame:
     return frame(study, "SELECT prompt_id, name, value FROM prompt_tag ORDER BY prompt_id, name", schema)
 
 
-def links(study: Study) -> pl.DataFrame:
+def links(study: Readable) -> pl.DataFrame:
     """Every link between prompts."""
     import polars as pl
 
@@ -99,7 +107,7 @@ def links(study: Study) -> pl.DataFrame:
     return frame(study, "SELECT prompt_id, kind, to_prompt_id FROM prompt_link ORDER BY 1, 2, 3", schema)
 
 
-def systems(study: Study) -> pl.DataFrame:
+def systems(study: Readable) -> pl.DataFrame:
     """Every system with its kind and how many answers it gave."""
     import polars as pl
 
@@ -113,7 +121,7 @@ def systems(study: Study) -> pl.DataFrame:
     )
 
 
-def images(study: Study) -> pl.DataFrame:
+def images(study: Readable) -> pl.DataFrame:
     """Every image with its collection, content hash and size where its bytes are here."""
     import polars as pl
 
@@ -134,7 +142,7 @@ def images(study: Study) -> pl.DataFrame:
     )
 
 
-def captions(study: Study) -> pl.DataFrame:
+def captions(study: Readable) -> pl.DataFrame:
     """Every caption."""
     import polars as pl
 
@@ -142,7 +150,7 @@ def captions(study: Study) -> pl.DataFrame:
     return frame(study, "SELECT image_id, n, text FROM caption ORDER BY image_id, n", schema)
 
 
-def answers(study: Study, kind: str | None = None) -> pl.DataFrame:
+def answers(study: Readable, kind: str | None = None) -> pl.DataFrame:
     """Every answer with its system and its image's content hash; `kind` keeps generators or retrievers."""
     import polars as pl
 
@@ -168,7 +176,7 @@ def answers(study: Study, kind: str | None = None) -> pl.DataFrame:
     )
 
 
-def questions(study: Study, within: Connection | None = None) -> list[tuple[int, Question]]:
+def questions(study: Readable, within: Connection | None = None) -> list[tuple[int, Question]]:
     """Every question, the newest version of each, with its id; `within` is a transaction under way."""
     with nullcontext(within) if within is not None else database.reading(study.engine) as connection:
         rows = connection.execute(
@@ -184,7 +192,7 @@ def questions(study: Study, within: Connection | None = None) -> list[tuple[int,
     return list(newest.values())
 
 
-def question(study: Study, name: str) -> tuple[int, Question]:
+def question(study: Readable, name: str) -> tuple[int, Question]:
     """One question by name, or an error that suggests near names."""
     known = {each.name: (key, each) for key, each in questions(study)}
     if name not in known:
@@ -192,7 +200,7 @@ def question(study: Study, name: str) -> tuple[int, Question]:
     return known[name]
 
 
-def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes, pl.DataFrame, list[int]]:
+def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Votes, pl.DataFrame, list[int]]:
     """The counted votes on a question as columns, their items in order, and annotator ids.
 
     The latest revision counts; skipped items and excluded annotators are left out. Where nobody is named and
@@ -244,7 +252,7 @@ def votes(study: Study, name: str, excluded: Iterable[int] = ()) -> tuple[Votes,
     return table, items(study, item_ids), [int(row[0]) for row in people]
 
 
-def annotators(study: Study) -> pl.DataFrame:
+def annotators(study: Readable) -> pl.DataFrame:
     """Everybody who judged or was invited to."""
     import polars as pl
 
@@ -259,7 +267,7 @@ def annotators(study: Study) -> pl.DataFrame:
     return frame(study, "SELECT id, panel, name, role, language, excluded FROM annotator ORDER BY id", schema)
 
 
-def known_answers(study: Study, question_id: int) -> list[tuple[int, str, float, float]]:
+def known_answers(study: Readable, question_id: int) -> list[tuple[int, str, float, float]]:
     """The answers to control items that are known beforehand: item, kind, expected, tolerance."""
     with database.reading(study.engine) as connection:
         rows = connection.execute(
@@ -281,7 +289,7 @@ def _latest_verdicts(rows: Sequence[Any]) -> list[Any]:
     return [row for row in rows if row[6] == last[row[0]]]
 
 
-def items(study: Study, ids: Sequence[int]) -> pl.DataFrame:
+def items(study: Readable, ids: Sequence[int]) -> pl.DataFrame:
     """The parts of these items, in the order given; 0 where a part does not belong."""
     import polars as pl
 
@@ -299,7 +307,7 @@ def items(study: Study, ids: Sequence[int]) -> pl.DataFrame:
 TRUTH_COLUMNS = ("settlement_id", "item_id", "prompt_id", "system_id", "image_id", "image_b", "image_c")
 
 
-def counting_settlements(study: Study, name: str, rule: str | None = None) -> list[int]:
+def counting_settlements(study: Readable, name: str, rule: str | None = None) -> list[int]:
     """The settlements of a question that count, the strongest first.
 
     The newest one settled here comes first; then all that was published, the newest first: published truth
@@ -318,12 +326,12 @@ def counting_settlements(study: Study, name: str, rule: str | None = None) -> li
     return here[:1] + [int(row[0]) for row in rows if row[1] == 0]
 
 
-def newest_settlement(study: Study, name: str) -> int | None:
+def newest_settlement(study: Readable, name: str) -> int | None:
     """The strongest settlement of a question, if it has any."""
     return next(iter(counting_settlements(study, name)), None)
 
 
-def about_systems(study: Study) -> list[str]:
+def about_systems(study: Readable) -> list[str]:
     """The questions whose truth tells systems apart: of a system's answers, or of images it generated."""
     known = _remembered.get()
     key = (study.engine, "about_systems")
@@ -334,7 +342,7 @@ def about_systems(study: Study) -> list[str]:
     return list(known[key])
 
 
-def _tells_systems(study: Study, name: str) -> bool:
+def _tells_systems(study: Readable, name: str) -> bool:
     for settlement in counting_settlements(study, name):
         with database.reading(study.engine) as connection:
             told = connection.execute(
@@ -353,7 +361,7 @@ def _tells_systems(study: Study, name: str) -> bool:
     return False
 
 
-def truths(study: Study, name: str, rule: str | None = None) -> pl.DataFrame:
+def truths(study: Readable, name: str, rule: str | None = None) -> pl.DataFrame:
     """The truth of a question, one row per item: from the strongest settlement that covers it."""
     import polars as pl
 
@@ -381,7 +389,7 @@ def truths(study: Study, name: str, rule: str | None = None) -> pl.DataFrame:
     return pl.concat(parts).unique("item_id", keep="first", maintain_order=True).sort("item_id")
 
 
-def settlements(study: Study) -> pl.DataFrame:
+def settlements(study: Readable) -> pl.DataFrame:
     """Every settlement: question, rule, screening, when, how many truths, whether votes came in since."""
     import polars as pl
 
@@ -406,7 +414,7 @@ def settlements(study: Study) -> pl.DataFrame:
     )
 
 
-def settlement_notes(study: Study, settlement_id: int) -> dict[str, Any]:
+def settlement_notes(study: Readable, settlement_id: int) -> dict[str, Any]:
     """Who was left out of a settlement, and how far the others agreed."""
     with database.reading(study.engine) as connection:
         found = connection.execute(
@@ -416,7 +424,7 @@ def settlement_notes(study: Study, settlement_id: int) -> dict[str, Any]:
     return told
 
 
-def predictions(study: Study, settlement_id: int) -> pl.DataFrame:
+def predictions(study: Readable, settlement_id: int) -> pl.DataFrame:
     """What the newest fit of each predictor to a settlement predicted."""
     import polars as pl
 
@@ -439,7 +447,7 @@ def predictions(study: Study, settlement_id: int) -> pl.DataFrame:
     )
 
 
-def scores(study: Study, identity: str) -> pl.DataFrame:
+def scores(study: Readable, identity: str) -> pl.DataFrame:
     """The scores of one measure, values and reasons."""
     import polars as pl
 
@@ -460,7 +468,7 @@ def scores(study: Study, identity: str) -> pl.DataFrame:
     )
 
 
-def measures(study: Study) -> pl.DataFrame:
+def measures(study: Readable) -> pl.DataFrame:
     """Every measure with scores in the study."""
     import polars as pl
 
@@ -483,7 +491,7 @@ def measures(study: Study) -> pl.DataFrame:
     )
 
 
-def prompt_records(study: Study, ids: Sequence[int] | None = None) -> dict[int, Prompt]:
+def prompt_records(study: Readable, ids: Sequence[int] | None = None) -> dict[int, Prompt]:
     """Prompts as extensions see them, by id."""
     with database.reading(study.engine) as connection:
         inner, tag_inner = "", ""
@@ -505,7 +513,7 @@ def prompt_records(study: Study, ids: Sequence[int] | None = None) -> dict[int, 
     return found
 
 
-def need_prompts(study: Study) -> None:
+def need_prompts(study: Readable) -> None:
     """Raise if the study is still empty."""
     if counts(study)["prompt"] == 0:
         raise DataError(

@@ -9,15 +9,20 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine
 
-from sightline.errors import StudyError, UsageError, near
+from sightline.errors import SightlineError, StudyError, UsageError, near
+from sightline.study import listing, reading
 from sightline.study.files import ImageFiles
 from sightline.study.schema import database, tables
 from sightline.study.vectors import Vectors
 
+if TYPE_CHECKING:
+    import polars as pl
+
+COUNTED = ("prompt", "system", "image", "answer", "judgement", "truth", "score")
 DATABASE_FILE = "study.sqlite"
 SETTINGS_FILE = "study.toml"
 SECTIONS = ("study", "store", "question", "truth", "screening", "check", "score", "annotate", "report")
@@ -49,7 +54,41 @@ class Study:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Study {self.name}>"
+        try:
+            counts = reading.counts(self)
+        except SightlineError:  # a repr never raises: the database may be gone by now
+            return f"<Study {self.name} at {self.address}>"
+        parts = [f"{counts[each]:,} {each}s" for each in COUNTED if counts[each]]
+        return f"<Study {self.name} at {self.address}: {', '.join(parts) or 'empty'}>"
+
+    @property
+    def address(self) -> str:
+        """Where the study is: its folder, or the address of its database without the password."""
+        return str(self.home) if self.engine.dialect.name == "sqlite" else database.place(self.engine)
+
+    def prompts(self) -> pl.DataFrame:
+        """One row per prompt: its suite, id, text and tags."""
+        return listing.named_prompts(self)
+
+    def images(self) -> pl.DataFrame:
+        """One row per image: its collection, name, content hash, size and defect."""
+        return listing.named_images(self)
+
+    def answers(self) -> pl.DataFrame:
+        """One row per answer: prompt, system, position, image, score, seed or failure."""
+        return listing.named_answers(self)[0]
+
+    def judgements(self) -> pl.DataFrame:
+        """One row per judgement as it was given, revisions and skipped items included."""
+        return listing.named_judgements(self)
+
+    def scores(self) -> pl.DataFrame:
+        """One row per score of every measure, with the reason where there is no value."""
+        return listing.named_scores(self)
+
+    def truth(self) -> pl.DataFrame:
+        """One row per item of every question and rule: its consensus value, interval and n, or the reason."""
+        return listing.named_truths(self)
 
 
 def open_study(path: str | Path) -> Study:

@@ -130,7 +130,7 @@ def test_predictions_go_out_by_names(tmp_path: Path) -> None:
     told += [Truth("ease", Item(key), n % 2) for n, key in enumerate(keys)]
     with create_study(tmp_path / "s") as study:
         load(study, told, importer="test", path="test", digest="test")
-        sightline.predict(study, "ease", predictor="mean")
+        sightline.fit(study, "ease", predictor="mean")
         sightline.export(study, tmp_path / "out", form="parquet", tables=["predictions"])
     found = pl.read_parquet(tmp_path / "out" / "predictions.parquet")
     assert set(found["prompt_id"]) == {key.ref for key in keys}

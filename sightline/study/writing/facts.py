@@ -255,7 +255,7 @@ class Facts:
                 raise ConflictError(
                     "the study holds another truth for this",
                     where=at[settlement, item],
-                    remedy="Undo the earlier import (sightline import STUDY --undo N), or use --replace.",
+                    remedy="Undo the earlier import (sightline undo STUDY N), or use --replace.",
                 )
             self.entities.lean_on(owner)
         columns = ["settlement_id", "item_id", "value", "low", "high", "n", "source_id"]
@@ -294,7 +294,7 @@ def _disagrees(record: Judgement) -> ConflictError:
         return ConflictError(
             f"the study counts another number of such votes on {record.question!r} than {record.n}",
             where=record.at,
-            remedy="Undo the earlier import (sightline import STUDY --undo N), or use --replace.",
+            remedy="Undo the earlier import (sightline undo STUDY N), or use --replace.",
         )
     return ConflictError(
         f"the same annotator gave another answer to {record.question!r} about the same thing",
