@@ -151,7 +151,7 @@ def test_rankings_that_nobody_judged_are_shown_and_not_ranked(unjudged: Study) -
     assert [cell.value for cell in table.rows[0][2:]] == pytest.approx([5.5 / 16, 4.5 / 160])  # type: ignore[union-attr]
     # Both runs came from elsewhere: whatever they are asked, they cannot be asked again.
     assert [(gap.what, gap.count) for gap in made.gaps] == [("query_robustness", 16)]
-    assert "cannot be asked again" in made.gaps[0].reason
+    assert "cannot be run again" in made.gaps[0].reason
     assert "nqc" in report(unjudged).read_text("utf-8")
 
 
@@ -164,7 +164,7 @@ def test_relevance_that_can_no_longer_be_predicted_does_not_stop_the_report(unju
     score(unjudged, "expected_precision@2")
     before = build(unjudged)
     assert [ranking.scale.name for ranking in before.rankings] == ["expected_precision(k=2)"]
-    said = "goes by relevance that a predictor predicts, not by judgements of the images."
+    said = "uses predicted relevance, not judgements of the images."
     assert before.rankings[0].summary == f"expected_precision(k=2) {said}"
     undo(unjudged, loaded.source_id)
     made = build(unjudged)
