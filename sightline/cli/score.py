@@ -15,7 +15,7 @@ from sightline.errors import UsageError, near
 @click.argument("first", metavar="STUDY|MEASURE", help="A study; or, without one, a measure of an image.")
 @click.argument(
     "others",
-    metavar="MEASURE|FILE",
+    metavar="[MEASURE|FILE]...",
     nargs=-1,
     help="Measures of the study; or more measures, then image files.",
 )

@@ -139,7 +139,7 @@ def fit_bridge(
     seed: Annotated[int, SEED] = 0,
     listener: Listener | None = None,
 ) -> BridgeFit:
-    """Fit a joint space of texts and images on your own captioned images.
+    """Fit a joint space of texts and images on your own captions.
 
     The bridge is an encoder like any other: search with it, or score how well images fit their prompts. Hit
     rates come from nested cross-validation: bridges fitted without a fold, their settings chosen without it,

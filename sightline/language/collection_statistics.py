@@ -1,7 +1,8 @@
-"""What the captions of a collection tell of a prompt before anything is retrieved.
+"""What the captions of a collection say about a prompt before anything is retrieved.
 
 A document is all that is said of one image. Terms are the Treebank's words in lower case without stop words.
-Logarithms are natural. Terms that the collection does not know have no statistics; `unseen` is their share.
+Logarithms are natural. Terms that the collection does not contain have no statistics; `unseen` is their
+proportion.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ STATISTICS: Mapping[str, str] = {
     "mean_idf": "Mean ln(N / df) of the terms (Cronen-Townsend, Zhou and Croft 2002).",
     "idf_deviation": "Standard deviation of ln(N / df) over the terms (He and Ounis 2004).",
     "mean_ictf": "Mean ln(|C| / cf) of the terms (Kwok 1996; He and Ounis 2004).",
-    "query_scope": "-ln of the share of documents that hold any of the terms (He and Ounis 2004).",
+    "query_scope": "-ln of the proportion of documents with any of the terms (He and Ounis 2004).",
     "clarity": "Simplified clarity: sum p(t|Q) ln(p(t|Q) / p(t|C)) (He and Ounis 2004).",
     "sum_scq": "Sum of (1 + ln cf) ln(1 + N / df) over the terms (Zhao, Scholer and Tsegay 2008).",
     "mean_scq": "Mean of (1 + ln cf) ln(1 + N / df) over the terms (Zhao, Scholer and Tsegay 2008).",
@@ -36,8 +37,8 @@ STATISTICS: Mapping[str, str] = {
     "max_variability": "Highest deviation of a term's weight (Zhao, Scholer and Tsegay 2008).",
     "mean_pmi": "Mean ln(N df(a,b) / (df(a) df(b))) over pairs of terms that meet (Hauff 2010).",
     "max_pmi": "Highest ln(N df(a,b) / (df(a) df(b))) of the pairs of terms that meet (Hauff 2010).",
-    "apart": "Share of the pairs of terms that meet in no document.",
-    "unseen": "Share of the terms that the collection does not know.",
+    "apart": "Proportion of pairs of terms that occur together in no document.",
+    "unseen": "Proportion of terms that the collection does not contain.",
 }
 
 
@@ -81,11 +82,11 @@ class CollectionStatistics:
             )
         self._lengths = lengths
         self.documents, self.length = len(lengths), sum(lengths)
-        tables = {term: np.array(told, dtype=np.int64) for term, told in found.items()}
+        tables = {term: np.array(counted, dtype=np.int64) for term, counted in found.items()}
         self._counts = {term: _Counts(table[:, 0].copy(), table[:, 1]) for term, table in tables.items()}
 
     def of(self, text: str, *, without: int | None = None) -> dict[str, float]:
-        """The STATISTICS of a prompt; NaN where there is nothing to tell it from.
+        """The STATISTICS of a prompt; NaN where there is nothing to compute it from.
 
         `without` leaves out one document, by its place. A prompt that was itself taken from a caption must be
         learned from without it: it would never have an unseen word, and a new prompt may.
@@ -93,7 +94,7 @@ class CollectionStatistics:
         listed = terms(text)
         distinct = dict.fromkeys(listed)
         counts = {term: self._counts[term].without(without) for term in distinct if term in self._counts}
-        known = {term: told for term, told in counts.items() if told.places.size}
+        known = {term: each for term, each in counts.items() if each.places.size}
         documents, length = self.documents, self.length
         if without is not None:
             documents, length = documents - 1, length - self._lengths[without]
@@ -104,19 +105,19 @@ class CollectionStatistics:
             found |= self._of_terms(list(known.values()), documents, length)
             found["clarity"] = _clarity([term for term in listed if term in known], known, length)
         if len(known) > 1:
-            found |= _of_pairs([told.places for told in known.values()], documents)
+            found |= _of_pairs([each.places for each in known.values()], documents)
         return found
 
     def _of_terms(self, known: Sequence[_Counts], documents: int, length: int) -> dict[str, float]:
-        frequency = np.array([told.places.size for told in known], dtype=np.float64)
-        total = np.array([told.times.sum() for told in known], dtype=np.float64)
+        frequency = np.array([each.places.size for each in known], dtype=np.float64)
+        total = np.array([each.times.sum() for each in known], dtype=np.float64)
         rarity = np.log(1 + documents / frequency)
-        deviation = rarity * np.array([_deviation_of_logarithm(told.times) for told in known])
+        deviation = rarity * np.array([_deviation_of_logarithm(each.times) for each in known])
         idf = np.log(documents / frequency)
         scq = (1 + np.log(total)) * rarity
         held = np.zeros(self.documents, dtype=np.bool_)
-        for told in known:
-            held[told.places] = True
+        for each in known:
+            held[each.places] = True
         return {
             "max_idf": float(idf.max()),
             "mean_idf": float(idf.mean()),

@@ -1,7 +1,7 @@
 """How specific words are, from the graph of their nearest words in a space of word vectors.
 
 Source: Arabzadeh, Zarrinkalam, Jovanovic and Bagheri, Neural embedding-based metrics for pre-retrieval query
-performance prediction, ECIR 2020. What is left open there is settled as follows: an edge joins a word and a
+performance prediction, ECIR 2020. What is left open there is decided as follows: an edge joins a word and a
 neighbour, whichever found the other, and weighs their cosine; a word that was reached is expanded by its own
 best similarity; paths count edges, and PageRank follows edges by their weight with damping 0.85.
 """
@@ -28,11 +28,11 @@ DAMPING = 0.85
 # Words of one product with the whole space: 64 MB of float32 for 100,000 words.
 TOGETHER = 160
 MOST = 2_000
-"""Words of a network beyond which it tells nothing of a word, and takes minutes."""
+"""Words of a network beyond which it says nothing about a word, and takes minutes."""
 
 
 class Ego(NamedTuple):
-    """What the network around a word says of it."""
+    """The ego network of a word in numbers."""
 
     edge_count: float
     edge_weight: float
@@ -79,8 +79,8 @@ class EmbeddingGraph:
         return self._network(place)
 
     def _places(self, text: str) -> list[int]:
-        told = (word.lower() for word in words(text))
-        return [self._place[word] for word in told if word not in STOP_WORDS and word in self._place]
+        lowered = (word.lower() for word in words(text))
+        return [self._place[word] for word in lowered if word not in STOP_WORDS and word in self._place]
 
     def _learn(self, asked: Collection[int]) -> None:
         """Neighbours of many words at once, since one large product is far quicker than many small ones."""
@@ -126,9 +126,10 @@ class EmbeddingGraph:
 def ego(graph: Graph, of: int) -> Ego:
     """Edges, their weight, ln(edges / degree), degree / (n-1), closeness, betweenness and PageRank of a node.
 
-    Closeness is (n-1) / sum of distances; betweenness the share of shortest paths between others that pass,
-    over (n-1)(n-2)/2 pairs. A word without neighbours has 0 of each, and all of the PageRank. On networks of
-    a few words networkx has the same figures, some hundred times more slowly: docs/design-notes.md.
+    Closeness is (n-1) / sum of distances; betweenness the proportion of shortest paths between others that
+    pass, over (n-1)(n-2)/2 pairs. A word without neighbours has 0 of each, and all of the PageRank. On
+    networks of a few words networkx has the same figures, some hundred times more slowly:
+    docs/design-notes.md.
     """
     n = len(graph)
     if n < 2:

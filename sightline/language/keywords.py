@@ -1,4 +1,4 @@
-"""Keywords that trail a prompt, such as "8k" and "digital art", told apart by its commas."""
+"""Keywords that trail a prompt, such as "8k" and "digital art", separated by commas."""
 
 from __future__ import annotations
 
@@ -52,6 +52,6 @@ def presence(text: str, wanted: Sequence[str]) -> list[bool]:
 
 
 def keyword_share(text: str) -> float | None:
-    """Share of the words (pieces between spaces) that belong to keywords; None where there is no word."""
+    """Proportion of the words (between spaces) that belong to keywords; None where there is no word."""
     words = len(text.replace(",", " ").split())
     return sum(len(each.split()) for each in split(text).keywords) / words if words else None

@@ -1,4 +1,4 @@
-"""What lists of words tell of a text: concreteness, richness, frequency, and relations in WordNet."""
+"""What lists of words say about a text: concreteness, richness, frequency, and relations in WordNet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ CONCRETENESS = "SIGHTLINE_CONCRETENESS"
 WORD, RATING = "Word", "Conc.M"
 LEAST, MOST = 1.0, 5.0
 DICTIONARY_SIZE = 100_000
-COMMONEST = 10_000
 
 
 class Relations(NamedTuple):
@@ -57,14 +56,14 @@ def read_concreteness(path: str | Path) -> dict[str, float]:
         )
     found = {}
     for number, row in enumerate(rows, start=2):
-        word, told = (row[WORD] or "").strip().lower(), row[RATING]
+        word, given = (row[WORD] or "").strip().lower(), row[RATING]
         try:
-            rating = float(told)
+            rating = float(given)
         except (TypeError, ValueError):
             rating = math.nan
         if not LEAST <= rating <= MOST:
             raise DataError(
-                f"{told!r} is no rating from {LEAST:g} to {MOST:g}", where=f"{path}, line {number}"
+                f"{given!r} is no rating from {LEAST:g} to {MOST:g}", where=f"{path}, line {number}"
             )
         if word and " " not in word:
             found[word] = rating
@@ -107,7 +106,7 @@ def honore(text: str) -> float | None:
 
 
 def out_of_dictionary(text: str, dictionary: Collection[str]) -> float | None:
-    """Share of the words that a dictionary does not hold; None where there is no word."""
+    """Proportion of the words that a dictionary does not contain; None where there is no word."""
     return _mean([float(word not in dictionary) for word in spelled_words(text)])
 
 
@@ -127,14 +126,14 @@ def relations(text: str, wordnet: WordNet) -> Relations | None:
     WordNet). With a database whose fine senses are merged (Snow et al., EMNLP 2007) merged senses are
     counted. None where WordNet knows none of the words.
     """
-    told = [
+    related = [
         word_relations(word, wordnet)
         for word in spelled_words(text)
         if word not in STOP_WORDS and wordnet.synsets(word)
     ]
-    if not told:
+    if not related:
         return None
-    return Relations(*(sum(column) / len(told) for column in zip(*told, strict=True)))
+    return Relations(*(sum(column) / len(related) for column in zip(*related, strict=True)))
 
 
 def word_relations(word: str, wordnet: WordNet) -> Relations:
@@ -154,27 +153,6 @@ def find_frequency() -> Callable[[str], float]:
     """A word's frequency on Zipf's scale by wordfreq, 0 where unknown; MissingPackage without it."""
     library = _wordfreq()
     return lambda word: float(library.zipf_frequency(word, "en", wordlist="large"))
-
-
-def single_word_prompts(
-    ratings: Mapping[str, float], commonest: Sequence[str] | None = None, *, n: int = 500, seed: int = 0
-) -> list[str]:
-    """Words drawn to be prompts of one word each: those among the 10,000 commonest that have a rating.
-
-    `commonest` are words from the most frequent down, by default wordfreq's; only the first 10,000 count.
-    Source: Tang et al. 2024 (W1KP), section 4.3.
-    """
-    import random
-
-    if commonest is None:
-        commonest = _wordfreq().top_n_list("en", COMMONEST, wordlist="large")
-    rated = [word for word in commonest[:COMMONEST] if word in ratings]
-    if len(rated) < n:
-        raise DataError(
-            f"{len(rated)} of the {len(commonest[:COMMONEST])} commonest words are rated; {n} are asked for",
-            remedy="Ask for fewer.",
-        )
-    return random.Random(seed).sample(rated, n)
 
 
 def _wordfreq() -> Any:

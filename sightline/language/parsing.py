@@ -39,8 +39,8 @@ class Parser:
 
     def __init__(self, pipeline: Any) -> None:
         self._pipeline = pipeline
-        told = pipeline.meta
-        self.name = f"{told['lang']}_{told['name']} {told['version']}"
+        meta = pipeline.meta
+        self.name = f"{meta['lang']}_{meta['name']} {meta['version']}"
 
     def __call__(self, texts: Sequence[str]) -> Iterator[list[Token]]:
         """The tokens of each text in turn."""

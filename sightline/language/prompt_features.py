@@ -1,4 +1,4 @@
-"""Features of a prompt that can be told from its words alone, as PQPP defines them."""
+"""Features of a prompt that follow from its words alone, as PQPP defines them."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def numeral_rate(text: str) -> float | None:
 
 
 def conjunction_rate(text: str) -> float | None:
-    """Share of the words that are coordinating conjunctions; None where there is no word."""
+    """Proportion of the words that are coordinating conjunctions; None where there is no word."""
     return _share(text, CONJUNCTIONS)
 
 
 def preposition_rate(text: str) -> float | None:
-    """Share of the words that are prepositions; None where there is no word."""
+    """Proportion of the words that are prepositions; None where there is no word."""
     return _share(text, PREPOSITIONS)
 
 

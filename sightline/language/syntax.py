@@ -120,8 +120,8 @@ class Tree:
         """
         found = set(self.clauses)
         for place in self._predicates:
-            told = self._of(place)
-            heads = told.label in INFINITE or (told.label in ("acl", "relcl") and self._has_to(place))
+            token = self._of(place)
+            heads = token.label in INFINITE or (token.label in ("acl", "relcl") and self._has_to(place))
             if heads and self._leader(place) == place:
                 found.add(place)
         return sorted(found)
@@ -152,34 +152,34 @@ class Tree:
         A noun phrase not directly inside another counts if below its head there is an adjective (JJ), a
         possessive ('s), an -ing form, a preposition, a clause, an apposition or an item of a list. A
         clause counts as a subject or complement without a conjunction or with "that" or "for", and not with
-        "how", "when", "where" or "why". For NP !> NP << JJ|POS|PP|S|VBG or over NP beside NP, for SBAR
+        "how", "when", "where" or "why". For NP !> NP << JJ|POS|PP|S|VBG or over NP next to NP, for SBAR
         before or in VP, and for S over VBG or TO before VP.
         """
         nouns = [place for place in range(len(self.tokens)) if self._is_complex_noun(place)]
         return sorted([*nouns, *(place for place in self.verb_phrases if self._is_nominal_clause(place))])
 
     def _is_complex_noun(self, place: int) -> bool:
-        told = self._of(place)
-        if told.part not in ("NOUN", "PROPN", "PRON") or told.label in NESTED:
+        token = self._of(place)
+        if token.part not in ("NOUN", "PROPN", "PRON") or token.label in NESTED:
             return False
-        if told.label == "conj" and PHRASES.get(self._of(told.head).part) == "noun":
+        if token.label == "conj" and PHRASES.get(self._of(token.head).part) == "noun":
             return False
         return any(self._complicates(each) for each in self._below(place))
 
     def _complicates(self, place: int) -> bool:
-        told = self._of(place)
-        if told.tag in ("JJ", "POS", "VBG") or told.label in ("prep", "agent", "appos"):
+        token = self._of(place)
+        if token.tag in ("JJ", "POS", "VBG") or token.label in ("prep", "agent", "appos"):
             return True
-        if told.label == "conj" and PHRASES.get(told.part) == "noun":
-            return all(self._of(each).label != "cc" for each in self.children[told.head])
+        if token.label == "conj" and PHRASES.get(token.part) == "noun":
+            return all(self._of(each).label != "cc" for each in self.children[token.head])
         return place in self.verb_phrases
 
     def _is_nominal_clause(self, place: int) -> bool:
-        told = self._of(place)
+        token = self._of(place)
         inside = [self._of(each) for each in self.children[place]]
         if place not in self.clauses:
-            return told.label in ("csubj", "csubjpass") and (told.tag == "VBG" or self._has_to(place))
-        if told.label not in ("ccomp", "csubj", "csubjpass") or place in self.t_units:
+            return token.label in ("csubj", "csubjpass") and (token.tag == "VBG" or self._has_to(place))
+        if token.label not in ("ccomp", "csubj", "csubjpass") or place in self.t_units:
             return False
         marks = {each.text.lower() for each in inside if each.label == "mark"}
         return marks <= {"that", "for"} and not any(each.tag == "WRB" for each in inside)
@@ -194,33 +194,33 @@ class Tree:
         ]
 
     def _is_finite(self, place: int) -> bool:
-        told = self._of(place)
+        token = self._of(place)
         inside = [self._of(each) for each in self.children[place]]
-        if told.tag in FINITE or any(each.label in AUXILIARIES and each.tag in FINITE for each in inside):
+        if token.tag in FINITE or any(each.label in AUXILIARIES and each.tag in FINITE for each in inside):
             return True
         bare = not self._has_to(place) and not any(each.label in SUBJECTS for each in inside)
-        return told.label == "ROOT" and told.tag == "VB" and bare
+        return token.label == "ROOT" and token.tag == "VB" and bare
 
     def _is_main(self, place: int) -> bool:
-        told = self._of(place)
-        if told.label == "ROOT":
+        token = self._of(place)
+        if token.label == "ROOT":
             return True
-        return (told.label in ("conj", "parataxis") or self._is_bare(place)) and self._is_main(told.head)
+        return (token.label in ("conj", "parataxis") or self._is_bare(place)) and self._is_main(token.head)
 
     def _is_bare(self, place: int) -> bool:
         """Whether a complement precedes its head, has its own subject and nothing that introduces it."""
-        told = self._of(place)
+        token = self._of(place)
         labels = {self._of(each).label for each in self.children[place]}
         return (
-            told.label == "ccomp" and place < told.head and bool(labels & SUBJECTS) and "mark" not in labels
+            token.label == "ccomp" and place < token.head and bool(labels & SUBJECTS) and "mark" not in labels
         )
 
     def _shares(self, place: int) -> bool:
         """Whether a verb is joined to another without a subject of its own."""
-        told = self._of(place)
-        above = self._of(told.head)
+        token = self._of(place)
+        above = self._of(token.head)
         own = any(self._of(each).label in SUBJECTS for each in self.children[place])
-        joined = told.label == "conj" and above.part in VERBAL and above.label not in AUXILIARIES
+        joined = token.label == "conj" and above.part in VERBAL and above.label not in AUXILIARIES
         return joined and not own
 
     def _leader(self, place: int) -> int:
@@ -283,7 +283,7 @@ def yngve_depth(tree: Tree) -> float | None:
     """Mean depth of the words, each the sum of the numbers of the branches to it; None without words.
 
     The branches below a node are numbered from the right, from 0. Nodes are those of the flat tree that
-    dependencies make: a head beside the phrases of its dependents, punctuation left out, where Yngve's have
+    dependencies make: a head next to the phrases of its dependents, punctuation left out, where Yngve's have
     every phrase of a constituency tree; so depths are smaller than on nested noun phrases.
     Source: V. H. Yngve, Proceedings of the American Philosophical Society 104 (1960).
     """

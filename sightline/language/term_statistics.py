@@ -27,7 +27,7 @@ STATISTICS: Mapping[str, str] = {
     "mean_scq": "Mean of (1 + ln n) ln(1 + N / n) over the terms.",
     "max_scq": "Highest (1 + ln n) ln(1 + N / n) of the terms.",
     "log_chance": "Sum of ln(n / N): how likely all terms together are, were they independent.",
-    "unseen": "Share of the terms that no prompt uses.",
+    "unseen": "Proportion of the terms that no prompt uses.",
 }
 
 
@@ -39,7 +39,7 @@ class TermStatistics:
         self._used: dict[str, int] = dict(Counter(term for text in prompts for term in set(terms(text))))
 
     def table(self, texts: Sequence[str], *, learned_from: bool = False) -> Array:
-        """A row a text, a column a statistic; NaN where there is nothing to tell it from.
+        """One row per text, one column per statistic; NaN where there is nothing to compute it from.
 
         A text that was `learned_from` is looked at as if it had not been: it would never have an unseen term,
         and a new one may.

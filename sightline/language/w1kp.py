@@ -24,7 +24,7 @@ from sightline.language.parsing import Parser
 Array = NDArray[np.float64]
 Norms = Callable[[Sequence[str]], Array]
 # A value, or the reason why there is none.
-Told = float | str
+Outcome = float | str
 T = TypeVar("T")
 
 NO_WORD = "the prompt has no word"
@@ -60,15 +60,15 @@ FEATURES: tuple[Feature, ...] = (
     Feature("noun_verb_adverb", "word order", "1 if NN* is followed by VB* and RB*"),
     Feature("adjective_noun", "word order", "1 if JJ* is followed by NN*"),
     Feature("concreteness", "psycholinguistics", "mean rating, 1 to 5, of the words Brysbaert et al. rated"),
-    Feature("honore", "psycholinguistics", "100 ln(words) / (1 - share of distinct words that occur once)"),
-    Feature("out_of_dictionary", "psycholinguistics", "share of the words not among the 100,000 commonest"),
+    Feature("honore", "psycholinguistics", "100 ln(words) / (1 - proportion of words that occur once)"),
+    Feature("out_of_dictionary", "psycholinguistics", "proportion of words not among the 100,000 commonest"),
     Feature("word_frequency", "psycholinguistics", "mean Zipf frequency of the words that wordfreq knows"),
     Feature("hyponyms", "semantic relations", "mean number of senses just below a word's senses in WordNet"),
     Feature("hypernyms", "semantic relations", "mean number of senses just above a word's senses in WordNet"),
     Feature("senses", "semantic relations", "mean number of senses of a word in WordNet"),
     Feature("glove_norm", "embedding norm", "mean squared length of the words' GloVe vectors"),
     Feature("clip_norm", "embedding norm", "length of the prompt's CLIP embedding before it is made 1"),
-    Feature("keyword_share", "keyword share", "share of the words that belong to trailing keywords"),
+    Feature("keyword_share", "keyword share", "proportion of words that belong to trailing keywords"),
 )
 """All but the flags of keywords, whose names depend on the prompts: see `catalogue`."""
 
@@ -127,7 +127,7 @@ class Sources:
 class Extracted:
     """The features of prompts as columns, in the order of `catalogue`.
 
-    `missing` tells feature -> reason -> number of prompts; features without a gap are not in it.
+    `missing` is feature -> reason -> number of prompts; features without a gap are not in it.
     """
 
     columns: dict[str, Array]
@@ -135,16 +135,11 @@ class Extracted:
     keywords: tuple[str, ...]
     missing: dict[str, dict[str, int]]
 
-    def missing_share(self, name: str) -> float:
-        """Share of the prompts without a value of this feature."""
-        values = self.columns[name]
-        return float(np.isnan(values).mean()) if values.size else 0.0
-
 
 def features(
     texts: Sequence[str], *, sources: Sources | None = None, keywords: Sequence[str] | None = None
 ) -> dict[str, Array]:
-    """Feature -> one value a prompt; NaN where there is none. `extract` also tells the reasons."""
+    """Feature -> one value per prompt; NaN where there is none. `extract` also gives the reasons."""
     return extract(texts, sources=sources, keywords=keywords).columns
 
 
@@ -154,7 +149,7 @@ def extract(
     """All features of these prompts; flags are for `keywords`, by default the 20 that most prompts have."""
     sources = Sources.find() if sources is None else sources
     flagged = tuple(trailing.top_keywords(texts) if keywords is None else keywords)
-    told: dict[str, Sequence[Told]] = {
+    outcomes: dict[str, Sequence[Outcome]] = {
         **_of_parse(texts, sources.parser),
         **_of_words(texts, sources),
         **_of_wordnet(texts, sources.wordnet),
@@ -163,21 +158,21 @@ def extract(
         "keyword_share": _values(texts, trailing.keyword_share, NO_WORD),
     }
     flags = [trailing.presence(text, flagged) for text in texts]
-    told |= {f"{FLAG}{word}": [float(row[n]) for row in flags] for n, word in enumerate(flagged)}
+    outcomes |= {f"{FLAG}{word}": [float(row[n]) for row in flags] for n, word in enumerate(flagged)}
     listed = catalogue(flagged)
     return Extracted(
-        {each.name: _column(told[each.name]) for each in listed},
+        {each.name: _column(outcomes[each.name]) for each in listed},
         listed,
         flagged,
-        {each.name: reasons for each in listed if (reasons := _reasons(told[each.name]))},
+        {each.name: reasons for each in listed if (reasons := _reasons(outcomes[each.name]))},
     )
 
 
-def _of_parse(texts: Sequence[str], parser: Parser | str) -> dict[str, Sequence[Told]]:
+def _of_parse(texts: Sequence[str], parser: Parser | str) -> dict[str, Sequence[Outcome]]:
     names = [each.name for each in FEATURES if each.group in ("syntax", "word order")]
     if isinstance(parser, str):
         return {name: [parser] * len(texts) for name in names}
-    rows: list[dict[str, Told]] = []
+    rows: list[dict[str, Outcome]] = []
     for tokens in parser(texts):
         tree = syntax.Tree(tokens)
         depth = syntax.yngve_depth(tree)
@@ -190,7 +185,7 @@ def _of_parse(texts: Sequence[str], parser: Parser | str) -> dict[str, Sequence[
     return {name: [row[name] for row in rows] for name in names}
 
 
-def _of_words(texts: Sequence[str], sources: Sources) -> dict[str, Sequence[Told]]:
+def _of_words(texts: Sequence[str], sources: Sources) -> dict[str, Sequence[Outcome]]:
     ratings, known, zipf = sources.concreteness, sources.dictionary, sources.zipf
     return {
         "concreteness": [ratings] * len(texts)
@@ -208,7 +203,7 @@ def _of_words(texts: Sequence[str], sources: Sources) -> dict[str, Sequence[Told
     }
 
 
-def _of_wordnet(texts: Sequence[str], known: wordnet.WordNet | str) -> dict[str, Sequence[Told]]:
+def _of_wordnet(texts: Sequence[str], known: wordnet.WordNet | str) -> dict[str, Sequence[Outcome]]:
     names = lexicon.Relations._fields
     if isinstance(known, str):
         return {name: [known] * len(texts) for name in names}
@@ -219,7 +214,7 @@ def _of_wordnet(texts: Sequence[str], known: wordnet.WordNet | str) -> dict[str,
     }
 
 
-def _glove_norms(texts: Sequence[str], glove: vectors.Glove | str) -> Sequence[Told]:
+def _glove_norms(texts: Sequence[str], glove: vectors.Glove | str) -> Sequence[Outcome]:
     if isinstance(glove, str):
         return [glove] * len(texts)
     split = [lexicon.spelled_words(text) for text in texts]
@@ -228,16 +223,16 @@ def _glove_norms(texts: Sequence[str], glove: vectors.Glove | str) -> Sequence[T
     return [sum(each) / len(each) if each else "no word has a GloVe vector" for each in known]
 
 
-def _clip_norms(texts: Sequence[str], clip: Norms | str) -> Sequence[Told]:
+def _clip_norms(texts: Sequence[str], clip: Norms | str) -> Sequence[Outcome]:
     if isinstance(clip, str):
         return [clip] * len(texts)
     norms = np.asarray(clip(texts), dtype=np.float64)
     if norms.shape != (len(texts),):
-        raise ValueError(f"one length a text is needed, not shape {norms.shape} for {len(texts)} texts")
+        raise ValueError(f"one length per text is needed, not shape {norms.shape} for {len(texts)} texts")
     return [float(each) for each in norms]
 
 
-def _values(texts: Sequence[str], of: Callable[[str], float | None], reason: str) -> Sequence[Told]:
+def _values(texts: Sequence[str], of: Callable[[str], float | None], reason: str) -> Sequence[Outcome]:
     found = [of(text) for text in texts]
     return [
         value if value is not None else reason if lexicon.spelled_words(text) else NO_WORD
@@ -245,12 +240,12 @@ def _values(texts: Sequence[str], of: Callable[[str], float | None], reason: str
     ]
 
 
-def _column(told: Sequence[Told]) -> Array:
-    return np.array([np.nan if isinstance(each, str) else each for each in told], dtype=np.float64)
+def _column(outcomes: Sequence[Outcome]) -> Array:
+    return np.array([np.nan if isinstance(each, str) else each for each in outcomes], dtype=np.float64)
 
 
-def _reasons(told: Sequence[Told]) -> dict[str, int]:
-    return dict(Counter(each for each in told if isinstance(each, str)).most_common())
+def _reasons(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    return dict(Counter(each for each in outcomes if isinstance(each, str)).most_common())
 
 
 def _or_reason(find: Callable[[], T]) -> T | str:

@@ -199,11 +199,11 @@ def find(*, recursive: bool = True) -> WordNet | None:
 
 
 def usual_places() -> Iterator[Path]:
-    """Where WordNet is found without being told: NLTK's folders, then Debian's."""
-    told = [Path(each) for each in os.environ.get("NLTK_DATA", "").split(os.pathsep) if each]
+    """Where WordNet is looked for by default: NLTK's folders, then Debian's."""
+    named = [Path(each) for each in os.environ.get("NLTK_DATA", "").split(os.pathsep) if each]
     prefix = Path(sys.prefix)
     roots = [
-        *told,
+        *named,
         Path.home() / "nltk_data",
         *(prefix / under / "nltk_data" for under in ("", "share", "lib")),
         *(Path("/usr") / under / "nltk_data" for under in ("share", "local/share", "lib", "local/lib")),

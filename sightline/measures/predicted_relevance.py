@@ -1,6 +1,6 @@
-"""Predicted relevance: how probably each ranked image is relevant, told from judged images of other queries.
+"""Predicted relevance: how probably each ranked image is relevant, from judged images of other queries.
 
-An example is a query with an image that an engine ranked for it. What is known of it: the engine's score
+An example is a query with an image that an engine ranked for it. Its features: the engine's score
 (standardised within the engine), how far it falls below the first of the ranking, 1 / rank, how similar the
 query is to the nearest caption of the image, and to the image itself where an encoder has both in one space.
 """
@@ -32,7 +32,7 @@ BLOCK = 65_536
 
 @dataclass(frozen=True)
 class PredictedRelevance:
-    """A probability a place, NaN past the depth that was asked for, and which fold's model told it.
+    """One probability per place, NaN below the depth asked for, and the fold whose model gave it.
 
     `gain` is the known gain of each place, NaN where nobody judged it.
     """
@@ -48,7 +48,7 @@ class PredictedRelevance:
 
 
 class Context(Protocol):
-    """What is known context the rankings: the study, its runs as a table, and the prompts that were asked."""
+    """What is known about the rankings: the study, its runs as a table, and their prompts."""
 
     study: Study
     table: Rankings
@@ -101,14 +101,14 @@ def predicted_relevance(
     of_group = np.full(group.max() + 1, -1, dtype=np.int64)
     of_group[group[judged]] = fold[judged]
     fold = of_group[group]
-    told = np.full(len(places.row), np.nan)
+    predictions = np.full(len(places.row), np.nan)
     for number in np.unique(fold):
         # Fold -1 holds the queries that nobody judged in any words: all that is known may speak of them.
         learn, guess = np.flatnonzero(judged & (fold != number)), np.flatnonzero(fold == number)
         model = predictor.fit(x.take(learn), relevant[learn, None])
-        told[guess] = np.clip(model.predict(x.take(guess))[:, 0], 0.0, 1.0)
+        predictions[guess] = np.clip(model.predict(x.take(guess))[:, 0], 0.0, 1.0)
     probability, folded = np.full(len(table.gains), np.nan), np.full(len(table.gains), -1, dtype=np.int64)
-    probability[places.row], folded[places.row] = told, fold
+    probability[places.row], folded[places.row] = predictions, fold
     assert table.prompts is not None and table.systems is not None
     return PredictedRelevance(
         probability, table.gains, folded, table.offsets, table.prompts, table.systems,

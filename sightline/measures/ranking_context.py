@@ -1,6 +1,6 @@
-"""What lies context rankings: what was asked, captions, engines asked again, relevance predicted.
+"""The context of rankings: queries, captions, engines run again, predicted relevance.
 
-Measures of a ranking ask for it when they need it, and most need none: nothing here is read before.
+Most measures of a ranking need none of it: nothing here is read before it is used.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 BLOCK = 4_000_000
 """Scores of queries x images that are held at once while a whole collection is scored."""
-NOT_OURS = "the engine was not run here and cannot be asked again"
-ONE_WORD = "a query of one word has none to leave out"
-NO_VECTOR = 'the engine turns its query into no vector: noise="words"'
+NOT_OURS = "the engine was not run here and cannot be run again"
+ONE_WORD = "a query of one word has none to drop"
+NO_VECTOR = 'the engine does not encode its query as a vector: use noise="words"'
 
 
 class RankingContext:
-    """What a study knows context its rankings; the table is handed in once it is made."""
+    """What a study knows about its rankings; the table is set once it is made."""
 
     table: Rankings
 
@@ -48,12 +48,12 @@ class RankingContext:
         self._collection_scores: list[float | NoValue] | None = None
 
     def loaded(self, measure: Configured) -> Any:
-        """A measure ready to be called, its encoders answering from the study's vectors."""
+        """A measure ready to be called, its encoders reading from the study's vectors."""
         return loaded_over(self.study, measure) if any(encoders_of(measure)) else measure.load()
 
     @cached_property
     def prompts(self) -> dict[int, Prompt]:
-        """The prompts that were asked, by id."""
+        """The prompts of the rankings, by id."""
         return reading.prompt_records(self.study, np.unique(self._asked).tolist())
 
     @property
@@ -70,13 +70,13 @@ class RankingContext:
         images = self._images
         files = reading.images(self.study).join(images, on="image_id", how="semi").sort("image_id")
         said = reading.captions(self.study).join(images, on="image_id", how="semi").sort("image_id", "n")
-        found = hashlib.sha256(np.sort(self._left_out).tobytes())
+        digest = hashlib.sha256(np.sort(self._left_out).tobytes())
         for table in (files.select("image_id", "sha256"), said.select("image_id", "caption")):
-            # One text of all rows: lengths tell where each begins, so that no two tables read alike.
+            # One text of all rows, with the length of each, so that no two tables have the same digest.
             keys, texts = table.to_series(0).to_numpy(), table.to_series(1).fill_null("")
-            found.update(keys.tobytes() + texts.str.len_bytes().to_numpy().tobytes())
-            found.update("".join(texts.to_list()).encode())
-        return found.digest()
+            digest.update(keys.tobytes() + texts.str.len_bytes().to_numpy().tobytes())
+            digest.update("".join(texts.to_list()).encode())
+        return digest.digest()
 
     @cached_property
     def _images(self) -> pl.DataFrame:
@@ -103,7 +103,7 @@ class RankingContext:
         texts: list[list[str]] = [[] for _ in ids]
         for number, caption in zip(row.tolist(), said["caption"].to_list(), strict=True):
             texts[number].append(caption)
-        documents = [" \n ".join(told) for told in texts]
+        documents = [" \n ".join(captions) for captions in texts]
         if not any(map(search_words, documents)):
             from scipy.sparse import csr_matrix
 
@@ -117,10 +117,10 @@ class RankingContext:
             found: list[float | NoValue] = [NoValue(NOT_OURS)] * len(self._asked)
             for rows, again in self._engines():
                 if isinstance(again, str):
-                    told: Sequence[float | NoValue] = [NoValue(again)] * len(rows)
+                    values: Sequence[float | NoValue] = [NoValue(again)] * len(rows)
                 else:
-                    told = again.means([self.prompts[key] for key in self._asked[rows].tolist()])
-                for row, value in zip(rows.tolist(), told, strict=True):
+                    values = again.means([self.prompts[key] for key in self._asked[rows].tolist()])
+                for row, value in zip(rows.tolist(), values, strict=True):
                     found[row] = value
             self._collection_scores = found
         return self._collection_scores
@@ -148,13 +148,13 @@ class RankingContext:
         return np.concatenate([*found, np.zeros(0, dtype=np.int64)]), offsets, why
 
     def _engines(self) -> list[tuple[np.ndarray, AskedAgain | str]]:
-        """The rankings of each engine that was run here, and it again; or why it cannot be asked."""
+        """The rankings of each engine that was run here with the engine, or why it cannot be run again."""
         assert self.table.systems is not None
         found: list[tuple[np.ndarray, AskedAgain | str]] = []
         for system in np.unique(self.table.systems).tolist():
-            told = self._settings.get(system)
-            if told is not None:
-                found.append((np.flatnonzero(self.table.systems == system), self._again(told)))
+            settings = self._settings.get(system)
+            if settings is not None:
+                found.append((np.flatnonzero(self.table.systems == system), self._again(settings)))
         return found
 
     @cached_property
@@ -163,20 +163,22 @@ class RankingContext:
         answers, settings = listing.named_answers(self.study)
         ids = dict(reading.systems(self.study).select("system", "system_id").iter_rows())
         found: dict[int, dict[str, Any]] = {}
-        for system, told in zip(answers["system"].to_list(), settings, strict=True):
-            if told is not None and "retriever" in told and ids[system] not in found:
-                found[ids[system]] = dict(told)
+        for system, run in zip(answers["system"].to_list(), settings, strict=True):
+            if run is not None and "retriever" in run and ids[system] not in found:
+                found[ids[system]] = dict(run)
         return found
 
-    def _again(self, told: dict[str, Any]) -> AskedAgain | str:
+    def _again(self, settings: dict[str, Any]) -> AskedAgain | str:
         try:
-            engine = registry.configure("retriever", str(told["retriever"]))
+            engine = registry.configure("retriever", str(settings["retriever"]))
             engine.require()
-            if engine.spec.version != told["version"]:
+            if engine.spec.version != settings["version"]:
                 return f"{engine.name} has changed since it was run"
-            return AskedAgain(self.study, engine, str(told["collection"]), bool(told.get("without_own")))
+            return AskedAgain(
+                self.study, engine, str(settings["collection"]), bool(settings.get("without_own"))
+            )
         except SightlineError as error:
-            return f"the engine cannot be asked again: {error.what}"
+            return f"the engine cannot be run again: {error.what}"
 
     def relevance(
         self, predictor: Any, encoder: Any, *, depth: int, min_rel: float, folds: int, seed: int
@@ -187,7 +189,7 @@ class RankingContext:
 
 
 def _reasons(again: AskedAgain | str, asked: Sequence[Prompt], noise: str) -> list[str | None]:
-    """Why each query cannot be asked again with this noise; None where it can."""
+    """Why each query cannot be run again with this noise; None where it can."""
     if isinstance(again, str):
         return [again] * len(asked)
     if noise == "vector":
@@ -196,7 +198,7 @@ def _reasons(again: AskedAgain | str, asked: Sequence[Prompt], noise: str) -> li
 
 
 class AskedAgain:
-    """An engine as it was run before, asked again over the same collection as it stands."""
+    """An engine as it was run, to be run again over the same collection as it stands."""
 
     def __init__(self, study: Study, engine: Configured, collection: str, without_own: bool) -> None:
         self._study = study
@@ -215,7 +217,7 @@ class AskedAgain:
     def images(
         self, queries: Sequence[Prompt], k: int, nudge: tuple[float, int] | None = None
     ) -> list[np.ndarray]:
-        """The ids of the first k images of each query, its vector nudged by a share of its length."""
+        """The ids of the first k images of each query, its vector moved by a fraction of its length."""
         search = self._loaded(nudge)
         found: dict[int, np.ndarray] = {}
         for group, seen in self._groups(queries):
@@ -236,9 +238,9 @@ class AskedAgain:
             for start in range(0, len(group), size):
                 part = list(group[start : start + size])
                 scores = np.asarray(search(seen, [_asking(queries[number]) for number in part], images)[1])
-                told = np.isfinite(scores)
-                among = told.sum(axis=1) if self.encodes else np.full(len(part), images)
-                found[part] = np.where(told, scores, 0.0).sum(axis=1) / np.maximum(among, 1)
+                scored = np.isfinite(scores)
+                among = scored.sum(axis=1) if self.encodes else np.full(len(part), images)
+                found[part] = np.where(scored, scores, 0.0).sum(axis=1) / np.maximum(among, 1)
         return found.tolist()
 
     def _groups(self, queries: Sequence[Prompt]) -> list[tuple[Sequence[int], Candidates]]:
@@ -265,7 +267,7 @@ class AskedAgain:
 
 
 class _Asked(str):
-    """A text that is asked, told from a caption by its type: both pass through the same encoder."""
+    """A query, which differs from a caption by its type: both pass through the same encoder."""
 
 
 def _asking(query: Prompt) -> Prompt:
@@ -273,7 +275,7 @@ def _asking(query: Prompt) -> Prompt:
 
 
 class _Nudged:
-    """An encoder that nudges the vectors of what is asked, and of nothing else."""
+    """An encoder that adds noise to the vectors of queries, and of nothing else."""
 
     def __init__(self, encoder: Any, share: float, seed: int) -> None:
         self._encoder = encoder
@@ -287,7 +289,7 @@ class _Nudged:
         rows = np.asarray(self._encoder.text([str(text) for text in texts]), dtype=np.float32)
         for number, text in enumerate(texts):
             if isinstance(text, _Asked):
-                # Seeded by the text: the nudge is the same whatever else is asked beside it.
+                # Seeded by the text: the noise is the same whatever else is encoded with it.
                 seed = seed_of(text, self._seed)
                 rows[number] = noisy_queries(rows[number][None], share=self._share, seed=seed)[0]
         return rows
@@ -299,7 +301,7 @@ def seed_of(text: str, seed: int) -> int:
 
 
 def fewer_words(text: str, share: float, seed: int) -> str:
-    """The text with each word left out by chance `share`: at least one, never all."""
+    """The text with each word dropped with probability `share`: at least one, never all."""
     words = text.split()
     if len(words) < 2:
         return text
@@ -311,5 +313,5 @@ def fewer_words(text: str, share: float, seed: int) -> str:
 
 
 def replaced_text(prompt: Prompt, text: str) -> Prompt:
-    """The prompt saying something else."""
+    """The prompt with another text."""
     return prompt._replace(text=text)

@@ -1,4 +1,4 @@
-"""The rankings of a study as columns: what was ranked, what is known of it, and what nobody judged."""
+"""The rankings of a study as columns: images, gains, and what is unjudged, empty or missing."""
 
 from __future__ import annotations
 
@@ -28,23 +28,24 @@ from sightline.systems.ranking import refuse_distances
 
 UNJUDGED = ("run", "runs")
 """What a measure rests on that needs no relevance."""
-PREDICTED = "goes by relevance that a predictor predicts, not by judgements of the images."
+PREDICTED = "uses predicted relevance, not judgements of the images."
+REPEATED = "places were dropped: their image already occurred."
 _IMAGE_ID = {"image_id": pl.Int64}
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """What of one engine's rankings of prompts with known relevance was unjudged, empty, missing or repeated.
+    """What is unjudged, empty, missing or repeated in one engine's rankings of prompts with known relevance.
 
-    `of` images and `prompts` with known relevance were looked at; `vain` prompts were asked and found
-    nothing, `unanswered` ones have no ranking.
+    Counted over `of` images and `prompts` with known relevance; `empty` prompts have empty results,
+    `unanswered` ones no ranking.
     """
 
     name: str
     of: int
     unjudged: int
     prompts: int
-    vain: int
+    empty: int
     unanswered: int
     repeated: int
 
@@ -53,11 +54,11 @@ class Gaps:
 class Ranked:
     """Every ranking of every retriever: prompt and system of each, its images, and its gains as columns.
 
-    `repeated` has a row of system_id and prompt_id for each place left out because its image stands further
-    up; `absent` one of system_id, prompt_id and `vain` for each prompt with known relevance that a system has
-    no image for: empty results if it was asked. `judged` are the prompts with known relevance. `context` is
-    what measures may ask for besides the rankings. Without `by_relevance` nothing is known to be relevant,
-    and `absent` is about every prompt that any system was asked.
+    `repeated` has one row of system_id and prompt_id per place that is dropped because its image already
+    occurred; `absent` one of system_id, prompt_id and `empty` per prompt with known relevance that a system
+    has no image for: empty results if it was run on it. `judged` are the prompts with known relevance.
+    `context` is what measures may use besides the rankings. Without `by_relevance` no relevance is known, and
+    `absent` covers every prompt that any system was run on.
     """
 
     prompt: np.ndarray
@@ -76,50 +77,49 @@ class Ranked:
         return len(self.prompt)
 
     def hashes(self, rests_on: str = "relevance", beyond: bool = False) -> list[int]:
-        """64 bits over what a measure is told of each ranking, signed for the databases.
+        """64 bits over what a measure reads of each ranking, signed for the databases.
 
-        `beyond` adds what was searched, at which some measures look; those of everything do.
+        `beyond` adds what was searched, which some measures read; those that rest on everything do.
         """
-        told = self.table
-        parts = [(self.image, told.offsets)]
+        table = self.table
+        parts = [(self.image, table.offsets)]
         if rests_on in ("relevance", "everything"):
-            parts += [(told.gains, told.offsets), (told.ideal, told.ideal_offsets)]
-        if rests_on != "relevance" and told.scores is not None:
-            parts += [(told.scores, told.offsets)]
+            parts += [(table.gains, table.offsets), (table.ideal, table.ideal_offsets)]
+        if rests_on != "relevance" and table.scores is not None:
+            parts += [(table.scores, table.offsets)]
         if rests_on == "everything" and self.context is not None:
             # Which queries are held out together decides what is predicted.
             group = groups_of(self.context.study, self.prompt.tolist())
             parts += [(group, np.arange(len(self) + 1))]
         views = [(column.tobytes(), (8 * offsets).tolist()) for column, offsets in parts]
-        asked = [""] * len(self)
-        if rests_on != "relevance" and self.context is not None:
-            asked = self.context.texts()
-        further = beyond or rests_on == "everything"
-        searched = self.context.searched if further and self.context is not None else b""
-        found = []
+        texts, searched = [""] * len(self), b""
+        if self.context is not None:
+            texts = self.context.texts() if rests_on != "relevance" else texts
+            searched = self.context.searched if beyond or rests_on == "everything" else searched
+        digests = []
         for n in range(len(self)):
-            whole = hashlib.sha256(searched + asked[n].encode() + b"\0")
+            whole = hashlib.sha256(searched + texts[n].encode() + b"\0")
             for column, starts in views:
                 whole.update((starts[n + 1] - starts[n]).to_bytes(8, "big"))
                 whole.update(column[starts[n] : starts[n + 1]])
-            found.append(whole.digest())
+            digests.append(whole.digest())
         if rests_on in ("runs", "everything"):
-            found = self._together(found, rests_on)
-        return [int.from_bytes(digest[:8], "big", signed=True) for digest in found]
+            digests = self._together(digests, rests_on)
+        return [int.from_bytes(digest[:8], "big", signed=True) for digest in digests]
 
     def _together(self, own: Sequence[bytes], rests_on: str) -> list[bytes]:
-        """Each ranking's digest with those of the others that a measure looks at beside it."""
-        beside = self.prompt.tolist() if rests_on == "runs" else [0] * len(self)
+        """Each ranking's digest with those of the others that a measure reads together with it."""
+        groups = self.prompt.tolist() if rests_on == "runs" else [0] * len(self)
         wholes: dict[int, Any] = {}
-        for group, system, digest in zip(beside, self.system.tolist(), own, strict=True):
+        for group, system, digest in zip(groups, self.system.tolist(), own, strict=True):
             wholes.setdefault(group, hashlib.sha256()).update(system.to_bytes(8, "big") + digest)
         return [
             hashlib.sha256(digest + wholes[group].digest()).digest()
-            for group, digest in zip(beside, own, strict=True)
+            for group, digest in zip(groups, own, strict=True)
         ]
 
     def gaps(self, k: int | None = None, prompts: Sequence[int] | None = None) -> list[Gaps]:
-        """What each engine's numbers do not show, over all prompts or over these."""
+        """What the values of each engine do not show, over all prompts or over these."""
         counted = runs.count_judged(self.table.gains, self.table.offsets, k=k)
         kept = _among(self.prompt, prompts) & np.isin(self.prompt, self.judged)
         judged = int(_among(self.judged, prompts).sum())
@@ -132,17 +132,17 @@ class Ranked:
             mine = kept & (self.system == system)
             of, known = int(counted.of[mine].sum()), int(counted.judged[mine].sum())
             missing = absent.filter(pl.col("system_id") == system)
-            vain = int(missing["vain"].sum())
+            empty = int(missing["empty"].sum())
             again = repeated.filter(pl.col("system_id") == system).height
-            found.append(Gaps(name, of, of - known, judged, vain, missing.height - vain, again))
+            found.append(Gaps(name, of, of - known, judged, empty, missing.height - empty, again))
         return found
 
     def brief(self, k: int | None = None, prompts: Sequence[int] | None = None) -> str:
-        """The notes of all engines in a sentence a kind."""
+        """The notes of all engines, one sentence per kind."""
         gaps = self.gaps(k, prompts)
         first = f"Among the first {k} images" if k is not None else "In the rankings"
         unjudged = [f"{each.unjudged / each.of:.0%} of {each.name}'s" for each in gaps if each.unjudged]
-        vain = [f"{each.name} for {each.vain:,} of {each.prompts:,}" for each in gaps if each.vain]
+        empty = [f"{each.name} for {each.empty:,} of {each.prompts:,}" for each in gaps if each.empty]
         missing = [
             f"{each.name} for {each.unanswered:,} of {each.prompts:,}" for each in gaps if each.unanswered
         ]
@@ -150,78 +150,79 @@ class Ranked:
         sentences = []
         if unjudged:
             sentences.append(f"{first}, {', '.join(unjudged)} are unjudged and count as not relevant.")
-        if vain:
-            sentences.append(f"Engines found nothing: {', '.join(vain)} prompts, which count as 0.")
+        if empty:
+            sentences.append(f"Results are empty: {', '.join(empty)} prompts, which count as 0.")
         if missing:
-            told = "count as 0" if self.rules.complete else "are left out of its means"
-            sentences.append(f"Rankings are missing: {', '.join(missing)} prompts, which {told}.")
+            sentences.append(f"Rankings are missing: {', '.join(missing)} prompts, which {self._missing}.")
         if repeated:
-            places = f"{', '.join(repeated)}: their image stands further up"
-            sentences.append(f"Places were left out, {places}.")
+            sentences.append(f"Places were dropped, {', '.join(repeated)}: their image already occurred.")
         return " ".join(sentences)
 
     def notes(self, k: int | None = None, prompts: Sequence[int] | None = None) -> list[str]:
-        """What a reader must know beside the numbers: what was unjudged, unanswered or repeated."""
+        """What a reader must know besides the values: what is unjudged, empty, missing or repeated."""
         first = f"among the first {k}" if k is not None else "in its rankings"
         asked = np.unique(self.prompt[_among(self.prompt, prompts)])
         unknown = int((~np.isin(asked, self.judged)).sum())
-        found = []
+        notes = []
         if unknown:
-            found.append(f"{unknown:,} of {len(asked):,} prompts have no known relevance, and so no value.")
+            notes.append(f"{unknown:,} of {len(asked):,} prompts have no known relevance, and so no value.")
         for each in self.gaps(k, prompts):
-            of_prompts = f"of the {each.prompts:,} prompts with known relevance"
-            if each.unjudged:
-                share = f"{each.unjudged:,} of the {each.of:,} images {first} ({each.unjudged / each.of:.0%})"
-                found.append(f"{each.name}: {share} are unjudged and count as not relevant.")
-            if each.vain:
-                found.append(f"{each.name}: {each.vain:,} {of_prompts} found nothing and count as 0.")
+            of_prompts, unjudged = f"of the {each.prompts:,} prompts with known relevance", each.unjudged
+            if unjudged:
+                images = f"{unjudged:,} of the {each.of:,} images {first} ({unjudged / each.of:.0%})"
+                notes.append(f"{each.name}: {images} are unjudged and count as not relevant.")
+            if each.empty:
+                notes.append(f"{each.name}: {each.empty:,} {of_prompts} have empty results and count as 0.")
             if each.unanswered:
-                told = "count as 0" if self.rules.complete else "are left out of its means"
-                found.append(f"{each.name}: {each.unanswered:,} {of_prompts} have no ranking and {told}.")
+                missing = f"{each.unanswered:,} {of_prompts} have no ranking and {self._missing}"
+                notes.append(f"{each.name}: {missing}.")
             if each.repeated:
-                places = f"{each.repeated:,} places were left out: their image stands further up."
-                found.append(f"{each.name}: {places}")
-        return found
+                notes.append(f"{each.name}: {each.repeated:,} {REPEATED}")
+        return notes
+
+    @property
+    def _missing(self) -> str:
+        return "count as 0" if self.rules.complete else "are excluded from its means"
 
     def notes_for(self, measure: Configured, prompts: Sequence[int] | None = None) -> list[str]:
-        """What a reader must know beside the numbers of a measure.
+        """What a reader must know besides the values of a measure.
 
-        What nobody judged is no gap in a measure that does not count judgements of these very images.
+        Unjudged images are no gap in a measure that needs no judgements of them.
         """
         if measure.spec.details["rests_on"] == "relevance":
             return self.notes(place(measure), prompts)
         left_out = self.repeated.filter(_among(self.repeated["prompt_id"].to_numpy(), prompts))
         counts = dict(left_out.group_by("system_id").len().iter_rows())
-        found = [
-            f"{name}: {counts[system]:,} places were left out: their image stands further up."
+        notes = [
+            f"{name}: {counts[system]:,} {REPEATED}"
             for system, name in self.names.items()
             if system in counts
         ]
         if measure.spec.details["rests_on"] == "everything":
-            found.insert(0, f"{measure.short} {PREDICTED}")
-        return found
+            notes.insert(0, f"{measure.short} {PREDICTED}")
+        return notes
 
     def brief_for(self, measure: Configured, prompts: Sequence[int] | None = None) -> str:
-        """The same in a sentence a kind."""
+        """The same with one sentence per kind."""
         if measure.spec.details["rests_on"] == "relevance":
             return self.brief(place(measure), prompts)
         return " ".join(self.notes_for(measure, prompts))
 
     def outcomes(self, measure: Configured) -> list[Outcome]:
-        """What a measure says of each ranking."""
+        """The outcome of a measure for each ranking."""
         function = measure.load() if self.context is None else self.context.loaded(measure)
-        told = function(self.table)
+        computed = function(self.table)
         reason = str(measure.spec.details["nan"])
-        values = told.tolist() if isinstance(told, np.ndarray) else list(told)
+        values = computed.tolist() if isinstance(computed, np.ndarray) else list(computed)
         results = [each if isinstance(each, NoValue) or each == each else NoValue(reason) for each in values]
         return gate(measure.spec, results, len(self))
 
     def values(self, measure: Configured) -> pl.DataFrame:
-        """prompt_id, system_id, system, value: what a measure says of each ranking that it has a value of."""
-        told = [outcome.value for outcome in self.outcomes(measure)]
+        """prompt_id, system_id, system, value: the values of a measure, for each ranking that has one."""
+        values = [outcome.value for outcome in self.outcomes(measure)]
         keys = pl.DataFrame({"prompt_id": self.prompt, "system_id": self.system})
         return (
-            keys.with_columns(value=pl.Series(told, dtype=pl.Float64))
+            keys.with_columns(value=pl.Series(values, dtype=pl.Float64))
             .filter(pl.col("value").is_not_null())
             .with_columns(system=pl.col("system_id").replace_strict(self.names, return_dtype=pl.String))
             .select("prompt_id", "system_id", "system", "value")
@@ -234,21 +235,21 @@ def _among(keys: np.ndarray, prompts: Sequence[int] | None) -> np.ndarray:
 
 
 def looks_beyond(measure: Configured) -> bool:
-    """Whether a measure, as it is set, looks at captions or at the images that were searched."""
-    told = measure.spec.details["beyond"]
-    return told if isinstance(told, bool) else measure.arguments.get(told[0]) == told[1]
+    """Whether a measure with these parameters reads captions or the images that were searched."""
+    beyond = measure.spec.details["beyond"]
+    return beyond if isinstance(beyond, bool) else measure.arguments.get(beyond[0]) == beyond[1]
 
 
 def place(measure: Configured) -> int | None:
-    """How many places a measure looks at; None for all."""
+    """The cut-off of a measure; None for all places."""
     k = measure.arguments.get("k")
     return k if isinstance(k, int) else None
 
 
 def rankings_for(study: Study, measure: Configured, ranked: Ranked | None = None) -> Ranked:
-    """The rankings as a measure needs them: most need to know what is relevant, some do not.
+    """The rankings as a measure needs them: with relevance or without.
 
-    `ranked` were read before, and are read again if it was for measures of the other sort.
+    `ranked` were read earlier, and are read again if that was for measures of the other sort.
     """
     judged = measure.spec.details["rests_on"] not in UNJUDGED
     if ranked is not None and ranked.by_relevance == judged:
@@ -257,9 +258,9 @@ def rankings_for(study: Study, measure: Configured, ranked: Ranked | None = None
 
 
 def rankings_of(study: Study, by: Rules | None = None, *, judged: bool = True) -> Ranked:
-    """Every ranking of the study with its gains, ties broken and repeats left out.
+    """Every ranking of the study with its gains, ties broken and repeats dropped.
 
-    Without `judged` no relevance need be known, and none is looked at.
+    Without `judged` no relevance is needed, and none is read.
     """
     chosen = by or rules(study)
     truths = relevance(study, chosen) if judged else _nothing_known()
@@ -280,7 +281,7 @@ def rankings_of(study: Study, by: Rules | None = None, *, judged: bool = True) -
     keys = answers.group_by("query", "system_id", "prompt_id", maintain_order=True).len()
     known = truths["prompt_id"].unique().sort()
     absent = _absent(asked, answers, known if judged else asked["prompt_id"].unique().sort())
-    empty = absent if chosen.complete else absent.filter("vain")
+    empty = absent if chosen.complete else absent.filter("empty")
     empty = empty.with_columns(query=pl.lit(-1, pl.Int64), len=pl.lit(0, pl.UInt32))
     keys = pl.concat([keys, empty.select(keys.columns)])
     gains = runs.gains(
@@ -314,7 +315,7 @@ def rankings_of(study: Study, by: Rules | None = None, *, judged: bool = True) -
 
 @dataclass(frozen=True)
 class Overlap:
-    """How much two engines have in common: mean over prompts of |A and B| / |A or B| of their first k."""
+    """The overlap of two engines: mean over prompts of |A and B| / |A or B| of their first k."""
 
     first: str
     second: str
@@ -347,33 +348,33 @@ def overlap(
 
 
 def _answers(study: Study) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The images that engines answered with, and system_id, system, prompt_id of all they were asked.
+    """The images that engines returned, and system_id, system, prompt_id of all they were run on.
 
-    An answer without an image says that an engine was asked and found nothing. A pool is no engine: it only
-    says which images are to be judged.
+    An answer without an image stands for empty results. A pool is no engine: it only says which images are to
+    be judged.
     """
     names = reading.images(study).sort("name", "collection").with_row_index("name_order")
     gathered = reading.systems(study).filter(pl.col("system").is_in(list(pools(study)))).select("system_id")
-    told = reading.answers(study, "retriever").join(gathered, on="system_id", how="anti")
+    answers = reading.answers(study, "retriever").join(gathered, on="system_id", how="anti")
     ranked = (
-        told.filter(pl.col("image_id").is_not_null())
+        answers.filter(pl.col("image_id").is_not_null())
         .join(names.select("image_id", pl.col("name_order").cast(pl.Int64)), on="image_id")
         .sort("system_id", "prompt_id", "position")
     )
-    return ranked, told.select("system_id", "system", "prompt_id").unique()
+    return ranked, answers.select("system_id", "system", "prompt_id").unique()
 
 
 def relevance(study: Study, by: Rules) -> pl.DataFrame:
     """prompt_id, image_id, value; a rephrasing without truth of its own has that of its original.
 
-    The value is the gain: on a scale that begins above 0, such as 1 to 4, the worst grade gains nothing.
+    The value is the gain: on a scale that begins above 0, such as 1 to 4, the lowest grade has gain 0.
     """
     known = {asked.name: asked for _, asked in reading.questions(study)}
     if by.relevance not in known:
         raise DataError(
             f"rankings need relevant images, and no truth of {by.relevance!r} is in the study",
-            remedy=f"{near(by.relevance, known)} Import qrels, or judge and settle a question; [score] "
-            "relevance in study.toml names it.",
+            remedy=f"{near(by.relevance, known)} Import qrels, or judge images and run sightline truth; "
+            "[score] relevance in study.toml names the question.",
         )
     # A truth of a pair says which image is better, not that the first one is relevant.
     own = (
@@ -394,8 +395,8 @@ def relevance(study: Study, by: Rules) -> pl.DataFrame:
         .select("prompt_id", "image_id", "value")
         .unique(["prompt_id", "image_id"], keep="first", maintain_order=True)
     )
-    told = pl.concat([own, inherited])
-    return told.join(_left_out(study, by), on="image_id", how="anti") if by.without else told
+    gains = pl.concat([own, inherited])
+    return gains.join(_left_out(study, by), on="image_id", how="anti") if by.without else gains
 
 
 def _nothing_known() -> pl.DataFrame:
@@ -413,14 +414,14 @@ def _absent(asked: pl.DataFrame, answers: pl.DataFrame, judged: pl.Series) -> pl
     pairs = systems.join(pl.DataFrame({"prompt_id": judged}), how="cross")
     on = ["system_id", "prompt_id"]
     missing = pairs.join(answers.select(on), on=on, how="anti", maintain_order="left")
-    looked = asked.select(*on, vain=pl.lit(True))
-    return missing.join(looked, on=on, how="left", maintain_order="left").with_columns(
-        pl.col("vain").fill_null(False)
+    run_on = asked.select(*on, empty=pl.lit(True))
+    return missing.join(run_on, on=on, how="left", maintain_order="left").with_columns(
+        pl.col("empty").fill_null(False)
     )
 
 
 def _ideal(prompt: np.ndarray, truths: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """The known gains of each ranking's prompt in falling order, and where each ranking's begin."""
+    """The known gains of each ranking's prompt in falling order, and their offsets."""
     owner, value = truths["prompt_id"].to_numpy(), truths["value"].to_numpy()
     start = np.searchsorted(owner, prompt, side="left")
     lengths = np.searchsorted(owner, prompt, side="right") - start

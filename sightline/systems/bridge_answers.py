@@ -81,7 +81,7 @@ def bridge_answers(
     fitted: BridgeFit | None = None,
     listener: Listener | None = None,
 ) -> BridgeAnswers:
-    """Answer captions with bridges that were fitted without their image.
+    """Answer captions by bridges fitted without their image.
 
     For each fold of the collection's images a bridge is fitted on the others, settings included, and ranks
     all images for the captions of the fold and for prompts that rephrase one of them. It has seen wrong
@@ -128,7 +128,7 @@ def bridge_answers(
     encoders = {name: str(each) for name, each in learned.encoders.items()}
     empty = (group >= 0) & (indices < 0).all(axis=1)
     rankings = _rankings(study, collection, learned, prompts, indices, scores, k)
-    loaded = store_rankings(
+    stored = store_rankings(
         study,
         system,
         collection,
@@ -141,11 +141,7 @@ def bridge_answers(
     )
     meter.finish()
     return BridgeAnswers(
-        system=system,
-        number=loaded.source_id,
-        already=loaded.already,
-        prompts=len(rankings),
-        answers=sum(len(each.images) for each in rankings),
+        *stored,
         images=len(learned.contents),
         unseen=int(((group >= 0) & (group < folds)).sum()),
         others=int((group == folds).sum()),

@@ -59,7 +59,9 @@ def fuse(
     k: Annotated[int, K] = 100,
     replace: Annotated[bool, REPLACE] = False,
 ) -> Fusion:
-    """Fuse the rankings of several search engines into another system.
+    """Fuse the rankings of several search engines into one.
+
+    The fused rankings are stored as the answers of another system.
 
     `rrf` adds up 1 / (constant + rank) (Cormack et al. 2009); `combsum` adds up scaled scores, and `combmnz`
     multiplies that by the number of engines that list the image. A prompt that only some of the engines
@@ -102,7 +104,7 @@ def fuse(
     rows = pl.DataFrame(dict(zip(("prompt_id", "image_id", "value"), fused, strict=True)))
     rows = rows.group_by("prompt_id", maintain_order=True).head(k)
     collection = known_engines.collection
-    loaded = store_rankings(
+    stored = store_rankings(
         study,
         system,
         collection,
@@ -113,15 +115,7 @@ def fuse(
         replace=replace,
         empty=empty_results(study, of),
     )
-    return Fusion(
-        system=system,
-        number=loaded.source_id,
-        already=loaded.already,
-        prompts=rows["prompt_id"].n_unique(),
-        answers=rows.height,
-        rule=printed,
-        of=list(of),
-    )
+    return Fusion(*stored, printed, list(of))
 
 
 def _refuse_rising(answers: pl.DataFrame, rule: str) -> None:

@@ -234,16 +234,16 @@ def _stored(study: Study, name: str, gathered: _Gathered, replace: bool) -> Pool
     shown = images.filter(images["sha256"].is_not_null())
     rankings = as_rankings(study, gathered.rows)
     settings = {"pool": dict(gathered.how), "collection": gathered.collection}
-    loaded = store_rankings(
+    stored = store_rankings(
         study, name, gathered.collection, settings, rankings, by=POOL, path=f"pool {name}", replace=replace
     )
     return Pool(
         name=name,
         how=", ".join(f"{key}={value}" for key, value in gathered.how.items()),
-        number=loaded.source_id,
-        already=loaded.already,
-        prompts=len(rankings),
-        pairs=gathered.rows.height,
+        number=stored.number,
+        already=stored.already,
+        prompts=stored.prompts,
+        pairs=stored.answers,
         fewest=min(sizes),
         most=max(sizes),
         unseen=gathered.rows.join(shown, on="image_id", how="anti").height,

@@ -15,7 +15,6 @@ from sightline.rendering.tables import Column, Table
 from sightline.study import listing, reading
 from sightline.study.study import Study
 from sightline.study.writing import loading
-from sightline.study.writing.loading import Loaded
 from sightline.verbs import option
 
 if TYPE_CHECKING:
@@ -61,6 +60,16 @@ class StoredRankings(Result):
         return "sightline score STUDY precision@10 ndcg@10", undo
 
 
+class Stored(NamedTuple):
+    """What was stored, in the order of the fields of StoredRankings."""
+
+    system: str
+    number: int
+    already: bool
+    prompts: int
+    answers: int
+
+
 def reasons_table(reasons: Mapping[str, int], caption: str) -> Table:
     """How often each reason occurred."""
     return Table([Column("reason"), Column("n")], list(reasons.items()), caption)
@@ -77,7 +86,7 @@ def store_rankings(
     path: str,
     replace: bool = False,
     empty: Iterable[PromptKey] = (),
-) -> Loaded:
+) -> Stored:
     """Write rankings as the answers of a system; `by` names the verb, `replace` undoes its earlier run.
 
     Prompts with `empty` results become answers without an image, so that measures count them as 0. They are
@@ -101,7 +110,8 @@ def store_rankings(
     ]
     if nothing:
         loading.load(study, nothing, importer="", path="", digest="", extend=loaded.source_id)
-    return loaded
+    filled = [len(each.images) for each in rankings if each.images]
+    return Stored(system, loaded.source_id, loaded.already, len(filled), sum(filled))
 
 
 def empty_results(study: Study, names: Sequence[str]) -> list[PromptKey]:

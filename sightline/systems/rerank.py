@@ -69,12 +69,13 @@ def rerank(
     replace: Annotated[bool, REPLACE] = False,
     listener: Listener | None = None,
 ) -> Reranking:
-    """Sort the first answers of a search engine by a measure, as another system.
+    """Sort the first answers of a search engine by a measure.
 
-    Values are stored as scores of the study batch by batch: a run that was stopped resumes, and what `score`
-    has computed is not computed again. Images without a value follow those with one, and those after the
-    first ones follow them, both in the engine's order; their scores, which decrease by 1 per place below the
-    lowest value, only encode that order.
+    The new rankings are stored as the answers of another system. Values are stored as scores of the study
+    batch by batch: a run that was stopped resumes, and what `score` has computed is not computed again.
+    Images without a value follow those with one, and those after the first ones follow them, both in the
+    engine's order; their scores, which decrease by 1 per place below the lowest value, only encode that
+    order.
 
     \b
     sightline rerank my-study closer words --by colour_match --first 128
@@ -103,7 +104,7 @@ def rerank(
     computed, values = _values(study, chosen, head, listener)
     sign = -1.0 if chosen.spec.direction == "lower" else 1.0
     rows, reasons = _ordered(known.answers, values, first, sign)
-    loaded = store_rankings(
+    stored = store_rankings(
         study,
         system,
         known.collection,
@@ -114,18 +115,7 @@ def rerank(
         replace=replace,
         empty=empty_results(study, [of]),
     )
-    return Reranking(
-        system=system,
-        number=loaded.source_id,
-        already=loaded.already,
-        prompts=rows["prompt_id"].n_unique(),
-        answers=rows.height,
-        of=of,
-        measure=str(chosen),
-        first=first,
-        computed=computed,
-        without=reasons,
-    )
+    return Reranking(*stored, of, str(chosen), first, computed, reasons)
 
 
 def _values(

@@ -134,16 +134,12 @@ def retrieve(
     rankings = list(_rankings(queries, candidates, indices, scores))
     empty = [each.prompt for each in rankings if not each.images]
     path = f"{system} over {collection}"
-    loaded = store_rankings(
+    stored = store_rankings(
         study, system, collection, settings, rankings, by="retrieve", path=path, replace=replace, empty=empty
     )
     meter.finish()
     return Retrieval(
-        system=system,
-        number=loaded.source_id,
-        already=loaded.already,
-        prompts=len(queries),
-        answers=int((indices >= 0).sum()),
+        *stored._replace(prompts=len(queries)),
         retriever=str(engine),
         candidates=len(candidates.keys),
         empty=len(empty),

@@ -17,7 +17,6 @@ from sightline.language.lexicon import (
     rating,
     read_concreteness,
     relations,
-    single_word_prompts,
     spelled_words,
     word_frequency,
 )
@@ -132,15 +131,6 @@ def test_relations_in_wordnet() -> None:
     # Polysemous by the paper: 3 nouns, "saw" the verb, and the 24 senses of "see".
     assert saw.senses == 28
     assert lexicon.word_relations("animal", known).hyponyms > lexicon.word_relations("dog", known).hyponyms
-
-
-def test_words_for_prompts_of_one_word() -> None:
-    commonest = ["the", "cat", "box", "zebra", "run"]
-    drawn = single_word_prompts(RATINGS, commonest, n=2, seed=1)
-    assert len(set(drawn)) == 2 and set(drawn) <= {"cat", "box", "run"}
-    assert drawn == single_word_prompts(RATINGS, commonest, n=2, seed=1)
-    with pytest.raises(DataError, match="3 of the 5 commonest words are rated; 4"):
-        single_word_prompts(RATINGS, commonest, n=4)
 
 
 def test_lists_of_wordfreq() -> None:

@@ -78,7 +78,7 @@ def test_gaps_are_nan_with_a_reason(sources: Sources) -> None:
     assert "keyword:8k" not in found.missing
     for name, values in found.columns.items():
         assert np.isnan(values).sum() == sum(found.missing.get(name, {}).values())
-    assert found.missing_share("concreteness") == 3 / 4
+    assert np.isnan(found.columns["concreteness"]).mean() == 3 / 4
 
 
 def test_given_keywords(sources: Sources) -> None:
@@ -92,8 +92,8 @@ def test_no_prompt_at_all(sources: Sources) -> None:
     assert all(values.shape == (0,) for values in found.columns.values()) and not found.missing
 
 
-def test_a_backbone_must_give_a_length_a_text(sources: Sources) -> None:
-    with pytest.raises(ValueError, match="one length a text"):
+def test_an_encoder_must_give_one_length_per_text(sources: Sources) -> None:
+    with pytest.raises(ValueError, match="one length per text"):
         extract(TEXTS, sources=dataclasses.replace(sources, clip=lambda texts: np.ones((4, 2))))
 
 

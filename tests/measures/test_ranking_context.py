@@ -316,4 +316,4 @@ def test_an_engine_that_is_gone_says_so(
     sightline.retrieve(painted, "eyes", "exact(encoder=colours)", collection="paints", k=2)
     monkeypatch.setenv("SIGHTLINE_PLUGINS", str(tmp_path / "nowhere"))
     (reason,) = reasons(painted, "query_robustness(k=2)", "eyes")
-    assert reason.startswith("the engine cannot be asked again: there is no encoder called 'colours'")
+    assert reason.startswith("the engine cannot be run again: there is no encoder called 'colours'")

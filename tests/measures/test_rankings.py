@@ -198,7 +198,7 @@ def test_unjudged_images_are_counted(make: Any) -> None:
     # Nothing is known of query 2, so that its images do not count; query 3 has no ranking.
     assert ran.notes == [
         "1 of 2 prompts have no known relevance, and so no value.",
-        "e: 1 of the 2 prompts with known relevance have no ranking and are left out of its means.",
+        "e: 1 of the 2 prompts with known relevance have no ranking and are excluded from its means.",
     ]
     (whole,) = score(study, "reciprocal_rank").runs
     assert whole.notes[1].startswith("e: 1 of the 3 images in its rankings (33%) are unjudged")
@@ -224,7 +224,7 @@ def test_repeats_are_left_out_and_counted(make: Any) -> None:
     study = make([*run("e", {1: [("a", None), ("a", None), ("b", None)]}), *qrels({1: {"a": 0, "b": 1}})])
     assert values(study, "reciprocal_rank") == {1: 0.5}
     (ran,) = score(study, "reciprocal_rank").runs
-    assert ran.notes == ["e: 1 places were left out: their image stands further up."]
+    assert ran.notes == ["e: 1 places were dropped: their image already occurred."]
 
 
 def test_rephrasings_inherit_relevance(make: Any) -> None:
@@ -375,17 +375,17 @@ def test_beside_the_numbers_only_the_prompts_that_are_looked_at(make: Any) -> No
     whole = compare(study, "reciprocal_rank")
     assert whole.brief == (
         "In the rankings, 25% of one's, 50% of two's are unjudged and count as not relevant. "
-        "Engines found nothing: two for 1 of 3 prompts, which count as 0. "
-        "Rankings are missing: two for 1 of 3 prompts, which are left out of its means. "
-        "Places were left out, 1 of one: their image stands further up."
+        "Results are empty: two for 1 of 3 prompts, which count as 0. "
+        "Rankings are missing: two for 1 of 3 prompts, which are excluded from its means. "
+        "Places were dropped, 1 of one: their image already occurred."
     )
     ranking = build(study).section("ranking")
     assert ranking is not None and ranking.lead == whole.brief
     some = compare(study, "reciprocal_rank", where="kind=a")
     assert list(some.notes) == [
-        "two: 1 of the 1 prompts with known relevance have no ranking and are left out of its means."
+        "two: 1 of the 1 prompts with known relevance have no ranking and are excluded from its means."
     ]
-    assert some.brief == "Rankings are missing: two for 1 of 1 prompts, which are left out of its means."
+    assert some.brief == "Rankings are missing: two for 1 of 1 prompts, which are excluded from its means."
     assert some.sentence == (
         "one reaches 0.00 of 1 on reciprocal_rank over 1 prompt. No other system has a value here."
     )
@@ -393,7 +393,7 @@ def test_beside_the_numbers_only_the_prompts_that_are_looked_at(make: Any) -> No
     assert [(each.share.value, each.share.n) for each in some.overlaps] == [(None, 0)]
     rest = compare(study, "reciprocal_rank", where="kind=b")
     assert (rest.overlaps[0].share.value, rest.overlaps[0].share.n) == (1.0, 1)
-    assert "two: 1 of the 2 prompts with known relevance found nothing and count as 0." in rest.notes
+    assert "two: 1 of the 2 prompts with known relevance have empty results and count as 0." in rest.notes
     assert {each.system: each.mean.value for each in rest.systems} == {"one": 1.0, "two": 0.5}
 
 
@@ -401,7 +401,7 @@ def test_what_a_measure_does_not_look_at_is_no_gap_in_it(make: Any) -> None:
     """Image a stands twice; b is unjudged, and so is all of query 2."""
     told = run("e", {1: [("a", 3.0), ("b", 2.0), ("a", 1.0)], 2: [("b", 2.0)]})
     study = make([*told, *qrels({1: {"a": 1}})])
-    twice = "e: 1 places were left out: their image stands further up."
+    twice = "e: 1 places were dropped: their image already occurred."
     precision, commitment = find_measure("precision@2"), find_measure("nqc@2")
     judged, unjudged = rankings_for(study, precision), rankings_for(study, commitment)
     assert judged.notes_for(precision) == [
@@ -412,7 +412,7 @@ def test_what_a_measure_does_not_look_at_is_no_gap_in_it(make: Any) -> None:
     assert unjudged.notes_for(commitment) == [twice] and unjudged.brief_for(commitment) == twice
     assert unjudged.notes_for(commitment, [2]) == []
     predicted = judged.notes_for(find_measure("expected_precision@2"))
-    assert predicted[0].startswith("expected_precision(k=2) goes by") and predicted[1:] == [twice]
+    assert predicted[0].startswith("expected_precision(k=2) uses") and predicted[1:] == [twice]
     # What was read for one sort of measure serves that sort, and no other.
     assert rankings_for(study, precision, judged) is judged
     assert rankings_for(study, commitment, judged) is not judged

@@ -167,7 +167,7 @@ def test_rankings_that_nobody_judged_are_shown_and_not_ranked(unjudged: Study) -
     assert [cell.value for cell in table.rows[0][2:]] == pytest.approx([5.5 / 16, 4.5 / 160])  # type: ignore[union-attr]
     # Both runs came from elsewhere: whatever they are asked, they cannot be asked again.
     (gap,) = table_of(made, "gaps").rows
-    assert gap[:2] == ("query_robustness", 16) and "cannot be asked again" in str(gap[2])
+    assert gap[:2] == ("query_robustness", 16) and "cannot be run again" in str(gap[2])
     assert "nqc" in report(unjudged).path.read_text("utf-8")
 
 
@@ -179,7 +179,7 @@ def test_relevance_that_can_no_longer_be_predicted_does_not_stop_the_report(unju
         loaded = load(unjudged, [relevance, vote], importer="t", path=str(n), digest=str(n))
     score(unjudged, "expected_precision@2")
     before = build(unjudged)
-    assert "expected_precision(k=2) goes by relevance that a predictor predicts" in before.sections[0].lead
+    assert "expected_precision(k=2) uses predicted relevance" in before.sections[0].lead
     undo(unjudged, loaded.source_id)
     made = build(unjudged)
     assert made.section("ranking") is None

@@ -70,9 +70,10 @@ def test_what_was_asked_empty_results_counts_as_zero(study: Study) -> None:
     sightline.retrieve(study, "bm", "bm25", collection="images")
     assert failures(study, "bm") == ["1", "3"]
     (ran,) = score(study, "reciprocal_rank").runs
-    assert "bm: 2 of the 4 prompts with known relevance found nothing and count as 0." in ran.notes
-    assert "run: 1 of the 4 prompts with known relevance have no ranking and are left out of its means." in (
-        ran.notes
+    assert "bm: 2 of the 4 prompts with known relevance have empty results and count as 0." in ran.notes
+    assert (
+        "run: 1 of the 4 prompts with known relevance have no ranking and are excluded from its means."
+        in (ran.notes)
     )
     # bm finds 0 and 2 at once and nothing else: (1 + 0 + 1 + 0) / 4. run has 1 of its three.
     assert means(study) == {"bm": (0.5, 4), "run": (pytest.approx(1 / 3), 3)}

@@ -110,9 +110,10 @@ def test_twice_is_as_once_and_undone_at_once(study: Study) -> None:
     first = sightline.retrieve(study, "words", "caption_words", collection="photos")
     again = sightline.retrieve(study, "words", "caption_words", collection="photos")
     assert again.already and again.number == first.number
-    # What found nothing is noted beside the answers, and goes with them.
-    assert sightline.undo(study, first.number)["answer"] == first.answers + first.empty
-    assert ranked(study) == {}
+    # Empty results are stored with the answers, and undone with them.
+    assert reading.answers(study).height == first.answers + first.empty
+    sightline.undo(study, first.number)
+    assert reading.answers(study).is_empty()
 
 
 def test_a_grown_collection_needs_a_new_run(study: Study) -> None:

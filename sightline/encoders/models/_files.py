@@ -1,4 +1,4 @@
-"""Files that encoders need beside their weights, pinned by content."""
+"""Files that encoders need besides their weights, pinned by content."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def content_hash(path: Path) -> str:
         for file in sorted(each for each in path.rglob("*") if each.is_file()):
             whole.update(f"{file.relative_to(path).as_posix()}\0{content_hash(file)}\n".encode())
         return whole.hexdigest()
-    told = path.stat()
-    return _hashed(str(path.resolve()), told.st_mtime_ns, told.st_size)
+    status = path.stat()
+    return _hashed(str(path.resolve()), status.st_mtime_ns, status.st_size)
 
 
 @cache

@@ -37,12 +37,12 @@ def read_safetensors(file: Path) -> dict[str, Floats]:
     except ValueError:
         raise DataError("not a safetensors file", where=str(file)) from None
     found = {}
-    for name, told in header.items():
-        if name == "__metadata__" or told["dtype"] != "F32":
+    for name, about in header.items():
+        if name == "__metadata__" or about["dtype"] != "F32":
             continue
-        start, end = told["data_offsets"]
+        start, end = about["data_offsets"]
         array = np.frombuffer(whole, dtype="<f4", count=(end - start) // 4, offset=8 + length + start)
-        found[name] = array.reshape(told["shape"])
+        found[name] = array.reshape(about["shape"])
     return found
 
 

@@ -17,7 +17,7 @@ from sightline.errors import DataError, MissingPackage, UsageError
 from sightline.extension import Picture
 
 BATCH = 32
-BESIDE = ("*.json", "*.txt", "*.model")
+COMPANIONS = ("*.json", "*.txt", "*.model")
 """What the library reads besides weights: configuration, tokenizer and preprocessing."""
 
 
@@ -40,10 +40,10 @@ def checkpoint(name: str, model: str, revision: str, sha256: str, pin: Pin) -> P
     alone; SIGHTLINE_WEIGHTS_<NAME>_SHA256, of all files, also holds the tokenizer and the preprocessing.
     """
     if Path(model).is_dir():
-        told = f"{name}(model={model!r}, sha256={content_hash(Path(model))!r})"
+        spec = f"{name}(model={model!r}, sha256={content_hash(Path(model))!r})"
         if not sha256:
-            raise UsageError(f"{name}: a folder is pinned by the hash of its files", remedy=f"Write {told}.")
-        return checked(Path(model), sha256, model, f"If the change is meant, write {told}.")
+            raise UsageError(f"{name}: a folder is pinned by the hash of its files", remedy=f"Write {spec}.")
+        return checked(Path(model), sha256, model, f"If the change is meant, write {spec}.")
     pinned = pin if model == pin.model and revision in ("", pin.revision) else None
     variable = f"SIGHTLINE_WEIGHTS_{name.upper()}"
     given = os.environ.get(variable)
@@ -66,7 +66,7 @@ def _from_hub(name: str, model: str, commit: str, pinned: Pin | None, variable: 
     # It tells every attempt; one error at the end says as much.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
-    wanted = [*BESIDE, pinned.file if pinned else "*.safetensors"]
+    wanted = [*COMPANIONS, pinned.file if pinned else "*.safetensors"]
     try:
         return Path(snapshot_download(model, revision=commit, allow_patterns=wanted, local_files_only=True))
     except Exception as error:  # its own errors differ between releases; all mean: not in the cache
@@ -88,7 +88,7 @@ def _from_hub(name: str, model: str, commit: str, pinned: Pin | None, variable: 
 
 
 def _given(folder: Path, pin: Pin, variable: str) -> Path:
-    """A folder in place of the pinned checkpoint: its weights, and all of it where its sha256 is told."""
+    """A folder in place of the pinned checkpoint: its weights, and all of it if its sha256 is given."""
     said = f"{variable}={folder}"
     _checked(folder, pin, said)
     expected = os.environ.get(f"{variable}_SHA256", "")
@@ -120,8 +120,8 @@ def _instead(folder: Path, file: str) -> list[str]:
         others += ["model.safetensors", "model.safetensors.index.json"]
     found = [other for other in others if (folder / other).exists()]
     config = folder / "config.json"
-    told = json.loads(config.read_text("utf-8")) if config.is_file() else {}
-    chosen = told.get("transformers_weights")
+    settings = json.loads(config.read_text("utf-8")) if config.is_file() else {}
+    chosen = settings.get("transformers_weights")
     return [*found, *([str(chosen)] if chosen not in (None, file) else [])]
 
 
@@ -141,18 +141,18 @@ class Preprocessing:
     def read(cls, folder: Path, default: Mapping[str, Any]) -> Preprocessing:
         """Read the file; what it leaves out is as in `default`, the values the library's class has."""
         file = folder / "preprocessor_config.json"
-        told = {**default, **(json.loads(file.read_text("utf-8")) if file.is_file() else {})}
-        size = told["size"] if isinstance(told["size"], dict) else {"shortest_edge": told["size"]}
-        crop = told.get("crop_size")
+        settings = {**default, **(json.loads(file.read_text("utf-8")) if file.is_file() else {})}
+        size = settings["size"] if isinstance(settings["size"], dict) else {"shortest_edge": settings["size"]}
+        crop = settings.get("crop_size")
         crop = {"height": crop, "width": crop} if isinstance(crop, int) else crop
         return cls(
             shortest=size.get("shortest_edge"),
             size=(int(size.get("height", 0)), int(size.get("width", 0))),
-            crop=(crop["height"], crop["width"]) if told.get("do_center_crop") and crop else None,
-            resample=int(told["resample"]),
-            scale=float(told.get("rescale_factor", 1 / 255)),
-            mean=np.array(told["image_mean"], dtype=np.float32)[:, None, None],
-            deviation=np.array(told["image_std"], dtype=np.float32)[:, None, None],
+            crop=(crop["height"], crop["width"]) if settings.get("do_center_crop") and crop else None,
+            resample=int(settings["resample"]),
+            scale=float(settings.get("rescale_factor", 1 / 255)),
+            mean=np.array(settings["image_mean"], dtype=np.float32)[:, None, None],
+            deviation=np.array(settings["image_std"], dtype=np.float32)[:, None, None],
         )
 
     def __call__(self, rgb: np.ndarray) -> np.ndarray:
@@ -205,14 +205,14 @@ class TwoTowers:
     def _text_rows(self, texts: Sequence[str]) -> np.ndarray:
         rows = []
         for start in range(0, len(texts), BATCH):
-            told = self._tokenizer(
+            inputs = self._tokenizer(
                 list(texts[start : start + BATCH]),
                 padding=self._padding,
                 truncation=True,
                 max_length=self._longest,
                 return_tensors="pt",
             )
-            rows.append(self._called(self._model.get_text_features, told))
+            rows.append(self._called(self._model.get_text_features, inputs))
         return np.concatenate(rows) if rows else self._nothing()
 
     def image(self, images: Sequence[Picture]) -> np.ndarray:
@@ -228,14 +228,14 @@ class TwoTowers:
     def encode(self, prepared: Sequence[np.ndarray]) -> np.ndarray:
         import torch
 
-        told = {"pixel_values": torch.from_numpy(np.stack(prepared))}
-        return _unit(self._called(self._model.get_image_features, told))
+        inputs = {"pixel_values": torch.from_numpy(np.stack(prepared))}
+        return _unit(self._called(self._model.get_image_features, inputs))
 
-    def _called(self, function: Any, told: Mapping[str, Any]) -> np.ndarray:
+    def _called(self, function: Any, inputs: Mapping[str, Any]) -> np.ndarray:
         import torch
 
         with torch.inference_mode():
-            found = function(**told)
+            found = function(**inputs)
         # A tensor in version 4 of the library, and in version 5 an output that holds it.
         tensor = found if isinstance(found, torch.Tensor) else found.pooler_output
         return np.asarray(tensor.float().numpy())

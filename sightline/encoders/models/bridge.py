@@ -56,13 +56,13 @@ def bridge(
         )
         probe = Picture(arrays["probe_image"].tobytes(), name="probe")
         seen, said = arrays["probe_image_vector"], arrays["probe_text_vector"]
-        told = str(arrays["probe_text"])
+        text = str(arrays["probe_text"])
     except (KeyError, ValueError) as error:
         raise DataError(f"this is no fitted bridge ({error})", where=path) from None
     encoder = _BridgeEncoder(fitted, image_encoder, text_encoder, about)
-    checks = (("image", image_encoder.image([probe]), seen), ("text", text_encoder.text([told]), said))
-    for what, found, expected in checks:
-        if not _alike(np.asarray(found), expected):
+    checks = (("image", image_encoder.image([probe]), seen), ("text", text_encoder.text([text]), said))
+    for what, vectors, expected in checks:
+        if not _alike(np.asarray(vectors), expected):
             raise UsageError(
                 f"this bridge was fitted on another {what} encoder: {about.get(what)}",
                 remedy=f"bridge(path={path!r}, image_encoder={about.get('image')}, "
@@ -101,10 +101,10 @@ def _alike(found: np.ndarray, expected: np.ndarray) -> bool:
 def _read(file: Path) -> dict[str, np.ndarray]:
     if not file.is_file():
         raise UsageError("there is no such fitted bridge", remedy="Fit it first, or correct the path.")
-    told = content_hash(file)[:DIGITS]
-    if not file.stem.endswith(told):
+    digest = content_hash(file)[:DIGITS]
+    if not file.stem.endswith(digest):
         raise DataError(
-            f"the name of a fitted bridge ends in the hash of its content, here {told}",
+            f"the name of a fitted bridge ends in the hash of its content, here {digest}",
             where=str(file),
             remedy="Another bridge under the same name? Take the file that the fit wrote, or rename it.",
         )

@@ -41,7 +41,7 @@ def efficientnet_lite0(
 
     `stages` are the layers whose channels are taken: 1 to 7, and 8 for the last convolution, the 1280
     channels that the classifier sees. Each is pooled by each of `pooling` (mean, max), scaled to length 1 and
-    put beside the others. `views` is 1 (the middle of the picture), 2 (and its mirror image) or 6 (also the
+    concatenated. `views` is 1 (the middle of the picture), 2 (and its mirror image) or 6 (also the
     whole picture squeezed into a square, its mirror image, and the two ends); views are averaged.
     """
     wrong = not stages or any(stage not in range(1, 9) for stage in stages)

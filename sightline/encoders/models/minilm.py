@@ -39,9 +39,9 @@ def minilm(weights: Path) -> TextEncoder:
     import onnxruntime
 
     pieces = WordPieces.read(companion_file(*VOCABULARY))
-    told = onnxruntime.SessionOptions()
-    told.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(weights), told, providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
     return _MiniLm(session, pieces)
 
 
@@ -58,11 +58,11 @@ class _MiniLm:
 
     def _row(self, text: str) -> np.ndarray:
         numbers = np.array([self._pieces.numbers(text, LONGEST)], dtype=np.int64)
-        told = {
+        inputs = {
             "input_ids": numbers,
             "attention_mask": np.ones_like(numbers),
             "token_type_ids": np.zeros_like(numbers),
         }
-        (states,) = self._session.run(["last_hidden_state"], told)
+        (states,) = self._session.run(["last_hidden_state"], inputs)
         mean = states[0].mean(axis=0)
         return np.asarray(mean / np.linalg.norm(mean), dtype=np.float32)

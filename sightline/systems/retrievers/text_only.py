@@ -27,8 +27,8 @@ def text_only(
     are fewer answers) and cosines (NaN there).
     """
     need_captions(candidates)
-    owner = [number for number, told in enumerate(candidates.captions) for _ in told]
-    captions = [caption for told in candidates.captions for caption in told]
+    owner = [number for number, captions in enumerate(candidates.captions) for _ in captions]
+    captions = [caption for each in candidates.captions for caption in each]
     if not captions or not queries or k < 1:
         return nothing(len(queries), k)
     rows, seen = speaking(encoder.text(captions))
