@@ -371,7 +371,7 @@ def test_thirds_by_difficulty(study: Study, monkeypatch: pytest.MonkeyPatch) -> 
     )
     assert found.notes[1] == "1 prompts are of no difficulty: 1 refused (too long)."
     light = gate(study, "worse", "base", "alignment", classes=["difficulty:hard"], tier="small")
-    assert "tier light" in light.notes[0] and [row.named for row in light.rows] == [True]
+    assert "the small tier" in light.notes[0] and [row.named for row in light.rows] == [True]
 
 
 def test_thirds_by_the_predictor_that_ships(study: Study) -> None:
