@@ -1,4 +1,4 @@
-"""Fitted predictors as files of plain arrays: what is learned once, kept, and asked at any time."""
+"""Fitted predictors as files of plain arrays: fitted once, saved, and used at any time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RECIPES: Mapping[str, str] = {
 """What each tier is made of, chosen by cross-validation on the training and validation rows of PQPP."""
 WRITTEN = "One that sightline fit --save wrote."
 MANY = 4_096
-"""An array with more numbers than this is kept in half precision, as a share of its largest."""
+"""An array with more numbers than this is stored in half precision, relative to its largest."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Fitted:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def values(self, texts: Sequence[str]) -> Array:
-        """A row a text, a column a target."""
+        """One row per text, one column per target."""
         if not texts:
             return np.zeros((0, len(self.targets)))
         return np.asarray(self.model.predict(described(texts, self.measures, self.terms)))
@@ -82,10 +82,10 @@ def fit(
     targets: Sequence[str] = (),
     about: Mapping[str, Any] | None = None,
 ) -> Fitted:
-    """Learn from texts and their truth, a column a target, by the recipe of a tier or any predictor.
+    """Fit the recipe of a tier, or any predictor, to texts and their truth, one column per target.
 
-    Intervals are calibrated on what the parts of a stack said of prompts that they had not learned from; a
-    predictor that is no stack is fitted as the only part of one.
+    Intervals are calibrated on the held-out predictions of a stack's parts; a predictor that is no stack is
+    fitted as the only part of one.
     """
     chosen = registry.configure("predictor", RECIPES.get(recipe, recipe))
     if chosen.name != "stack":
@@ -95,16 +95,15 @@ def fit(
     if truth.ndim != 2 or len(truth) != len(texts):
         raise UsageError(
             f"{len(texts)} texts, but truth of shape {truth.shape}",
-            remedy="One row a text, a column a target.",
+            remedy="One row per text, one column per target.",
         )
     names = list(targets) or [f"target {number}" for number in range(truth.shape[1])]
     terms = TermStatistics(texts)
-    known = described(texts, MEASURES, terms, learned_from=True)
-    model = chosen.load().fit(known, truth)
+    model = chosen.load().fit(described(texts, MEASURES, terms, learned_from=True), truth)
     widths = []
     for held, true in zip(model.held_out.T, truth.T, strict=True):
-        told = np.isfinite(held) & np.isfinite(true)
-        widths.append(conformal.half_width(np.abs(held - true)[told], coverage=COVERAGE))
+        known = np.isfinite(held) & np.isfinite(true)
+        widths.append(conformal.half_width(np.abs(held - true)[known], coverage=COVERAGE))
     # With every parameter spelled out: a default that changes must not change what was fitted.
     return Fitted(str(chosen), names, model, terms, widths, about=about or {})
 
@@ -127,7 +126,7 @@ def save(path: Path, fitted: Fitted) -> None:
     """Write the arrays and a description to a file that holds nothing that could run."""
     if path.suffix != ".npz":
         raise UsageError(f"{path.name} does not end in .npz", remedy=f"For example {path.stem}.npz.")
-    told = {
+    description = {
         "format": FORMAT,
         "recipe": fitted.recipe,
         "targets": list(fitted.targets),
@@ -136,7 +135,7 @@ def save(path: Path, fitted: Fitted) -> None:
         "coverage": fitted.coverage,
         "about": dict(fitted.about),
     }
-    arrays = {"told": _bytes(json.dumps(told))}
+    arrays = {"description": _bytes(json.dumps(description))}
     for name, array in fitted.terms.state().items():
         arrays[f"terms/{name}"] = array
     for name, array in fitted.model.state().items():
@@ -164,10 +163,10 @@ def _loaded(path: Path, changed: int) -> Fitted:
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-        told = json.loads(_text(arrays["told"]))
-        number = told["format"]
+        description = json.loads(_text(arrays["description"]))
+        number = description["format"]
         if number == FORMAT:
-            return _made(told, arrays)
+            return _made(description, arrays)
     except FileNotFoundError:
         raise DataError("there is no such file", where=str(path), remedy=WRITTEN) from None
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile):
@@ -179,21 +178,21 @@ def _loaded(path: Path, changed: int) -> Fitted:
     )
 
 
-def _made(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Fitted:
+def _made(description: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Fitted:
     terms = {
         name.removeprefix("terms/"): array for name, array in arrays.items() if name.startswith("terms/")
     }
-    widths = [np.inf if width is None else float(width) for width in told["widths"]]
-    model = registry.configure("predictor", told["recipe"]).load().restore(_unpacked(arrays, "model/"))
+    widths = [np.inf if width is None else float(width) for width in description["widths"]]
+    model = registry.configure("predictor", description["recipe"]).load().restore(_unpacked(arrays, "model/"))
     found = Fitted(
-        told["recipe"],
-        list(told["targets"]),
+        description["recipe"],
+        list(description["targets"]),
         model,
         TermStatistics.restored(terms),
         widths,
-        list(told["measures"]),
-        float(told["coverage"]),
-        dict(told["about"]),
+        list(description["measures"]),
+        float(description["coverage"]),
+        dict(description["about"]),
     )
     if not len(found.targets) == len(widths) == found.values(["a word"]).shape[1]:
         raise ValueError("targets, widths and what is predicted differ in number")
@@ -201,7 +200,7 @@ def _made(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Fitted:
 
 
 def recipe_of(tier: str) -> str:
-    """The recipe of a tier, or an error that suggests near names."""
+    """The recipe of a tier, or an error that suggests similar names."""
     if tier not in RECIPES:
         raise UsageError(f"there is no tier {tier!r}", remedy=near(tier, list(RECIPES)))
     return RECIPES[tier]

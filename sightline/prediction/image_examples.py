@@ -63,12 +63,12 @@ def _answers(
 ) -> pl.DataFrame:
     """system, prompt_id and sha256 of the first images of each system, in order; pools are no systems."""
     wanted = pl.DataFrame({"prompt_id": list(ids)}, {"prompt_id": pl.Int64})
-    told = reading.answers(study, kind).join(wanted, on="prompt_id", how="semi")
-    told = told.filter(pl.col("sha256").is_not_null() & ~pl.col("system").is_in(list(pools(study))))
+    answers = reading.answers(study, kind).join(wanted, on="prompt_id", how="semi")
+    answers = answers.filter(pl.col("sha256").is_not_null() & ~pl.col("system").is_in(list(pools(study))))
     if systems:
-        told = told.filter(pl.col("system").is_in(list(systems)))
+        answers = answers.filter(pl.col("system").is_in(list(systems)))
     place = pl.col("position").rank("ordinal").over("prompt_id", "system_id")
-    return told.filter(place <= most).sort("prompt_id", "system", "position")
+    return answers.filter(place <= most).sort("prompt_id", "system", "position")
 
 
 def _embedded(

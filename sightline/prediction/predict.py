@@ -263,10 +263,10 @@ def predict(
     explain: bool = True,
     listener: Listener | None = None,
 ) -> Predictions:
-    """Predict how well prompts will do, with intervals and the words that make them hard.
+    """Predict how well prompts will do.
 
-    The predictor that ships answers, or one that `fit` saved. A prompt that cannot be predicted is refused
-    with the reason.
+    Every prediction has an interval, and the words that make the prompt easier or harder. The predictor that
+    ships answers, or one that `fit` saved. A prompt that cannot be predicted is refused with the reason.
 
     \b
     sightline predict "seven green cups left of a blue house"

@@ -1,4 +1,4 @@
-"""Ranking features: what the rankings of a prompt tell of it without any judgement, for predictors."""
+"""Ranking features: what the rankings of a prompt say about it without any judgement, for predictors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sightline.study.study import Study
 
 MEASURES = ("score_variance@100", "nqc@100", "wig@5", "caption_clarity@100", "engine_overlap@100")
 AGAIN = ("query_robustness@100",)
-"""Asks the engines again: five searches a query."""
+"""Asks the engines again: five searches per query."""
 
 
 def ranking_features(
@@ -25,7 +25,7 @@ def ranking_features(
     again: bool = False,
     ranked: Ranked | None = None,
 ) -> tuple[np.ndarray, list[str]]:
-    """A row a prompt and a column a measure and engine, NaN where there is no value, with their names.
+    """One row per prompt, one column per measure and engine, NaN where there is no value; and their names.
 
     Scores of engines are on scales of their own, so that each engine has its column; what engines share is
     one column, the mean over them. Columns without any value are left out. With `again` the engines are asked
@@ -38,7 +38,7 @@ def ranking_features(
         measure = registry.configure("of_ranking", text)
         if measure.spec.details["rests_on"] not in UNJUDGED:
             raise UsageError(
-                f"{measure.name} looks at judgements", remedy="A feature must be known before anybody judges."
+                f"{measure.name} looks at judgements", remedy="A feature must not depend on judgements."
             )
         values = known.values(measure)
         if measure.spec.details["rests_on"] == "runs":

@@ -29,7 +29,7 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True)
 class CutOffs:
-    """Where one level of similarity ends and the next begins, and the share of pairs they put right."""
+    """Where one level of similarity ends and the next begins, and their accuracy."""
 
     values: tuple[float, ...]
     accuracy: float
@@ -40,7 +40,7 @@ class CutOffs:
 class Calibration:
     """Cut-offs from all pairs, and how well cut-offs from other pairs did on each.
 
-    `micro` is the share of pairs put right, `macro` the mean share by level; `confusion` counts pairs by the
+    `micro` is the proportion of correct pairs, `macro` its mean over levels; `confusion` counts pairs by the
     level people gave (rows) and the one predicted (columns); `predicted` has a level a pair.
     """
 
@@ -134,7 +134,7 @@ def calibrate(
 def accuracy(
     levels: ArrayLike, predicted: ArrayLike, groups: ArrayLike | None = None, *, seed: int = 0
 ) -> tuple[Estimate, Estimate]:
-    """The share of equal levels over all, and its mean over the levels that occur.
+    """The proportion of equal levels, and its mean over the levels that occur.
 
     With `groups` (pairs of a prompt, votes on a pair) rows of one group go together, and the intervals are of
     the cluster bootstrap, which draws whole groups again; where all rows are right, or none, drawing again

@@ -1,4 +1,4 @@
-"""Does a distance see what people see? Forced choices between two images, beside a reference."""
+"""Does a distance see what people see? Forced choices of the image closer to a reference."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Spread:
 
 
 def agreement(to_a: ArrayLike, to_b: ArrayLike, share_a: ArrayLike) -> Array:
-    """The share of workers that chose as the distance does, a triplet each.
+    """The proportion of workers that chose as the distance does, for each triplet.
 
     y where A is closer to the reference, 1 - y where B is, one half where both are equally far.
     Source: W1KP (Tang et al. 2024), section 3.1, which leaves ties out.
@@ -152,14 +152,14 @@ def spread(
     labels, system = np.unique(np.asarray(systems), return_inverse=True)
     home = np.arange(column.size) if clusters is None else np.asarray(clusters)
     means = np.bincount(system, column) / np.bincount(system)
-    told = dict(zip([str(label) for label in labels], means.tolist(), strict=True))
+    by_system = dict(zip([str(label) for label in labels], means.tolist(), strict=True))
     observed = float(np.ptp(means))
     parts = _parts(column, system, home)
     if not parts.exchangeable():
-        return Spread(name, told, observed, None)
+        return Spread(name, by_system, observed, None)
     rng = np.random.default_rng(seed)
     reached = sum(parts.spread(rng) >= observed - 1e-12 for _ in range(permutations))
-    return Spread(name, told, observed, (reached + 1) / (permutations + 1))
+    return Spread(name, by_system, observed, (reached + 1) / (permutations + 1))
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ def half_width(errors: ArrayLike, *, coverage: float = 0.9) -> float:
 
 
 def covered_across(errors: ArrayLike, fold: ArrayLike, *, coverage: float = 0.9) -> float:
-    """Share of the errors of held-out examples within the width that the errors of the other folds set.
+    """Proportion of the errors of held-out examples within the width that the errors of the other folds set.
 
-    The width that all errors set together holds that share of them by construction; here it may fall short.
+    The width that all errors set together covers that proportion by construction; here it may fall short.
     Source: Vovk, Cross-conformal predictors, Annals of Mathematics and Artificial Intelligence 74 (2015).
     """
     sizes, owner = np.abs(_column(errors, "errors")), np.asarray(fold)

@@ -80,7 +80,7 @@ def rmse(predicted: ArrayLike, truth: ArrayLike) -> float:
 
 
 def scaled_rank_errors(predicted: ArrayLike, truth: ArrayLike) -> Array:
-    """sARE of each prompt: how many ranks the prediction is off, as a share of all n; mid-ranks for ties.
+    """sARE of each prompt: how many ranks the prediction is off, divided by n; mid-ranks for ties.
 
     Source: Faggioli, Zendel, Culpepper, Ferro and Scholer, An enhanced evaluation framework for query
     performance prediction, ECIR 2021.
@@ -180,7 +180,7 @@ def as_latex(
     measures: Sequence[str] = ("pearson", "kendall"),
     headings: Mapping[str, str] | None = None,
 ) -> str:
-    """PQPP's Table 2: a row a predictor, for each target its correlations with their marks, the best bold.
+    """PQPP's Table 2: one row per predictor, for each target its marked correlations, the best bold.
 
     `headings` puts a predictor under a heading (before generation, after it); headings come in the order of
     the rows, and the rows without one come first.
@@ -198,20 +198,20 @@ def as_latex(
         + r" \\",
         "".join(f" & {_MEASURES[measure].title}" for _, measure in keys) + r" \\",
     ]
-    told = headings or {}
-    for heading in sorted(dict.fromkeys(told.get(name, "") for name in found), key=bool):
+    under = headings or {}
+    for heading in sorted(dict.fromkeys(under.get(name, "") for name in found), key=bool):
         lines.append(r"\midrule")
         if heading:
             lines.append(rf"\multicolumn{{{len(keys) + 1}}}{{l}}{{\emph{{{_escaped(heading)}}}}} \\")
         for name, columns in found.items():
-            if told.get(name, "") == heading:
+            if under.get(name, "") == heading:
                 cells = [_latex_cell(columns.get(t, {}).get(m), best[t, m] == name) for t, m in keys]
                 lines.append(" & ".join([_escaped(name), *cells]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
 def as_csv(found: Table) -> str:
-    """A line a predictor, target and measure: value, limits, p, mark and n, or the reason for no value.
+    """One line per predictor, target and measure: value, limits, p, mark and n, or the reason for no value.
 
     Names that a spreadsheet would run as a formula get a leading apostrophe.
     """
@@ -343,16 +343,16 @@ def _known(*columns: ArrayLike) -> list[Array]:
 
 def _best(found: Table, target: str, measure: str) -> str | None:
     """The predictor with the best figure; a correlation counts without its sign, as a feature may turn."""
-    told = {
+    values = {
         name: figure.value
         for name, columns in found.items()
         if (figure := columns.get(target, {}).get(measure)) is not None and figure.value is not None
     }
-    if not told:
+    if not values:
         return None
     if _measure(measure).lower_is_better:
-        return min(told, key=lambda name: told[name])
-    return max(told, key=lambda name: abs(told[name]))
+        return min(values, key=lambda name: values[name])
+    return max(values, key=lambda name: abs(values[name]))
 
 
 def _latex_cell(figure: EstimateWithTest | None, best: bool) -> str:

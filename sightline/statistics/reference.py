@@ -1,4 +1,4 @@
-"""The scale that distances are read on: the share of a reference sample's distances that are no larger."""
+"""The scale that distances are read on: the proportion of a reference sample that is no larger."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 LEAST_PAIRS = 30
 """With fewer pairs a step of the scale is wider than 3 %, and a share is off by 9 points and more (2 sd)."""
 FEW_PAIRS = 400
-"""With fewer, a share in the middle of the scale is off by 5 points and more (2 sd): worth a warning."""
+"""With fewer, a value in the middle of the scale is off by 5 points and more (2 sd): worth a warning."""
 MOST_POINTS = 2_000
 
 
@@ -51,13 +51,13 @@ class Reference:
 
     @property
     def warning(self) -> str | None:
-        """What a reader must know of a small sample: how far off its shares may be."""
+        """What a reader must know of a small sample: how far off its values may be."""
         if self.n >= FEW_PAIRS:
             return None
-        return f"the reference has only {self.n} pairs: its shares may be off by {1 / self.n**0.5:.2f}"
+        return f"the reference has only {self.n} pairs: its values may be off by {1 / self.n**0.5:.2f}"
 
     def normalise(self, distances: ArrayLike) -> Array:
-        """F(d), the share of reference distances at or below d, for every d; NaN stays NaN.
+        """F(d), the proportion of reference distances at or below d, for every d; NaN stays NaN.
 
         Source: W1KP (Tang et al. 2024), equation 1.
         """

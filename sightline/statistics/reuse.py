@@ -102,7 +102,7 @@ def reusability(
 def repeat_chance(matrix: ArrayLike, limit: float) -> Array:
     """For k = 2 to n: the chance that the k-th image looks like one of the k - 1 before it.
 
-    Two images look alike at a distance of at most `limit`. With m(i) such images beside image i, the chance
+    Two images look alike at a distance of at most `limit`. With m(i) such images besides image i, the chance
     that k - 1 others hold none of them is C(n-1-m(i), k-1) / C(n-1, k-1); 1 minus its mean over i. Exact for
     the images at hand, and a U-statistic of the system behind them.
     Source: the rarefaction curve of ecology, Hurlbert, Ecology 52 (1971).
@@ -120,7 +120,7 @@ def repeat_chance(matrix: ArrayLike, limit: float) -> Array:
 
 
 def repeated(matrix: ArrayLike, limit: float) -> Estimate:
-    """The share of images with a double among the others: the chance that one more repeats what is there.
+    """The proportion of images with a double among the others: the probability that one more repeats.
 
     Clopper and Pearson's exact interval on half as many images, since doubles come in pairs: in simulations
     it covers at least what it promises.
@@ -150,10 +150,10 @@ def verdict(repeated_share: float) -> str:
 def first_repeat(pairs: ArrayLike, images: ArrayLike) -> float | None:
     """About how many images come before two look alike, from how often pairs do; None where none does.
 
-    `pairs` counts the pairs of a prompt that look alike, `images` its images. With p their share of all pairs
-    and pairs taken as independent, k images have no double with chance (1 - p)^(k(k-1)/2), and the first
-    double is expected at the sum of that over k from 0, for small p about sqrt(pi / 2p). It looks past the
-    images at hand, and prompts that differ among themselves repeat sooner than it says.
+    `pairs` counts the pairs of a prompt that look alike, `images` its images. With p their proportion of all
+    pairs and pairs taken as independent, k images have no double with chance (1 - p)^(k(k-1)/2), and the
+    first double is expected at the sum of that over k from 0, for small p about sqrt(pi / 2p). It looks past
+    the images at hand, and prompts that differ among themselves repeat sooner than it says.
     """
     alike = float(np.sum(pairs))
     n = np.asarray(images, dtype=np.float64)

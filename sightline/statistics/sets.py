@@ -54,7 +54,7 @@ class ExpectedMinimum:
 
 
 class StepCDF:
-    """The share of reference distances at or below d: a right-continuous step function."""
+    """The proportion of reference distances at or below d: a right-continuous step function."""
 
     def __init__(self, reference: ArrayLike) -> None:
         values = np.sort(np.asarray(reference, dtype=np.float64).ravel())
@@ -273,7 +273,7 @@ def _mean_by_size(smallest: Array, size: Indices, n: int) -> Array:
 
 
 def _jackknife_error(without: Array) -> Array:
-    """The jackknife's standard error of each column, a row an image left out."""
+    """The jackknife's standard error of each column; each row leaves one image out."""
     n = without.shape[0]
     squares = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
     return np.asarray(np.sqrt((n - 1) / n * squares), dtype=np.float64)

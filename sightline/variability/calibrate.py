@@ -212,12 +212,12 @@ def calibrate(
     seed: Annotated[int, SEED] = 0,
     listener: Listener | None = None,
 ) -> PairCalibration | ChoiceCalibration:
-    """Calibrate distances on people's judgements: graded pairs give cut-offs, forced choices a ranking.
+    """Calibrate distances on people's judgements.
 
-    The grade of a pair is the median of its votes with the two highest points as one. Accuracy is
-    cross-validated in five folds, with the pairs of one prompt in one fold. Forced choices give each distance
-    its 2AFC score and accuracy on the same triplets. Control items do not count, nor do annotators who
-    failed an attention check or whom the last settlement excluded.
+    Graded pairs give the cut-offs of levels: the grade of a pair is the median of its votes with the two
+    highest points as one, and accuracy is cross-validated in five folds, with the pairs of one prompt in one
+    fold. Forced choices give each distance its 2AFC score and accuracy on the same triplets. Control items do
+    not count, nor do annotators who failed an attention check or whom the last settlement excluded.
     """
     several = [distance] if isinstance(distance, str) else list(distance)
     if _is_about_triplets(study, question):

@@ -18,7 +18,7 @@ from sightline.statistics.reuse import Curve, Reusability
 
 BINS = 8
 LEAST_IN_A_BIN = 5
-"""With fewer the interval of a bin's mean is wider than anything one wants to see beside it."""
+"""With fewer the interval of a bin's mean is too wide to be useful."""
 MOST_SERIES = 6
 
 Colours = Mapping[str, Colour]
@@ -91,12 +91,12 @@ def reuse_figure(
 def reuse_said(found: Reusability) -> str:
     """How many images a prompt is good for, in words, with its limits."""
 
-    def told(images: int | None) -> str:
+    def count(images: int | None) -> str:
         return f"more than {found.most}" if images is None else str(images)
 
     surely = found.images is None and found.low is None
-    limits = f" [{told(found.low)}, {told(found.high)}]" if found.interval and not surely else ""
-    return f"good for {told(found.images)}{limits} images before two look the same."
+    limits = f" [{count(found.low)}, {count(found.high)}]" if found.interval and not surely else ""
+    return f"good for {count(found.images)}{limits} images before two look the same."
 
 
 def _estimate(value: float, low: float, high: float, n: int) -> Estimate:
@@ -180,7 +180,7 @@ def feature_figure(
     """Similarity against a feature: means in bins of about equal size, each with its interval.
 
     Without `series` every prompt is a faint dot behind them; with it, a name for each row, every series has
-    its own line, named at its end. More than MOST_SERIES are not told apart.
+    its own line, named at its end. More than MOST_SERIES are not distinguished.
     """
     x, y = np.asarray(feature, dtype=np.float64), np.asarray(similarity, dtype=np.float64)
     groups = _groups(series, len(x))
@@ -224,7 +224,7 @@ def setting_figure(
     A setting of numbers is a line for each system; one of words, or mixed, is a row of dots for each.
     """
     settings = [setting for setting, _, _ in rows]
-    numbers = all(isinstance(told, int | float) and not isinstance(told, bool) for told in settings)
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in settings)
     caption = (
         f"Mean {axis} of a prompt's images for each {name}, with its 95 % interval over prompts. "
         "1 means that the images of a prompt look alike."
@@ -267,7 +267,7 @@ def _bars(
     """A curve whose intervals are bars at its dots: nothing was observed between them to be shaded."""
     spec = charts.curve(points, x_axis=x_axis, y_axis=y_axis, domain=domain, colours=colours, width=width)
     band, line, ends = spec["layer"]
-    spread = {channel: told for channel, told in band["encoding"].items() if channel != "detail"}
+    spread = {channel: value for channel, value in band["encoding"].items() if channel != "detail"}
     bars = {
         "mark": {"type": "rule", "strokeWidth": 4, "opacity": 0.4, "strokeCap": "round"},
         "encoding": spread,
@@ -280,12 +280,12 @@ def _bars(
     }
     line["mark"] |= {"strokeWidth": 1.5, "opacity": 0.6}
     spec["layer"] = [bars, line, dots, ends]
-    told = [
+    means = [
         f"{f'{point.series} ' if point.series else ''}{point.x:.3g}: {format_cell(point.estimate)}"
         for point in points[:12]
     ]
     more = f"; and {len(points) - 12} more" if len(points) > 12 else ""
-    spec["description"] = clean(f"{y_axis} against {x_axis}, dots with intervals. {'; '.join(told)}{more}.")
+    spec["description"] = clean(f"{y_axis} against {x_axis}, dots with intervals. {'; '.join(means)}{more}.")
     return spec
 
 

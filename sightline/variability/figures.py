@@ -44,7 +44,7 @@ FEW_ON_A_MAP = 16
 MAP_SIDES = (160, 96)
 """Pixels of a thumbnail on a map of few and of many images."""
 WHAT = "similarity of a prompt's images"
-OVER_IMAGES = "Brackets hold the 95 % interval over a prompt's images (jackknife); n counts images."
+OVER_IMAGES = "Brackets have the 95 % interval over a prompt's images (jackknife); n counts images."
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def variability_pictures(
 ) -> Pictured:
     """The variability of a study in pictures, from what was measured with this distance.
 
-    `found` and `reuse` are what those stages gave; without them the scores that the study holds are read, and
+    `found` and `reuse` are results of those verbs; without them the scores that the study holds are read, and
     the curve of reuse is drawn from some prompts of each system, without a cut-off. Where `found` has a
     reference, all distances are normalised by it. `prompt` names the one that is mapped, by id or wording;
     without it, the one with the most images and the widest gap between systems.
@@ -130,7 +130,7 @@ class _Making:
                 yield by_prompt(rows, self.scale, self.colours, among, OVER_IMAGES)
 
     def same_prompt(self) -> Iterator[Block]:
-        """The prompts on which systems differ most, a row a system."""
+        """The prompts on which systems differ most, one row per system."""
         gaps = self._gaps()
         picked = 0
         for prompt_id in islice(sorted(gaps, key=lambda key: (-gaps[key], key)), LOOKED_AT):
@@ -198,19 +198,19 @@ class _Making:
             yield Heading("The two most similar images, one on the other")
             yield from blocks
 
-    def reuse(self, told: Reuse | None) -> Iterator[Block]:
+    def reuse(self, result: Reuse | None) -> Iterator[Block]:
         """How alike the two most alike of k images are, for each system."""
         curves: list[ReuseCurve] = []
-        for group in told.groups if told is not None else ():
+        for group in result.groups if result is not None else ():
             if group.tag is None and group.curve.k.size > 1:
                 curves.append(ReuseCurve(group.curve, group.reusable, group.system))
         note = ""
-        if told is None:
+        if result is None:
             curves = [each for system in self.systems if (each := self._reuse_of(system)) is not None]
             note = f"Up to {REUSE_SETS} prompts of a system were looked at."
         if curves:
             yield Heading("How many images before they repeat")
-            cut_off = None if told is None else told.cut_off
+            cut_off = None if result is None else result.cut_off
             yield reuse_figure(curves, high=cut_off, colours=self.colours, note=note)
 
     def _reuse_of(self, system: str) -> ReuseCurve | None:
@@ -252,10 +252,10 @@ class _Making:
         found = varying_setting(self.sets.study)
         if found is None:
             return
-        name, told = found
+        name, values = found
         means: dict[tuple[object, str], list[float]] = {}
         for key, (system, value) in self.rows.items():
-            settings = told.get(key, [])
+            settings = values.get(key, [])
             if len(set(settings)) == 1:
                 means.setdefault((settings[0], system), []).append(value)
             elif settings:

@@ -39,7 +39,7 @@ def by_prompt(
     among: Sequence[Shown] = (),
     caption: str = "",
 ) -> Rows:
-    """A row a prompt, in the order given, such as the most varied first.
+    """One row per prompt, in the order given, such as the most varied first.
 
     Rows shown `among` others have the same decimals and as many columns as they.
     """
@@ -49,7 +49,7 @@ def by_prompt(
 def across_systems(
     shown: Sequence[Shown], scale: Scale, colours: Mapping[str, Colour], caption: str = ""
 ) -> Rows:
-    """One prompt side by side in the systems that answered it: a row a system, in the order given."""
+    """One prompt in the systems that answered it: one row per system, in the order given."""
     prompts = {each.prompt for each in shown}
     if len(prompts) != 1:
         raise ValueError(f"one prompt is needed, not {len(prompts)}")

@@ -20,12 +20,12 @@ Array = NDArray[np.float64]
 
 MOST_ON_A_MAP = 40
 MOST_HIDDEN = 0.25
-"""Share of a thumbnail that others may cover, all together."""
+"""The proportion of a thumbnail that all others together may cover."""
 LARGEST = 0.17
 FILLED = 0.35
 """A thumbnail's side is at most LARGEST of the map's width; all together cover FILLED of its square."""
 FLATTEST, TALLEST = 0.45, 0.8
-"""Limits of a map's height in shares of its width."""
+"""Limits of a map's height, relative to its width."""
 SCROLLS_ABOVE = 12
 STEPS = 200
 SHRUNK = (1.0, 0.9, 0.8)
@@ -178,12 +178,12 @@ def _pushed(places: Array, side: float, height: float, hidden: float) -> Array:
 
 
 def hidden_shares(places: ArrayLike, side: float) -> Array:
-    """At most this share of each thumbnail is covered by those drawn after it."""
+    """At most this proportion of each thumbnail is covered by those drawn after it."""
     return np.asarray(np.triu(_shared(np.asarray(places, dtype=np.float64), side), 1).sum(axis=1))
 
 
 def _shared(places: Array, side: float) -> Array:
-    """Which share of its area each pair of thumbnails has in common."""
+    """The proportion of its area that each pair of thumbnails has in common."""
     gap = np.abs(places[:, None] - places[None])
     return np.asarray(np.clip(side - gap, 0, None).prod(axis=2) / side**2)
 
@@ -228,13 +228,13 @@ def _letter(n: int) -> str:
 
 def _said(stress: float, laid: Laid, shown: int, count: int, distance: str) -> str:
     by = f" by {distance}" if distance else ""
-    told = [f"The nearer two images lie, the more alike they are{by} (multidimensional scaling)."]
-    told.append(f"Stress {stress:.2f}: distances on the map miss the true ones by {100 * stress:.0f} %.")
+    said = [f"The nearer two images lie, the more alike they are{by} (multidimensional scaling)."]
+    said.append(f"Stress {stress:.2f}: distances on the map miss the true ones by {100 * stress:.0f} %.")
     if laid.moved > 0.01:
-        told.append(
+        said.append(
             f"Thumbnails were moved by up to {100 * laid.moved:.0f} % of the map's width so that "
             f"at most {100 * MOST_HIDDEN:.0f} % of each is covered."
         )
     if shown < count:
-        told.append(f"{shown} of {count:,} images are drawn, evenly spread over their order.")
-    return " ".join(told)
+        said.append(f"{shown} of {count:,} images are drawn, evenly spread over their order.")
+    return " ".join(said)

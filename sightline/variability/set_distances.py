@@ -102,7 +102,7 @@ def distances_to_first(
     *,
     listener: Listener | None = None,
 ) -> tuple[np.ndarray, list[str | None]]:
-    """For small groups of images by content: the distances of all but the first to the first, a row a group.
+    """For small groups of images: the distances of all others to the first, one row per group.
 
     A row of NaN, and its reason, where a file is missing or cannot be read. The same group is worked out
     once.

@@ -1,4 +1,4 @@
-"""The images of a prompt that pictures are made of: read, told blank or missing, and compared."""
+"""The images of a prompt that figures show: read, checked for blank and missing ones, and compared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sightline.study.running.embedding import loaded_over
 from sightline.study.study import Study
 
 BLANK = 0.99
-"""An image is blank where at least this share of it looks like its most common colour, as `check` has it."""
+"""The proportion of an image in its most common colour from which on it is blank, as for `check`."""
 SIDE = 128
 """Pixels of the longer side of a thumbnail on the page."""
 
@@ -88,9 +88,9 @@ class ImageSet:
 
     def within(self, settings: Sequence[object]) -> Iterator[tuple[object, float]]:
         """The similarity of the images that share a setting; `settings` has one for each image."""
-        mine = [told for told, image in zip(settings, self.images, strict=True) if not image.reason]
+        mine = [value for value, image in zip(settings, self.images, strict=True) if not image.reason]
         for setting in dict.fromkeys(mine):
-            rows = [n for n, told in enumerate(mine) if told == setting]
+            rows = [n for n, value in enumerate(mine) if value == setting]
             if setting is not None and len(rows) > 1:
                 yield setting, 1 - pairwise_mean(self.distances[np.ix_(rows, rows)])
 
@@ -185,8 +185,8 @@ def varying_setting(study: Study) -> tuple[str, dict[tuple[int, int], list[objec
     """
     answers, settings = listing.named_answers(study)
     values: dict[str, set[object]] = {}
-    for told in settings:
-        for name, value in (told or {}).items():
+    for own in settings:
+        for name, value in (own or {}).items():
             if isinstance(value, str | int | float):
                 values.setdefault(name, set()).add(value)
     varying = sorted(name for name, some in values.items() if len(some) > 1 and name != "seed")
@@ -196,7 +196,7 @@ def varying_setting(study: Study) -> tuple[str, dict[tuple[int, int], list[objec
     prompts = {(suite, ref): key for key, suite, ref, _ in reading.prompts(study).iter_rows()}
     systems = {system: key for key, system, *_ in reading.systems(study).iter_rows()}
     found: dict[tuple[int, int], list[object]] = {}
-    for row, told in zip(answers.iter_rows(named=True), settings, strict=True):
+    for row, own in zip(answers.iter_rows(named=True), settings, strict=True):
         key = (prompts[row["suite"], row["prompt_id"]], systems[row["system"]])
-        found.setdefault(key, []).append((told or {}).get(name))
+        found.setdefault(key, []).append((own or {}).get(name))
     return name, found

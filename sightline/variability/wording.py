@@ -195,7 +195,7 @@ def wording(
     sources: Sources | None = None,
     listener: Listener | None = None,
 ) -> WordingAnalysis:
-    """Analyse which features of a prompt's wording are associated with variability.
+    """Relate features of the wording to variability.
 
     The 56 features of W1KP and the proportion of keywords, against how alike a prompt's images are: rank
     correlations with Holm's correction, factors, and a mixed model with one intercept per system. Measure

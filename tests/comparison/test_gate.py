@@ -373,10 +373,10 @@ def test_thirds_by_difficulty(study: Study, monkeypatch: pytest.MonkeyPatch) -> 
     assert [row.prompts for row in found.rows] == [13, 13, 13]
     # 12 of the 13 hardest are counting prompts, on which it loses a point.
     assert found.rows[0].test.difference.value == pytest.approx(-12 / 13, abs=0.02)
-    assert "hbpp expected by the shipped predictor, tier medium: thirds of 39 prompts" in found.notes[0]
+    assert "medium" in found.notes[0] and "thirds of 39 prompts" in found.notes[0]
     assert found.notes[1] == "1 prompts have no predicted difficulty: 1 refused (too long)."
     small = gate(study, "worse", "base", "alignment", classes=["difficulty:hard"], tier="small")
-    assert "tier small" in small.notes[0] and [row.named for row in small.rows] == [True]
+    assert "small" in small.notes[0] and [row.named for row in small.rows] == [True]
 
 
 def test_thirds_by_the_predictor_that_ships(study: Study) -> None:

@@ -101,8 +101,8 @@ def test_arrays_of_something_else(tmp_path: Path) -> None:
 
 
 def test_a_format_of_another_time(tmp_path: Path) -> None:
-    told = np.frombuffer(b'{"format": 99}', dtype=np.uint8)
-    np.savez(tmp_path / "own.npz", told=told)
+    description = np.frombuffer(b'{"format": 99}', dtype=np.uint8)
+    np.savez(tmp_path / "own.npz", description=description)
     with pytest.raises(DataError, match=f"has format 99, and this version of Sightline reads {FORMAT}"):
         load(tmp_path / "own.npz")
 
@@ -163,8 +163,8 @@ def test_a_damaged_description_is_an_error_that_names_the_file(
     save(file, fit("linear", texts, truth[:, :1], targets=["one"]))
     with np.load(file) as opened:
         arrays = {name: opened[name] for name in opened.files}
-    told = {**json.loads(arrays["told"].tobytes()), **change}
-    arrays["told"] = np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
+    description = {**json.loads(arrays["description"].tobytes()), **change}
+    arrays["description"] = np.frombuffer(json.dumps(description).encode(), dtype=np.uint8)
     np.savez(file, **arrays)
     with pytest.raises(DataError, match="not a fitted predictor"):
         load(file)

@@ -211,15 +211,15 @@ def located(name: str, model: str, sha256: str) -> Source:
             remedy=near(model, list(PINNED)),
         )
     found = content_hash(folder)
-    told = f"{name}(model={model!r}, sha256={found!r})"
+    spec = f"{name}(model={model!r}, sha256={found!r})"
     if not sha256:
         # A path alone would mean other weights tomorrow, under which what is kept of today's would be found.
-        raise UsageError(f"{name}: a folder is pinned by the hash of its files", remedy=f"Write {told}.")
+        raise UsageError(f"{name}: a folder is pinned by the hash of its files", remedy=f"Write {spec}.")
     if sha256 != found:
         raise DataError(
             f"this is not the expected encoder: sha256 {found[:16]}..., expected {sha256[:16]}...",
             where=model,
-            remedy=f"If the change is meant, write {told}.",
+            remedy=f"If the change is meant, write {spec}.",
         )
     return Source(found, folder=folder)
 

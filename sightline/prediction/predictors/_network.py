@@ -49,7 +49,7 @@ def first_weights(shapes: Mapping[str, Sequence[int]], rng: np.random.Generator)
 
 
 def dropout(values: Any, rng: np.random.Generator | None, share: float = 0.5) -> Any:
-    """Values with a share of them set to 0 and the rest scaled up; as they are where there is no chance."""
+    """Dropout: values with a proportion set to 0 and the rest scaled up; unchanged at probability 0."""
     if rng is None:
         return values
     import torch

@@ -25,7 +25,7 @@ class Predictor(Protocol):
         """Learn from scratch; whatever was learned before is forgotten."""
 
     def predict(self, x: Examples) -> np.ndarray:
-        """A row an example, a column a target."""
+        """One row per example, one column per target."""
 
     def explain(self, x: Examples) -> Sequence[Mapping[str, float]]:
         """What adds up to each prediction, by name; with several targets each name ends in [target]."""
@@ -195,17 +195,17 @@ def marks(targets: int) -> list[str]:
     return [""] if targets == 1 else [f"[{target}]" for target in range(targets)]
 
 
-def told_apart(
+def explanations(
     base: np.ndarray, names: Sequence[str], parts: Sequence[np.ndarray]
 ) -> list[Mapping[str, float]]:
-    """Explanations from columns: `parts` has, for each target, a row an example and a column a name."""
+    """Explanations from columns: `parts` has, for each target, one row per example, one column per name."""
     ends = marks(len(base))
-    told: list[Mapping[str, float]] = []
+    made: list[Mapping[str, float]] = []
     for row in range(len(parts[0]) if parts else 0):
         each: dict[str, float] = {}
         for target, end in enumerate(ends):
             each[f"base{end}"] = float(base[target])
             for name, part in zip(names, parts[target][row], strict=True):
                 each[f"{name}{end}"] = float(part)
-        told.append(each)
-    return told
+        made.append(each)
+    return made

@@ -12,7 +12,7 @@ from sightline.extension import ImageEncoder, Picture
 from sightline.records import Examples
 
 SYSTEMS = "systems"
-"""Examples may carry, under this name, who answered with each picture: a row a prompt, "" for none."""
+"""Examples may carry, under this name, who answered with each picture: one row per prompt, "" for none."""
 
 
 def with_images(x: Examples, encoder: ImageEncoder) -> Examples:

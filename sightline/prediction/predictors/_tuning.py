@@ -33,7 +33,7 @@ PART = 16
 
 
 class Adapter(nn.Module):
-    """A dense layer that stays as it is, and a product of two thin matrices that is learned beside it.
+    """A dense layer that stays as it is, and a product of two thin matrices that is learned and added to it.
 
     W x + 2 B A x with A of `rank` rows; B starts at 0. Source: Hu et al., LoRA (2022).
     """
@@ -192,7 +192,7 @@ class Texts:
         return (given if self._kept is not None else self._network.below(given, mask)), mask
 
     def said(self, rows: np.ndarray) -> np.ndarray:
-        """What the network says of these rows, a column a target."""
+        """The network's outputs for these rows, one column per target."""
         self._network.eval()
         found = np.zeros((int(rows.max(initial=-1)) + 1, self._network.out.out_features))
         with torch.no_grad():
@@ -213,7 +213,7 @@ class Setting(NamedTuple):
 
 
 class Epoch(NamedTuple):
-    """What a listener is told after every epoch, once its checkpoint is written."""
+    """What a listener hears after every epoch, once its checkpoint is written."""
 
     setting: Setting
     number: int
@@ -340,7 +340,7 @@ MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 def _keep(file: Path, course: Course, live: tuple[Network, Any] | None) -> None:
     """Write a checkpoint in one step; of a descent that is over the best weights alone."""
-    told: Arrays = {
+    arrays: Arrays = {
         "counts": np.array([course.epochs, course.waited]),
         "least": np.array(course.least),
         "history": np.array(course.history),
@@ -349,17 +349,17 @@ def _keep(file: Path, course: Course, live: tuple[Network, Any] | None) -> None:
     if live is not None:
         network, optimiser = live
         for name, part in network.tuned().items():
-            told[f"live.{name}"] = part.detach().numpy()
+            arrays[f"live.{name}"] = part.detach().numpy()
             for moment in MOMENTS:
                 # What no text has reached yet has no moments.
                 if moment in optimiser.state[part]:
-                    told[f"{moment}.{name}"] = optimiser.state[part][moment].numpy()
+                    arrays[f"{moment}.{name}"] = optimiser.state[part][moment].numpy()
     file.parent.mkdir(parents=True, exist_ok=True)
     # Two processes may learn the same: each writes its own file, and either is as good.
     fresh = file.with_name(f"{file.name}.{os.getpid()}")
     try:
         with fresh.open("wb") as opened:
-            np.savez(opened, allow_pickle=False, **told)
+            np.savez(opened, allow_pickle=False, **arrays)
             opened.flush()
             os.fsync(opened.fileno())
         os.replace(fresh, file)
@@ -373,28 +373,28 @@ def _resume(file: Path, network: Network, optimiser: Any) -> Course:
         return Course()
     try:
         with np.load(file, allow_pickle=False) as opened:
-            told = {name: opened[name] for name in opened.files}
-        epochs, waited = (int(count) for count in told["counts"])
-        history = [(float(learned), float(held)) for learned, held in told["history"]]
-        course = Course(epochs, waited, float(told["least"]), _under(told, "best"), history)
+            arrays = {name: opened[name] for name in opened.files}
+        epochs, waited = (int(count) for count in arrays["counts"])
+        history = [(float(learned), float(held)) for learned, held in arrays["history"]]
+        course = Course(epochs, waited, float(arrays["least"]), _under(arrays, "best"), history)
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise DataError(
             f"the checkpoint cannot be read: {error}", where=str(file), remedy="Remove it to begin again."
         ) from None
-    live = _under(told, "live")
+    live = _under(arrays, "live")
     if live:
         network.take(live)
         state = optimiser.state_dict()
         for number, name in enumerate(network.tuned()):
             state["state"][number] = {
-                moment: torch.from_numpy(told[f"{moment}.{name}"])
+                moment: torch.from_numpy(arrays[f"{moment}.{name}"])
                 for moment in MOMENTS
-                if f"{moment}.{name}" in told
+                if f"{moment}.{name}" in arrays
             }
         optimiser.load_state_dict(state)
     return course
 
 
-def _under(told: Mapping[str, np.ndarray], first: str) -> Arrays:
+def _under(arrays: Mapping[str, np.ndarray], first: str) -> Arrays:
     start = f"{first}."
-    return {name.removeprefix(start): array for name, array in told.items() if name.startswith(start)}
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}

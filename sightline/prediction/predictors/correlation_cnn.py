@@ -83,8 +83,8 @@ class correlation_cnn:
         import torch
 
         def loss(live: Mapping[str, Any], part: np.ndarray, chance: Any) -> Any:
-            told = _forward(live, torch.from_numpy(matrices[part]))
-            error = (told - torch.from_numpy(target[part])) ** 2 * torch.from_numpy(settled[part])
+            predicted = _forward(live, torch.from_numpy(matrices[part]))
+            error = (predicted - torch.from_numpy(target[part])) ** 2 * torch.from_numpy(settled[part])
             return error.sum() / max(float(settled[part].sum()), 1.0)
 
         self._weights = descend(weights, len(rows), loss, self._how, rng)
@@ -136,12 +136,12 @@ class correlation_cnn:
         import torch
 
         weights = {name: torch.from_numpy(array) for name, array in self._weights.items()}
-        told = np.zeros((len(matrices), len(self._truth.mean)))
+        values = np.zeros((len(matrices), len(self._truth.mean)))
         with torch.no_grad():
             for start in range(0, len(matrices), BATCH):
                 part = torch.from_numpy(matrices[start : start + BATCH])
-                told[start : start + BATCH] = _forward(weights, part).numpy()
-        return told * self._truth.deviation + self._truth.mean
+                values[start : start + BATCH] = _forward(weights, part).numpy()
+        return values * self._truth.deviation + self._truth.mean
 
     def predict(self, x: Examples) -> np.ndarray:
         if not len(x):
@@ -169,12 +169,12 @@ class correlation_cnn:
             for n, (channel, place) in enumerate(order):
                 flat[way, n + 1 :, channel, place] = True
         shown = flat.reshape(-1, *owned.shape)
-        told = self._network(matrix * shown[:, :, :, None] * shown[:, :, None, :])
-        steps = np.diff(told.reshape(2, len(places) + 1, -1), axis=1)
+        outputs = self._network(matrix * shown[:, :, :, None] * shown[:, :, None, :])
+        steps = np.diff(outputs.reshape(2, len(places) + 1, -1), axis=1)
         parts = (steps[0] + steps[1, ::-1]) / 2
         found: dict[str, float] = {}
         for target, end in enumerate(ends):
-            found[f"base{end}"] = float(told[0, target])
+            found[f"base{end}"] = float(outputs[0, target])
             for (channel, place), part in zip(places.tolist(), parts[:, target], strict=True):
                 whose = f"{self._channels[channel]} " if self._channels[channel] else ""
                 found[f"{whose}image {place + 1}{end}"] = float(part)
@@ -219,5 +219,5 @@ def _convolved(held: Any, weights: Any, base: Any) -> Any:
 
     rows, channels, side, _ = held.shape
     patches = unfold(held, 3, padding=1).transpose(0, 1).reshape(channels * 9, -1)
-    told = weights.reshape(len(weights), -1) @ patches + base[:, None]
-    return told.reshape(len(weights), rows, side, side).transpose(0, 1)
+    made = weights.reshape(len(weights), -1) @ patches + base[:, None]
+    return made.reshape(len(weights), rows, side, side).transpose(0, 1)

@@ -49,7 +49,7 @@ class fine_tuned:
     `seed`. With `shared` one network learns all targets, otherwise each has its own.
 
     With `rank` above 0 every dense layer of the encoder stays as it is and a product of two matrices of that
-    rank is learned beside it: what is kept is small. With 0 all weights are tuned, and what is kept is as
+    rank is learned and added to it: the file is small. With 0 all weights are tuned, and the file is as
     large as the encoder. The first `frozen` layers, and with them the words, stay as they are; what they say
     is worked out once. A fit writes a checkpoint below the user's cache folder after every epoch: one that
     was interrupted goes on there when it is asked for again, to the same bits, and one that is finished is
@@ -93,7 +93,7 @@ class fine_tuned:
         self.chosen: list[tuple[float, float]] = []
         """Rate and decay of every network."""
         self.listener: Callable[[Epoch], None] | None = None
-        """Told after every epoch, once its checkpoint is written; what it raises ends the fit."""
+        """Called after every epoch, once its checkpoint is written; what it raises ends the fit."""
 
     def fit(self, x: Examples, truth: np.ndarray) -> Self:
         truth = np.asarray(truth, dtype=np.float64)
@@ -150,11 +150,11 @@ class fine_tuned:
 
         from sightline.prediction.predictors import _tuning
 
-        told = [
+        described = [
             self._source.identity, self._rank, self._frozen, self._course, torch.__version__,
             transformers.__version__, [prompt.text for prompt in x.prompts], truth.shape,
         ]  # fmt: skip
-        key = hashlib.sha256(json.dumps(told).encode())
+        key = hashlib.sha256(json.dumps(described).encode())
         key.update(np.ascontiguousarray(truth).tobytes())
         # Another arithmetic must not take up where this one was.
         for file in (_tuning.__file__, __file__):
@@ -203,9 +203,9 @@ class fine_tuned:
         (the mean of the truth), the words and the prediction stands under "words together".
         """
         predicted = self.predict(x)
-        told: list[dict[str, float]] = [{} for _ in range(len(x))]
+        reasons: list[dict[str, float]] = [{} for _ in range(len(x))]
         ends = marks(len(self._mean))
-        for each in told:
+        for each in reasons:
             each |= {f"base{end}": float(mean) for end, mean in zip(ends, self._mean, strict=True)}
         for targets, _ in self._learned:
             _, pieces = self._network(len(targets))
@@ -218,15 +218,15 @@ class fine_tuned:
                     left = predicted[row, targets] - said[asked[_less(one, places)]]
                     for target, part in zip(targets, left.tolist(), strict=True):
                         name = f"word {word}{ends[target]}"
-                        told[row][name] = told[row].get(name, 0.0) + part
-        for row, each in enumerate(told):
+                        reasons[row][name] = reasons[row].get(name, 0.0) + part
+        for row, each in enumerate(reasons):
             for target, end in enumerate(ends):
                 known = sum(part for name, part in each.items() if name.endswith(end))
                 each[f"{REST}{end}"] = float(predicted[row, target]) - known
-        return told
+        return reasons
 
     def state(self) -> dict[str, np.ndarray]:
-        told = {
+        arrays_by_name = {
             "encoder": np.array(self._source.identity),
             "low": self._low.copy(),
             "span": self._span.copy(),
@@ -234,10 +234,10 @@ class fine_tuned:
             "chosen": np.array(self.chosen, dtype=np.float64).reshape(-1, 2),
         }
         for number, (targets, found) in enumerate(self._learned):
-            told[f"{number}.targets"] = np.array(targets, dtype=np.int64)
+            arrays_by_name[f"{number}.targets"] = np.array(targets, dtype=np.int64)
             for seed, arrays in enumerate(found):
-                told |= {f"{number}.{seed}.{name}": array.copy() for name, array in arrays.items()}
-        return told
+                arrays_by_name |= {f"{number}.{seed}.{name}": array.copy() for name, array in arrays.items()}
+        return arrays_by_name
 
     def restore(self, state: Mapping[str, np.ndarray]) -> Self:
         if str(state["encoder"]) != self._source.identity:

@@ -84,11 +84,13 @@ class image_text_head:
             mine = rows[part]
             said = _forward(live, _joined(texts[mine], images[mine], there[mine]), chance)
             wanted, known = (torch.from_numpy(each[mine]) for each in (target, settled))
-            told = self._mean(said, there[mine])
+            predicted = self._mean(said, there[mine])
             if self._chances:
-                error = -(wanted * torch.log(told + 1e-12) + (1 - wanted) * torch.log(1 - told + 1e-12))
+                error = -(
+                    wanted * torch.log(predicted + 1e-12) + (1 - wanted) * torch.log(1 - predicted + 1e-12)
+                )
             else:
-                error = (told - wanted) ** 2
+                error = (predicted - wanted) ** 2
             return (error * known).sum() / max(float(settled[mine].sum()), 1.0)
 
         self._weights = descend(weights, len(rows), loss, self._how, rng)
@@ -150,7 +152,7 @@ class image_text_head:
             return []
         found, there = self._of_images(x)
         ends = marks(len(self._truth.mean))
-        told: list[Mapping[str, float]] = []
+        reasons: list[Mapping[str, float]] = []
         for values, mine in zip(found, there, strict=True):
             each: dict[str, float] = {}
             for target, end in enumerate(ends):
@@ -158,8 +160,8 @@ class image_text_head:
                 each[f"base{end}"] = base
                 for image in np.flatnonzero(mine).tolist():
                     each[f"image {image + 1}{end}"] = float((values[image, target] - base) / mine.sum())
-            told.append(each)
-        return told
+            reasons.append(each)
+        return reasons
 
     def state(self) -> dict[str, np.ndarray]:
         return {
@@ -187,7 +189,7 @@ def _shapes(inputs: int, targets: int) -> dict[str, tuple[int, ...]]:
 
 
 def _joined(texts: np.ndarray, images: np.ndarray, there: np.ndarray) -> np.ndarray:
-    """A row an image that is there: its prompt's vector, its own, their product and their difference."""
+    """One row per image: its prompt's vector, its own, their product and their difference."""
     owner, image = np.nonzero(there)
     t, v = texts[owner], images[owner, image]
     # Numbers of vectors of length 1 are about 1 / sqrt(d): brought to about 1, as the first weights expect.

@@ -10,7 +10,7 @@ import numpy as np
 from sightline.errors import UsageError
 from sightline.extension import TextEncoder, needs, predictor
 from sightline.prediction.predictors._kernel import bells, spread_of
-from sightline.prediction.predictors._parts import penalised, told_apart, with_wording, wording
+from sightline.prediction.predictors._parts import explanations, penalised, with_wording, wording
 from sightline.records import Examples
 
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -77,7 +77,7 @@ class kernel_ridge:
     def explain(self, x: Examples) -> Sequence[Mapping[str, float]]:
         """What the wording as a whole adds to the base."""
         parts = self.predict(x) - self._base
-        return told_apart(self._base, ["wording"], [parts[:, [target]] for target in range(parts.shape[1])])
+        return explanations(self._base, ["wording"], [parts[:, [target]] for target in range(parts.shape[1])])
 
     def state(self) -> dict[str, np.ndarray]:
         return {

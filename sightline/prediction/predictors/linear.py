@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from sightline.extension import predictor
-from sightline.prediction.predictors._parts import Linear, Scaled, penalised, told_apart
+from sightline.prediction.predictors._parts import Linear, Scaled, explanations, penalised
 from sightline.records import Examples
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)
@@ -39,7 +39,7 @@ class linear:
         """What each feature adds to the base; all together they are the prediction."""
         inputs = self._features.apply(x)
         parts = [inputs * weights for weights in self._line.weights.T]
-        return told_apart(self._line.base, self._features.names, parts)
+        return explanations(self._line.base, self._features.names, parts)
 
     def state(self) -> dict[str, np.ndarray]:
         line = {name: column.copy() for name, column in self._line._asdict().items()}

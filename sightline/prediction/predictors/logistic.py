@@ -9,7 +9,7 @@ import numpy as np
 
 from sightline.errors import UsageError
 from sightline.extension import predictor
-from sightline.prediction.predictors._parts import Array, Scaled, settled_columns, told_apart
+from sightline.prediction.predictors._parts import Array, Scaled, explanations, settled_columns
 from sightline.records import Examples
 
 ROUNDS = 100
@@ -69,7 +69,7 @@ class logistic:
                 np.abs(way) > 1e-9, gone / np.where(way, way, 1), base[target] * (1 - base[target])
             )
             parts.append(ways * steep[:, None] * self._width[target])
-        return told_apart(self._low + self._width * base, self._features.names, parts)
+        return explanations(self._low + self._width * base, self._features.names, parts)
 
     def state(self) -> dict[str, np.ndarray]:
         return {

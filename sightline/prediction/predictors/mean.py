@@ -31,8 +31,8 @@ class mean:
 
     def explain(self, x: Examples) -> Sequence[Mapping[str, float]]:
         names = ["base"] if len(self._mean) == 1 else [f"base[{target}]" for target in range(len(self._mean))]
-        told = dict(zip(names, self._mean.tolist(), strict=True))
-        return [dict(told) for _ in range(len(x))]
+        means = dict(zip(names, self._mean.tolist(), strict=True))
+        return [dict(means) for _ in range(len(x))]
 
     def state(self) -> dict[str, np.ndarray]:
         return {"mean": self._mean.copy()}

@@ -12,8 +12,8 @@ from sightline.extension import TextEncoder, needs, predictor
 from sightline.prediction.predictors._parts import (
     FEWEST,
     Array,
+    explanations,
     settled_columns,
-    told_apart,
     with_wording,
     wording,
 )
@@ -128,7 +128,7 @@ class quadratic:
     def explain(self, x: Examples) -> Sequence[Mapping[str, float]]:
         """What the wording as a whole adds to the base."""
         parts = self.predict(x) - self._base
-        return told_apart(self._base, ["wording"], [parts[:, [target]] for target in range(parts.shape[1])])
+        return explanations(self._base, ["wording"], [parts[:, [target]] for target in range(parts.shape[1])])
 
     def state(self) -> dict[str, np.ndarray]:
         return {

@@ -81,16 +81,16 @@ class ridge:
         count = len(self._names)
         targets = len(self._base)
         marks = [""] if targets == 1 else [f"[{target}]" for target in range(targets)]
-        told: list[dict[str, float]] = [{} for _ in range(len(x))]
+        made: list[dict[str, float]] = [{} for _ in range(len(x))]
         for target, mark in enumerate(marks):
             parts = inputs[:, :count] * self._weights[:count, target]
             words = inputs[:, count:] @ self._weights[count:, target]
-            for row, each in enumerate(told):
+            for row, each in enumerate(made):
                 each[f"base{mark}"] = float(self._base[target])
                 for name, part in zip(self._names, parts[row], strict=True):
                     each[f"{name}{mark}"] = float(part)
                 each[f"wording{mark}"] = float(words[row])
-        return told
+        return made
 
     def state(self) -> dict[str, np.ndarray]:
         return {

@@ -123,15 +123,15 @@ class stack:
         """What each part's reasons add to the base, as `third: word cat`; together the prediction."""
         x = self.prepare(x)
         ends = marks(len(self._base))
-        told = [
+        reasons_by_row = [
             {f"base{end}": float(base) for end, base in zip(ends, self._base, strict=True)} for _ in x.prompts
         ]
         for (name, part), weights in zip(self._parts.items(), self._weights, strict=True):
             if not weights.any():
                 continue
-            for each, reasons in zip(told, part.explain(x), strict=True):
+            for each, reasons in zip(reasons_by_row, part.explain(x), strict=True):
                 _add(each, name, reasons, weights, ends)
-        return told
+        return reasons_by_row
 
     def state(self) -> dict[str, np.ndarray]:
         inside = {
@@ -162,7 +162,7 @@ def _everywhere(truth: Array, fold: np.ndarray) -> list[int]:
 
 
 def _add(
-    told: dict[str, float],
+    sums: dict[str, float],
     name: str,
     reasons: Mapping[str, float],
     weights: np.ndarray,
@@ -176,4 +176,4 @@ def _add(
             # Where a part starts from is no reason of its own.
             full = f"base{end}" if plain == "base" else f"{name}: {plain}{end}"
             if weight:
-                told[full] = told.get(full, 0.0) + float(reason * weight)
+                sums[full] = sums.get(full, 0.0) + float(reason * weight)

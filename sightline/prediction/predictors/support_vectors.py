@@ -10,7 +10,13 @@ import numpy as np
 from sightline.errors import UsageError
 from sightline.extension import TextEncoder, needs, predictor
 from sightline.prediction.predictors._kernel import bells, spread_of
-from sightline.prediction.predictors._parts import FEWEST, settled_columns, told_apart, with_wording, wording
+from sightline.prediction.predictors._parts import (
+    FEWEST,
+    explanations,
+    settled_columns,
+    with_wording,
+    wording,
+)
 from sightline.records import Examples
 
 
@@ -39,7 +45,7 @@ class support_vectors:
         self._encoder = encoder
         self._width = width
         self._cost = C
-        self._tube = epsilon
+        self._epsilon = epsilon
         self._kept = np.zeros((0, 0), dtype=np.float32)
         self._spread = 1.0
         self._weights = np.zeros((0, 0))
@@ -69,7 +75,7 @@ class support_vectors:
             return weights, mean
         from sklearn.svm import SVR
 
-        model = SVR(kernel="precomputed", C=self._cost, epsilon=self._tube, cache_size=500)
+        model = SVR(kernel="precomputed", C=self._cost, epsilon=self._epsilon, cache_size=500)
         model.fit(kernel, (y - mean) / spread)
         weights[model.support_] = model.dual_coef_[0] * spread
         return weights, mean + float(model.intercept_[0]) * spread
@@ -83,7 +89,7 @@ class support_vectors:
     def explain(self, x: Examples) -> Sequence[Mapping[str, float]]:
         """What the wording as a whole adds to the base."""
         parts = self.predict(x) - self._base
-        return told_apart(self._base, ["wording"], [parts[:, [target]] for target in range(parts.shape[1])])
+        return explanations(self._base, ["wording"], [parts[:, [target]] for target in range(parts.shape[1])])
 
     def state(self) -> dict[str, np.ndarray]:
         return {

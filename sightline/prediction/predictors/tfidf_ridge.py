@@ -147,12 +147,12 @@ class tfidf_ridge:
         for gram, where in grams:
             place = self._place[gram]
             shares[where] += value[place] / often[gram] / len(where) * self._weights[place]
-        told: dict[str, float] = {}
+        made: dict[str, float] = {}
         for target, end in enumerate(marks(len(self._base))):
-            told[f"base{end}"] = float(self._base[target])
+            made[f"base{end}"] = float(self._base[target])
             for word, share in zip(spoken, shares[:, target], strict=True):
-                told[f"word {word}{end}"] = told.get(f"word {word}{end}", 0.0) + float(share)
-        return told
+                made[f"word {word}{end}"] = made.get(f"word {word}{end}", 0.0) + float(share)
+        return made
 
     def state(self) -> dict[str, np.ndarray]:
         return {

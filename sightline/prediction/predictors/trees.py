@@ -9,7 +9,7 @@ import numpy as np
 
 from sightline.errors import UsageError
 from sightline.extension import predictor
-from sightline.prediction.predictors._parts import FEWEST, Scaled, settled_columns, told_apart
+from sightline.prediction.predictors._parts import FEWEST, Scaled, explanations, settled_columns
 from sightline.records import Examples
 
 FIELDS = ("left", "right", "feature", "threshold", "value", "root", "owner")
@@ -33,7 +33,7 @@ class trees:
                 f"trees: n_estimators={n_estimators}, depth={depth}, learning_rate={learning_rate}",
                 remedy="n_estimators and depth from 1, learning_rate above 0 and at most 1.",
             )
-        self._told: dict[str, Any] = {
+        self._settings: dict[str, Any] = {
             "n_estimators": n_estimators,
             "max_depth": depth,
             "learning_rate": learning_rate,
@@ -54,14 +54,14 @@ class trees:
                 self._base[target] = y.mean()
                 if len(y) >= FEWEST and np.ptp(y) > 0 and inputs.shape[1]:
                     grown += [(target, tree) for tree in self._grow(inputs[rows], y - y.mean())]
-        self._nodes = _flattened(grown, self._told["learning_rate"])
+        self._nodes = _flattened(grown, self._settings["learning_rate"])
         return self
 
     def _grow(self, inputs: np.ndarray, y: np.ndarray) -> list[Any]:
         from sklearn.ensemble import GradientBoostingRegressor
 
         model = GradientBoostingRegressor(
-            **self._told, subsample=0.5, min_samples_leaf=5, init="zero", random_state=self._seed
+            **self._settings, subsample=0.5, min_samples_leaf=5, init="zero", random_state=self._seed
         )
         return [tree.tree_ for tree in model.fit(inputs, y).estimators_[:, 0]]
 
@@ -72,10 +72,10 @@ class trees:
     def explain(self, x: Examples) -> Sequence[Mapping[str, float]]:
         """What each feature adds to the base; all together they are the prediction."""
         names = ["(start)", *self._features.names]
-        return told_apart(self._base, names, self._parts(x))
+        return explanations(self._base, names, self._parts(x))
 
     def _parts(self, x: Examples) -> list[np.ndarray]:
-        """For each target a row an example: where the trees start, then a column a feature."""
+        """For each target one row per example: where the trees start, then one column per feature."""
         inputs = self._features.apply(x).astype(np.float32)
         rows = np.arange(len(inputs))
         parts = [np.zeros((len(inputs), inputs.shape[1] + 1)) for _ in self._base]

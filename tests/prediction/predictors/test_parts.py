@@ -112,7 +112,7 @@ def test_few_landmarks_keep_little_and_still_learn() -> None:
 
 def test_support_vectors_are_scikit_learns() -> None:
     encoder, x, truth = cloud()
-    model = support_vectors.target(encoder=encoder, cost=2.0, tube=0.3).fit(x, truth)
+    model = support_vectors.target(encoder=encoder, C=2.0, epsilon=0.3).fit(x, truth)
     for target in range(2):
         y = truth[:, target]
         gamma = 1 / encoder.vectors.astype(np.float64).var(axis=0).sum()
