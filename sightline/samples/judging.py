@@ -1,4 +1,4 @@
-"""Simulated annotators at the pages of a real round: handed out, answered and kept as people's are."""
+"""Simulated annotators in a real round: tasks are assigned, answered and stored like those of people."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def judge_round(
                 clocks[person.name] += timedelta(seconds=took)
                 at = stamp(clocks[person.name])
                 skipped = chance("skip", person.name, page.item_id, seed).random() < skips
-                told = _answers(round_, page, person, right, took, skipped, seed)
-                answering.record(connection, round_, key, told, at)
+                given = _answers(round_, page, person, right, took, skipped, seed)
+                answering.record(connection, round_, key, given, at)
                 done += 1
     return done
 
