@@ -47,8 +47,8 @@ RULES: Mapping[str, Callable[[Votes], bool]] = {"unanimous": unanimous, "three":
 
 def _queries(source: Source) -> dict[str, Query]:
     found = {}
-    for ref, told in _table(source, SEEDS).items():
-        text, conceptual, seeds = (told.get(key) for key in ("Text", "Conceptual", "Seeds"))
+    for ref, content in _table(source, SEEDS).items():
+        text, conceptual, seeds = (content.get(key) for key in ("Text", "Conceptual", "Seeds"))
         if not isinstance(text, str) or not isinstance(conceptual, bool) or not isinstance(seeds, list):
             raise DataError(
                 f"query {ref} lacks Text, Conceptual or Seeds", where=SEEDS, remedy="Obtain the file again."
@@ -59,9 +59,9 @@ def _queries(source: Source) -> dict[str, Query]:
 
 def _votes(source: Source) -> dict[str, dict[str, Votes]]:
     found: dict[str, dict[str, Votes]] = {}
-    for ref, told in _table(source, VOTES).items():
+    for ref, content in _table(source, VOTES).items():
         found[ref] = {}
-        for image, votes in told.items():
+        for image, votes in content.items():
             if not (isinstance(votes, list) and len(votes) == 3 and all(_is_count(each) for each in votes)):
                 raise DataError(
                     f"query {ref}, image {image}: not three counts of votes",
@@ -73,11 +73,11 @@ def _votes(source: Source) -> dict[str, dict[str, Votes]]:
 
 
 def _table(source: Source, file: str) -> Mapping[str, Any]:
-    told = source.json(file)
-    by_id = isinstance(told, dict) and told and all(ref.isdecimal() for ref in told)
-    if not by_id or not all(isinstance(each, dict) and each for each in told.values()):
+    content = source.json(file)
+    by_id = isinstance(content, dict) and content and all(ref.isdecimal() for ref in content)
+    if not by_id or not all(isinstance(each, dict) and each for each in content.values()):
         raise DataError("not an object of objects by query id", where=file, remedy="Obtain the file again.")
-    return told
+    return content
 
 
 def _is_count(value: Any) -> bool:
@@ -139,8 +139,8 @@ def _relevant(source: Source) -> Obtained:
 
 def _rephrased(source: Source) -> Obtained:
     queries, votes = _queries(source), _votes(source)
-    told = source.json(REPHRASINGS)
-    if not isinstance(told, dict) or not all(isinstance(each, list) for each in told.values()):
+    content = source.json(REPHRASINGS)
+    if not isinstance(content, dict) or not all(isinstance(each, list) for each in content.values()):
         raise DataError("not lists of texts by query id", where=REPHRASINGS, remedy="Obtain the file again.")
     seeds = {seed for query in queries.values() for seed in query.seeds}
     evaluated = {
@@ -151,7 +151,7 @@ def _rephrased(source: Source) -> Obtained:
     return {
         f"rephrasings.{kind}": sum(
             len(texts)
-            for ref, texts in told.items()
+            for ref, texts in content.items()
             if ref in evaluated and queries[ref].conceptual is wanted
         )
         for kind, wanted in KINDS.items()
@@ -220,7 +220,7 @@ TABLE_2 = (
     ),
 )
 SOFTER = "The softer rule gives the paper's 24.2 a query, but one query more than its recalls imply."
-UNSURE = "By our rule; the paper's shares of unsure fit no rule tried."
+UNSURE = "By our rule; the paper's proportions of unsure fit no rule tried."
 
 PAPER = Paper(
     "ConQA: retrieval beyond captions",

@@ -73,8 +73,8 @@ def _verdicts(source: Source) -> list[Verdict]:
 
 def _links(row: Row) -> frozenset[int]:
     """Ids separated by commas; a lone one is a number to table programs, which write 1801.0."""
-    told = row.text("Linked_prompts", "").split(",")
-    ids = [each.strip().removesuffix(".0") for each in told if each.strip()]
+    links = row.text("Linked_prompts", "").split(",")
+    ids = [each.strip().removesuffix(".0") for each in links if each.strip()]
     if not all(each.isdecimal() for each in ids):
         raise row.wrong("Linked_prompts", "ids separated by commas", "Write them as 1801,1802.")
     return frozenset(map(int, ids))
@@ -91,7 +91,7 @@ def _controlled(verdict: Verdict) -> bool:
 
 
 def _rates(verdicts: Iterable[Verdict], group: Callable[[Verdict], Hashable]) -> dict[Hashable, float]:
-    """Share of matches in each group; the group None is left out."""
+    """Proportion of matches in each group; the group None is excluded."""
     counted: dict[Hashable, list[int]] = {}
     for verdict in verdicts:
         name = group(verdict)

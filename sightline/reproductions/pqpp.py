@@ -176,8 +176,8 @@ def _against_truth(
     truths = _columns(source, kept, tuple(TRUTHS.values()))
     found: dict[str, Number | NoValue | None] = {}
     for name, (mean, _) in printed.items():
-        told = [of_text[name](text) for text in texts]
-        values = [math.nan if value is None else float(value) for value in told]
+        raw = [of_text[name](text) for text in texts]
+        values = [math.nan if value is None else float(value) for value in raw]
         if mean is not None:
             found[f"{name}.mean"] = sum(values) / len(values) if values else None
         for truth, column in TRUTHS.items():

@@ -109,7 +109,7 @@ def _fairness(source: Source) -> Obtained:
     }
 
 
-OURS = "Share of reference distances at or below, as the paper defines it."
+OURS = "Proportion of reference distances at or below, as the paper defines it."
 THEIRS = "As the released code does; the paper defines a step function."
 LINE = "Points 0, 1, 2, 10 on a line; needs no data."
 DRAWN = "The same by 20,000 random orders, within four standard errors."

@@ -8,7 +8,7 @@ from sightline.samples.chance import chance
 
 @dataclass(frozen=True)
 class Annotator:
-    """How someone judges, in shares of the scale.
+    """How someone judges, in proportions of the scale.
 
     `bias` is added to every judgement, `noise` is the standard deviation around it, `spite` the chance that a
     judgement ignores the truth (at random) or turns it round, one as likely as the other; `speed` is the
@@ -70,7 +70,7 @@ def judge(
     if not low < high or step <= 0:
         raise ValueError(f"not a scale: from {low} to {high} by {step}")
     if not 0 <= truth <= 1:
-        raise ValueError(f"truth is a share of the scale from 0 to 1, not {truth}")
+        raise ValueError(f"truth is a proportion of the scale from 0 to 1, not {truth}")
     rng = chance("judge", annotator.name, item, seed, repetition)
     spiteful, turned, anything, error = rng.random(), rng.random(), rng.random(), rng.standard_normal()
     if spiteful < annotator.spite:

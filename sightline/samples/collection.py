@@ -26,7 +26,7 @@ class Photo:
     seed: int
 
     def image(self, size: int = 192) -> Image.Image:
-        """The picture, drawn anew; keep it if it is needed twice."""
+        """The picture, drawn on every call; keep it if it is needed twice."""
         return draw(self.scene, chance("item", self.name, self.seed), size)
 
 

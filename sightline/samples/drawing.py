@@ -43,7 +43,7 @@ MARGIN = 0.05
 
 @dataclass(frozen=True)
 class Placed:
-    """An object in its place; lengths as shares of the picture's width."""
+    """An object in its place; lengths as fractions of the picture's width."""
 
     group: Group
     x: float

@@ -76,6 +76,6 @@ def verdicts(asked: Scene, drawn: Scene) -> dict[Fact, bool]:
 
 
 def alignment(asked: Scene, drawn: Scene) -> float:
-    """The share of the facts asked for that the drawn scene holds, from 0 to 1."""
+    """The proportion of the facts asked for that the drawn scene holds, from 0 to 1."""
     met = verdicts(asked, drawn)
     return sum(met.values()) / len(met)

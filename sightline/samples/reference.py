@@ -2,7 +2,7 @@
 
     python -m sightline.samples.reference
 
-writes them again; a test fails when a distance has changed and this is due.
+writes them again; a test fails when a distance has changed.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ OVERSAMPLE = 3
 
 
 def mix(colour: RGB, other: RGB, share: float) -> RGB:
-    """A colour with a share of another in it."""
+    """A colour mixed with some of another."""
     r, g, b = (round(a + (z - a) * share) for a, z in zip(colour, other, strict=True))
     return r, g, b
 

@@ -19,7 +19,7 @@ SIZES: dict[str, str] = {"small": "little", "large": "big"}
 
 def wordings(scene: Scene) -> tuple[str, str, str]:
     """Three ways to say what the scene says; the first is closest to its prompt."""
-    return f"{scene.text} on a plain background", _told(scene), _noted(scene)
+    return f"{scene.text} on a plain background", _described(scene), _noted(scene)
 
 
 def _noun(group: Group, count: int) -> str:
@@ -33,7 +33,7 @@ def _other_words(group: Group) -> str:
     return f"{NUMBERS[group.count]} {noun}" if group.count > 1 else with_article(noun)
 
 
-def _told(scene: Scene) -> str:
+def _described(scene: Scene) -> str:
     """A sentence in synonyms, relations seen from the other side."""
     things = [_other_words(group) for group in scene.groups]
     if scene.where:

@@ -119,10 +119,10 @@ def binned(
     found = []
     for rows in _parts(a, bins):
         if labels is None or len(set(labels[rows])) == len(rows):
-            told = mean_interval(b[rows], confidence=confidence)
+            mean = mean_interval(b[rows], confidence=confidence)
         else:
-            told = cluster_bootstrap(b[rows], labels[rows], confidence=confidence, seed=seed)
-        found.append(Bin(float(a[rows].min()), float(a[rows].max()), float(a[rows].mean()), told))
+            mean = cluster_bootstrap(b[rows], labels[rows], confidence=confidence, seed=seed)
+        found.append(Bin(float(a[rows].min()), float(a[rows].max()), float(a[rows].mean()), mean))
     return found
 
 

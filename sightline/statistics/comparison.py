@@ -41,8 +41,8 @@ class Standing:
 class Pair:
     """Mean of first minus second over the n prompts that both answered, with p and Holm-adjusted p.
 
-    `p_bh` is p adjusted after Benjamini and Hochberg, for readers who bound the share of false alarms.
-    `detectable` is the difference that n prompts with this spread would find with a chance of 80 %, and
+    `p_bh` is p adjusted after Benjamini and Hochberg, which bounds the false discovery rate.
+    `detectable` is the difference that n prompts with this spread would find with a power of 80 %, and
     `undetectable` why there is none.
     """
 

@@ -90,7 +90,7 @@ def stratified_mean_interval(values: ArrayLike, strata: ArrayLike, *, confidence
 
 
 def wilson(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
-    """Share of successes with Wilson's score interval.
+    """Proportion of successes with Wilson's score interval.
 
     (p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n).
     Source: E. B. Wilson, Probable inference, JASA 22 (1927).

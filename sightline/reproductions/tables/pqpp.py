@@ -255,7 +255,7 @@ def predictions(
     seed: int = 0,
     step: Step = lambda what: None,
 ) -> dict[str, Array | NoValue]:
-    """What every feature and tier says of the judged prompts, a column a target, or why it says nothing.
+    """What every feature and tier predicts for the judged prompts, one column per target, or why it cannot.
 
     The truth of the judged rows goes into none of it: features and tiers are handed the texts alone.
     """
