@@ -16,7 +16,7 @@ SITE := $(SITE_VENV)/.installed
 ARGS ?=
 # A file's tests stay together, since they share what is dear to set up. Libraries get one thread in each process: threads of
 # several processes that wait for each other make the arithmetic several times slower. Compiled tests are kept: making
-# them anew takes longer than all else before the first test. A few tests, as ARGS names them, start soonest in one process.
+# them again takes longer than all else before the first test. A few tests, as ARGS names them, start soonest in one process.
 PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= \
     $(BIN)/python -m pytest -n $(if $(ARGS),0,2) --dist loadfile
 
@@ -47,8 +47,8 @@ docs-site: $(SITE)  ## build the documentation as a web site in site/; a broken 
 
 install: $(BASE)  ## only set up .venv with the program in it
 
-bench: $(BASE)  ## measure the start of the program
-	@$(BIN)/python benchmarks/startup.py
+bench: $(TESTS)  ## run the quick benchmarks: one table of ratios to their peers, with the bounds we promise
+	@$(BIN)/python benchmarks/quick.py
 
 clean:  ## remove .venv and what the tools left behind
 	rm -rf $(VENV) $(SITE_VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,7 +3,7 @@
     python benchmarks/annotation_load.py [--annotators 200] [--seconds 15] [--kills 10] [--only sqlite]
 
 The server is `sightline annotate` in a process of its own. Annotators without a pause between pages, each
-with their own link and connection, answer one question a page and send an answer again until it is
+with their own link and connection, answer one question per task and send an answer again until it is
 acknowledged. First they run undisturbed: that gives answers a second and the time from sending to
 acknowledgement. Then the server is killed with SIGKILL and started again on its port, so many times. At the
 end every acknowledged answer must be in the study exactly once, with its value, and nothing twice.
@@ -85,7 +85,7 @@ class Annotator:
         self._stream: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def work(self, stop: asyncio.Event, think: list[float]) -> None:
-        """Answer pages until told to stop; an answer that was begun is brought to its end."""
+        """Answer tasks until stopped; an answer that was begun is completed."""
         await self.persist("GET", self.link, expected=303)
         task = await self.persist("GET", "/api/task")
         question, values = (
@@ -112,7 +112,7 @@ class Annotator:
         """Send one answer until it is acknowledged."""
         serial = len(self.offered)
         self.offered[serial] = value
-        told = {
+        answer = {
             "key": f"{self.name}-{serial:08d}-{self.random.getrandbits(64):016x}",
             "page": page["page"],
             "slot": page["slots"][0]["slot"],
@@ -121,7 +121,7 @@ class Annotator:
             "took_ms": serial,
         }
         began = time.perf_counter()
-        [receipt] = (await self.persist("POST", "/api/answers", {"answers": [told]}))["receipts"]
+        [receipt] = (await self.persist("POST", "/api/answers", {"answers": [answer]}))["receipts"]
         if receipt["status"] in ("stored", "known"):
             ended = time.perf_counter()
             self.sent.append(Sent(self.name, serial, value, began, ended, receipt["status"]))
@@ -133,11 +133,11 @@ class Annotator:
         began, pause = time.perf_counter(), 0.05
         while True:
             try:
-                status, told = await self._ask(method, path, body)
+                status, text = await self._ask(method, path, body)
                 if status == expected:
-                    return json.loads(told) if told else None
+                    return json.loads(text) if text else None
                 if status < 500:
-                    raise AssertionError(f"{method} {path[:20]}: {status} {told[:200]!r}")
+                    raise AssertionError(f"{method} {path[:20]}: {status} {text[:200]!r}")
                 self.failed[status] += 1
             except (OSError, EOFError):
                 self.hang_up()
@@ -157,13 +157,13 @@ class Annotator:
         writer.write("\r\n".join(head).encode() + content)
         lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = dict(line.lower().split(": ", 1) for line in lines[1:] if line)
-        told = await reader.readexactly(int(headers.get("content-length", "0")))
+        text = await reader.readexactly(int(headers.get("content-length", "0")))
         for line in lines:
             if line.lower().startswith("set-cookie: "):
                 self.cookie = line[12:].partition(";")[0]
         if headers.get("connection") == "close":
             self.hang_up()
-        return int(lines[0].split()[1]), told
+        return int(lines[0].split()[1]), text
 
     def hang_up(self) -> None:
         """Close the connection; the next request opens another."""
@@ -218,11 +218,11 @@ class Served:
         return self.process.wait(30)
 
 
-async def run(served: Served, links: dict[str, str], told: argparse.Namespace) -> dict[str, Any]:
+async def run(served: Served, links: dict[str, str], options: argparse.Namespace) -> dict[str, Any]:
     """Let the annotators work: undisturbed, through kills, and at the pace of people."""
     people = [Annotator(name, served.port, link, n) for n, (name, link) in enumerate(links.items())]
     stop, think = asyncio.Event(), [0.0]
-    rng = random.Random(told.seed)
+    rng = random.Random(options.seed)
     async with asyncio.TaskGroup() as group:
         for each in people:
             group.create_task(each.work(stop, think))
@@ -230,18 +230,18 @@ async def run(served: Served, links: dict[str, str], told: argparse.Namespace) -
         while not all(each.sent for each in people):
             await asyncio.sleep(0.05)
         steady, busy = time.perf_counter(), served.busy()
-        await asyncio.sleep(told.seconds)
+        await asyncio.sleep(options.seconds)
         disturbed, busy = time.perf_counter(), served.busy() - busy
         away = []
-        for _ in range(told.kills):
+        for _ in range(options.kills):
             await asyncio.sleep(rng.uniform(1.0, 3.0))
             await asyncio.to_thread(served.end, signal.SIGKILL)
             away.append(await asyncio.to_thread(served.start))
         await asyncio.sleep(1.0)
-        think[0] = told.think
-        await asyncio.sleep(2 * told.think)
+        think[0] = options.think
+        await asyncio.sleep(2 * options.think)
         paced = time.perf_counter()
-        await asyncio.sleep(told.seconds / 2)
+        await asyncio.sleep(options.seconds / 2)
         ended = time.perf_counter()
         stop.set()
     sent = [one for each in people for one in each.sent]
@@ -415,15 +415,15 @@ def make_study(folder: Path, people: int, prompts: int, address: str) -> tuple[S
     return study, {name: f"/j/{invite(study, ROUND, name).token}" for name in names}
 
 
-def measure(name: str, home: Path, address: str, told: argparse.Namespace) -> dict[str, Any]:
+def measure(name: str, home: Path, address: str, options: argparse.Namespace) -> dict[str, Any]:
     """One database: run, examine, and the same number of bare inserts."""
     folder, began = home / name, time.perf_counter()
-    study, links = make_study(folder, told.annotators, told.prompts, address)
+    study, links = make_study(folder, options.annotators, options.prompts, address)
     study.close()
     served = Served(folder, home / f"{name}.log")
     served.start()
     try:
-        found = asyncio.run(run(served, links, told))
+        found = asyncio.run(run(served, links, options))
         code = served.end(signal.SIGTERM)
     finally:
         if served.process is not None and served.process.poll() is None:
@@ -436,7 +436,7 @@ def measure(name: str, home: Path, address: str, told: argparse.Namespace) -> di
     log = served.log.read_text(errors="replace")
     return {
         "database": name,
-        "annotators": told.annotators,
+        "annotators": options.annotators,
         "kills": len(found["away"]),
         "back_after_s": round(sorted(found["away"])[len(found["away"]) // 2], 2) if found["away"] else 0.0,
         **{part: found[part] for part in ("steady", "killed", "paced")},
@@ -509,24 +509,24 @@ def main() -> int:
     parser.add_argument("--annotators", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=15.0, help="of the undisturbed part")
     parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--think", type=float, default=1.0, help="seconds at each page in the last part")
+    parser.add_argument("--think", type=float, default=1.0, help="seconds per task in the last part")
     parser.add_argument("--prompts", type=int, default=100, help="with four images each")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--database", default="", help="an empty PostgreSQL database")
     parser.add_argument("--only", choices=("sqlite", "postgresql"), default=None)
-    told = parser.parse_args()
+    options = parser.parse_args()
     results = []
     # A short path under the system's own folder: sockets of PostgreSQL have short names.
     with tempfile.TemporaryDirectory(prefix="sightline-load-") as made:
         home = Path(made)
         home.chmod(0o755)
-        if told.only != "postgresql":
-            results.append(measure("sqlite", home, "", told))
+        if options.only != "postgresql":
+            results.append(measure("sqlite", home, "", options))
             show(results[-1])
-        if told.only != "sqlite":
-            with suppress(KeyboardInterrupt), _address(told.database, home) as address:
+        if options.only != "sqlite":
+            with suppress(KeyboardInterrupt), _address(options.database, home) as address:
                 if address:
-                    results.append(measure("postgresql", home, address, told))
+                    results.append(measure("postgresql", home, address, options))
                     show(results[-1])
                 else:
                     print("postgresql: not measured; name one with --database", file=sys.stderr)

@@ -47,15 +47,15 @@ def measure(data: Path, image: str | None, text: str | None, folds: int, seed: i
 
 def main() -> int:
     """Measure, print, and fail below the least hit rate."""
-    told = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     default = os.environ.get("SIGHTLINE_DATA", str(Path(__file__).resolve().parents[2] / "shared" / "data"))
-    told.add_argument("--data", type=Path, default=Path(default) / "flickr8k_400")
-    told.add_argument("--image", default=None)
-    told.add_argument("--text", default=None)
-    told.add_argument("--folds", type=int, default=5)
-    told.add_argument("--seed", type=int, default=0)
-    given = told.parse_args()
-    result = measure(given.data, given.image, given.text, given.folds, given.seed)
+    parser.add_argument("--data", type=Path, default=Path(default) / "flickr8k_400")
+    parser.add_argument("--image", default=None)
+    parser.add_argument("--text", default=None)
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    result = measure(options.data, options.image, options.text, options.folds, options.seed)
     print(json.dumps(result, indent=2))
     return 0 if result["within"] else 1
 

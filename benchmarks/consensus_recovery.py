@@ -2,7 +2,7 @@
 
 Opinion scores: viewers of known bias and inconsistency judge items of known quality; `mos` and
 `mos_normalised` against `mean`. Labels: annotators of known skill name classes; `dawid_skene` against
-`majority` (of tied labels the lowest, so that either always has an answer). Each panel is drawn anew for
+`majority` (of tied labels the lowest, so that either always has an answer). Each panel is drawn again for
 every seed. What is given is the ratio of the root mean square errors over all seeds (of labels the ratio of
 the shares that are wrong), with its 95 % interval from resampling seeds: below 1 the rule is better.
 
@@ -105,7 +105,7 @@ def opinions(panel: Panel, seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]
     value += spread[viewer] * rng.normal(size=item.size)
     return quality, {
         "plain": mean_votes(item, value, items=panel.items).value,
-        "mos": mos_likelihood(item, viewer, value, items=panel.items).mos,
+        "mos_mle": mos_likelihood(item, viewer, value, items=panel.items).mos,
         "mos_normalised": mos_normalised(item, viewer, block, value, items=panel.items).mos,
     }
 
@@ -143,18 +143,18 @@ def ratios(
             errors.setdefault(rule, []).append(float(distance(value - truth).mean()))
     plain = np.array(errors.pop("plain"))
     chosen = np.random.default_rng(0).integers(0, seeds, (4000, seeds))
-    told = {}
+    summary = {}
     for rule, of_rule in errors.items():
         own = np.array(of_rule)
         drawn = (own[chosen].sum(axis=1) / plain[chosen].sum(axis=1)) ** root
-        told[rule] = {
+        summary[rule] = {
             "plain_error": round(float(plain.mean() ** root), 4),
             "error": round(float(own.mean() ** root), 4),
             "ratio": round(float((own.sum() / plain.sum()) ** root), 4),
             "low": round(float(np.quantile(drawn, 0.025)), 4),
             "high": round(float(np.quantile(drawn, 0.975)), 4),
         }
-    return told
+    return summary
 
 
 def main() -> int:
@@ -163,20 +163,20 @@ def main() -> int:
     parser.add_argument("--output", type=Path, help="write the result to this JSON file as well")
     options = parser.parse_args()
     begin = time.perf_counter()
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    panels: dict[str, dict[str, dict[str, float]]] = {}
     for name, panel in OPINIONS.items():
-        found[name] = ratios(opinions, panel, options.seeds, np.square, 0.5)
+        panels[name] = ratios(opinions, panel, options.seeds, np.square, 0.5)
     for name, crowd in LABELS.items():
-        found[name] = ratios(labels, crowd, options.seeds, lambda off: off != 0, 1.0)
+        panels[name] = ratios(labels, crowd, options.seeds, lambda off: off != 0, 1.0)
     within = all(
-        told["high"] < (MOST_COST if "alike" in name else 1)
-        for name, rules in found.items()
-        for rule, told in rules.items()
+        each["high"] < (MOST_COST if "alike" in name else 1)
+        for name, rules in panels.items()
+        for rule, each in rules.items()
         if (name, rule) not in UNBOUNDED
     )
     result = {
         "seeds": options.seeds,
-        "found": found,
+        "panels": panels,
         "most_cost": MOST_COST,
         "within": within,
         "seconds": round(time.perf_counter() - begin, 1),
@@ -187,11 +187,11 @@ def main() -> int:
     print(text)
     if options.output:
         options.output.write_text(text + "\n", encoding="utf-8")
-    for name, rules in found.items():
-        for rule, told in rules.items():
+    for name, rules in panels.items():
+        for rule, each in rules.items():
             print(
-                f"{name:36} {rule:15} {told['plain_error']:.4f} -> {told['error']:.4f}  "
-                f"ratio {told['ratio']:.3f} [{told['low']:.3f}, {told['high']:.3f}]",
+                f"{name:36} {rule:15} {each['plain_error']:.4f} -> {each['error']:.4f}  "
+                f"ratio {each['ratio']:.3f} [{each['low']:.3f}, {each['high']:.3f}]",
                 file=sys.stderr,
             )
     return 0 if within else 1

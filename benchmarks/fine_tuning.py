@@ -32,8 +32,8 @@ TARGETS = {
     "hbpp.glide": "glide_score",
     "hbpp.sdxl": "sdxl_score",
 }
-BESIDE = ("blip2_pk", "clip_pk", "blip2_rr", "clip_rr")
-"""Learned with the others on demand, and not told of."""
+AUXILIARY = ("blip2_pk", "clip_pk", "blip2_rr", "clip_rr")
+"""Learned together with the others on demand, and not reported."""
 
 
 def read(file: Path, columns: list[str], most: int | None) -> tuple[Examples, np.ndarray]:
@@ -44,10 +44,10 @@ def read(file: Path, columns: list[str], most: int | None) -> tuple[Examples, np
     return Examples(prompts, np.zeros((len(rows), 0)), ()), truth
 
 
-def measure(data: Path, setting: str, beside: bool, most: int | None, save: Path | None) -> dict[str, Any]:
+def measure(data: Path, setting: str, auxiliary: bool, most: int | None, save: Path | None) -> dict[str, Any]:
     import torch
 
-    columns = [*TARGETS.values(), *(BESIDE if beside else ())]
+    columns = [*TARGETS.values(), *(AUXILIARY if auxiliary else ())]
     learn, truth = read(data / "train.csv", columns, most)
     new, wanted = read(data / "validation.csv", columns, most)
     model = registry.configure("predictor", f"fine_tuned({setting})").load()
@@ -95,15 +95,19 @@ def measure(data: Path, setting: str, beside: bool, most: int | None, save: Path
 
 def main() -> int:
     """Measure, print, and fail above the bound."""
-    told = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     default = os.environ.get("SIGHTLINE_DATA", str(Path(__file__).resolve().parents[2] / "shared" / "data"))
-    told.add_argument("--data", type=Path, default=Path(default) / "pqpp" / "dataset")
-    told.add_argument("--setting", default="", help="parameters of fine_tuned, name=value, ...")
-    told.add_argument("--beside", action="store_true", help="learn the engines' own P@10 and RR as well")
-    told.add_argument("--most", type=int, default=None, help="so many prompts of each file, for a trial")
-    told.add_argument("--save", type=Path, default=None, help="keep what was learned in this .npz")
-    given = told.parse_args()
-    result = measure(given.data, given.setting, given.beside, given.most, given.save)
+    parser.add_argument("--data", type=Path, default=Path(default) / "pqpp" / "dataset")
+    parser.add_argument("--setting", default="", help="parameters of fine_tuned, name=value, ...")
+    parser.add_argument("--auxiliary", action="store_true", help="learn the engines' own P@10 and RR as well")
+    parser.add_argument(
+        "--most", type=int, default=None, help="at most this many prompts of each file, for a trial"
+    )
+    parser.add_argument("--save", type=Path, default=None, help="keep what was learned in this .npz")
+    options = parser.parse_args()
+    result = measure(options.data, options.setting, options.auxiliary, options.most, options.save)
     print(json.dumps(result, indent=2))
     return 0 if result["within"] else 1
 

@@ -1,4 +1,4 @@
-"""How long a million answers take to load, beside what the bare driver needs for the same rows.
+"""How long a million answers take to load, compared with bare inserts of the same rows.
 
     python benchmarks/load.py [--answers 1000000] [--database postgresql://...] [--folder FOLDER]
 
@@ -128,25 +128,25 @@ def main() -> None:
         "--folder", type=Path, default=None, help="where to work; by default a temporary folder"
     )
     parser.add_argument("--only", choices=("sqlite", "postgresql"), default=None)
-    told = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=told.folder) as made:
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.folder) as made:
         home = Path(made)
         home.chmod(0o755)
-        if told.only != "postgresql" and not told.database:
-            bare = bare_sqlite(home, told.answers)
+        if options.only != "postgresql" and not options.database:
+            bare = bare_sqlite(home, options.answers)
             with create_study(home / "sqlite") as study:
-                measure("sqlite", study, told.answers, bare)
-        if told.only == "sqlite":
+                measure("sqlite", study, options.answers, bare)
+        if options.only == "sqlite":
             return
-        address = told.database or _own_server(home)
+        address = options.database or _own_server(home)
         if not address:
             print(
                 "postgresql: not measured; name one with --database, or pip install pgserver", file=sys.stderr
             )
             return
-        bare = bare_postgres(address, told.answers)
+        bare = bare_postgres(address, options.answers)
         with create_study(home / "postgresql", database_address=address) as study:
-            measure("postgresql", study, told.answers, bare)
+            measure("postgresql", study, options.answers, bare)
 
 
 def _own_server(home: Path) -> str:

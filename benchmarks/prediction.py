@@ -2,11 +2,11 @@
 
     SIGHTLINE_DATA=... python benchmarks/prediction.py [--tier small] [--tier medium] [--tier large]
 
-Speed: the shipped light tier predicts the training prompts of PQPP in one batch without explanations,
+Speed: the small tier that ships predicts the training prompts of PQPP in one batch without explanations,
 against scikit-learn's TfidfVectorizer (the same sequences of words and letters) with Ridge, which has no
-features, no stacking and no intervals; and one prompt is asked from the command line, started anew each time.
-Quality: each tier is fitted to the 6,000 training rows and held against the 2,000 validation rows, with the
-share of truths in its intervals.
+features, no stacking and no intervals; and one prompt is predicted from the command line in a new process.
+Quality: each tier is fitted to the 6,000 training rows and evaluated on the 2,000 validation rows, with the
+coverage of its intervals.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def speed(texts: list[str], truth: np.ndarray) -> None:
     other = peer().fit(texts, truth)
     theirs = seconds(lambda: other.predict(texts), 3)
     print(
-        f"light batch: {len(texts) / ours:,.0f} prompts/s; TfidfVectorizer + Ridge "
+        f"small batch: {len(texts) / ours:,.0f} prompts/s; TfidfVectorizer + Ridge "
         f"{len(texts) / theirs:,.0f}/s; ratio {theirs / ours:.2f}"
     )
     for tier in ("small", "medium", "large"):

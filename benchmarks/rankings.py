@@ -32,7 +32,7 @@ from sightline.records import Rankings
 from sightline.statistics import runs
 
 LEAST_RATIOS = {"gains": 5.0, "columns": 5.0}
-MOST_BYTES_A_ROW = 120
+MOST_BYTES_PER_ROW = 120
 JUDGED = 30
 IMAGES = 118_287
 MEASURES = {
@@ -53,12 +53,12 @@ begin = time.perf_counter()
 from ranx import Qrels, Run, evaluate
 made = Qrels(qrels), Run(run)
 converted = time.perf_counter() - begin
-told = ["precision@10", "recall@10", "hit_rate@10", "mrr", "r-precision", "map", "ndcg"]
+measures = ["precision@10", "recall@10", "hit_rate@10", "mrr", "r-precision", "map", "ndcg"]
 begin = time.perf_counter()
-evaluate(*made, told)
+evaluate(*made, measures)
 cold = time.perf_counter() - begin
 begin = time.perf_counter()
-evaluate(*made, told)
+evaluate(*made, measures)
 print(converted, cold, time.perf_counter() - begin)
 """
 
@@ -176,7 +176,7 @@ def ranx(dictionaries: Any) -> dict[str, float] | str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rankings", type=int, default=10_000, help="how many rankings (default 10,000)")
-    parser.add_argument("--depth", type=int, default=100, help="images a ranking (default 100)")
+    parser.add_argument("--depth", type=int, default=100, help="images per ranking (default 100)")
     parser.add_argument("--runs", type=int, default=7, help="how often each way is timed (default 7)")
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same run")
     parser.add_argument("--ranx", action="store_true", help="time ranx in a fresh process as well")
@@ -186,7 +186,7 @@ def main() -> int:
     found, dictionaries = compare(data, options.runs)
     seconds = found["seconds"]
     ratios = {way: seconds["pytrec_eval"] / seconds[way] for way in ("gains", "columns", "shuffled")}
-    bytes_a_row = memory(data)
+    bytes_per_row = memory(data)
     sound = found["furthest_from_trec_eval"] < 1e-9
     result = {
         "rankings": options.rankings,
@@ -195,15 +195,15 @@ def main() -> int:
         **found,
         "times_as_fast_as_pytrec_eval": {way: round(ratio, 2) for way, ratio in ratios.items()},
         "least_ratios": LEAST_RATIOS,
-        "bytes_a_row": round(bytes_a_row, 1),
-        "most_bytes_a_row": MOST_BYTES_A_ROW,
+        "bytes_per_row": round(bytes_per_row, 1),
+        "most_bytes_per_row": MOST_BYTES_PER_ROW,
         "ranx_seconds": ranx(dictionaries) if options.ranx else "not asked for",
         "cores": os.cpu_count(),
         "python": sys.version.split()[0],
         "numpy": np.__version__,
         "within": sound
         and all(ratios[way] >= least for way, least in LEAST_RATIOS.items())
-        and bytes_a_row <= MOST_BYTES_A_ROW,
+        and bytes_per_row <= MOST_BYTES_PER_ROW,
     }
     text = json.dumps(result, indent=2)
     print(text)

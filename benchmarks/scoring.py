@@ -63,10 +63,10 @@ def scored(measure: Configured, home: Path, workers: int) -> tuple[float, float,
     """Seconds, processor time, images a second once started, and values over a fresh copy of the study."""
     from sightline.study import reading
 
-    told: list[tuple[float, int]] = []
+    heard: list[tuple[float, int]] = []
 
     def listen(progress: Progress) -> None:
-        told.append((time.perf_counter(), progress.done))
+        heard.append((time.perf_counter(), progress.done))
 
     with tempfile.TemporaryDirectory(dir=home.parent) as copy:
         shutil.copytree(home, copy, dirs_exist_ok=True)
@@ -75,7 +75,7 @@ def scored(measure: Configured, home: Path, workers: int) -> tuple[float, float,
             run(study, measure, workers=workers, listener=listen, worth=0)
             seconds, busy = time.perf_counter() - begin, time.process_time() - busy
             values = reading.scores(study, measure.identity)["value"].to_list()
-    at_work = [(at, done) for at, done in told if done]
+    at_work = [(at, done) for at, done in heard if done]
     (first, early), (last, late) = at_work[0], at_work[-1]
     return seconds, busy, (late - early) / (last - first), values
 

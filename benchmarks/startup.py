@@ -20,7 +20,7 @@ ENTRY_POINT = "import sys; from sightline.cli import main; sys.exit(main())"
 
 
 def program() -> list[str]:
-    """The command line to measure: the installed program beside this interpreter, else its entry point."""
+    """The command line to measure: the program installed with this interpreter, else its entry point."""
     installed = Path(sys.executable).parent / "sightline"
     if installed.exists():
         return [str(installed), "--help"]

@@ -100,7 +100,7 @@ def timed(prompts: int, images: int, dimensions: int, permutations: int, subsets
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--prompts", type=int, default=50, help="how many prompts (default 50)")
-    parser.add_argument("--images", type=int, default=300, help="images a prompt (default 300)")
+    parser.add_argument("--images", type=int, default=300, help="images per prompt (default 300)")
     parser.add_argument("--dimensions", type=int, default=512, help="of an embedding (default 512)")
     parser.add_argument("--permutations", type=int, default=1000, help="random orders (default 1,000)")
     parser.add_argument(
@@ -108,10 +108,10 @@ def main() -> int:
     )
     parser.add_argument("--output", type=Path, help="write the result to this JSON file as well")
     options = parser.parse_args()
-    told = {key: value for key, value in vars(options).items() if key != "output"}
-    found = timed(**told)
+    sizes = {key: value for key, value in vars(options).items() if key != "output"}
+    found = timed(**sizes)
     result = {
-        **told,
+        **sizes,
         **found,
         "most_seconds": MOST_SECONDS,
         "least_ratio": LEAST_RATIO,

@@ -60,18 +60,18 @@ def auc(distances: np.ndarray, prompts: np.ndarray) -> float:
 
 def measured(text: str, images: dict[str, list[Picture]], prompts: dict[str, np.ndarray]) -> dict[str, Any]:
     function = registry.configure("distance", text).load()
-    told: dict[str, Any] = {}
+    systems: dict[str, Any] = {}
     for system, pictures in images.items():
         begin = time.perf_counter()
         distances = function(pictures)
         seconds = time.perf_counter() - begin
         shown = ~blank(pictures)
-        told[system] = {
+        systems[system] = {
             "auc": round(auc(distances[np.ix_(shown, shown)], prompts[system][shown]), 4),
             "auc_with_blank": round(auc(distances, prompts[system]), 4),
             "seconds": round(seconds, 1),
         }
-    return told
+    return systems
 
 
 def blank(pictures: Sequence[Picture]) -> np.ndarray:
@@ -85,7 +85,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="folder of the VISOR sample: images.csv and images/")
     parser.add_argument("--distance", action="append", help="only these distances")
-    parser.add_argument("--prompts", type=int, default=100, help="only so many prompts a system")
+    parser.add_argument("--prompts", type=int, default=100, help="at most this many prompts per system")
     parser.add_argument("--output", type=Path, help="write the result to this JSON file as well")
     options = parser.parse_args()
     with (options.data / "images.csv").open(encoding="utf-8", newline="") as file:
