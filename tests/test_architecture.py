@@ -39,6 +39,9 @@ SHELVES = {
     )
 }  # fmt: skip
 SOURCES = "sightline.data.sources"
+# The two faces translate, call verbs and render: of a feature they see only what its package names.
+FACES = {"cli", "web"}
+OPEN_TO_FACES = {"study", "rendering"}
 # The lazy Python interface, `import sightline`, is the verbs by another name.
 MAY_USE_THE_INTERFACE = {"cli", "web", "reproductions", "samples"}
 DATABASES = {"sqlalchemy", "sqlite3", "psycopg", "psycopg2", "aiosqlite"}
@@ -119,6 +122,8 @@ def wrong_imports(source: str, module: str, is_package: bool = False) -> list[st
                 found.append(f"{where}: uses {item.module}, the interface for users, inside the house")
         elif room in FOUNDATION or ORDER.index(target) > ORDER.index(room):
             found.append(f"{where}: {room} comes before {target} ({item.module})")
+        elif room in FACES and target not in {*FACES, *OPEN_TO_FACES} and item.module.count(".") > 1:
+            found.append(f"{where}: a face imports {item.module}; use what sightline.{target} names")
         elif shelf is not None and target not in SHELVES[shelf]:
             own = item.module == shelf or (home == shelf and name.startswith("_"))
             reads = shelf == "sightline.data.importers" and item.module.startswith(SOURCES)
@@ -231,6 +236,8 @@ def test_imports_point_one_way(path: Path) -> None:
         ("sightline.measures.score", "from sightline import compare"),
         ("sightline.measures.score", "import sqlite3"),
         ("sightline.web.app", "from sqlalchemy import text"),
+        ("sightline.web.app", "from sightline.judging.rounds import Round"),
+        ("sightline.cli.score", "from sightline.measures.score import score"),
         ("sightline.measures.score", "from importlib import import_module\nimport_module('sightline.web')"),
         ("sightline.measures.score", "if TYPE_CHECKING:\n    from sightline.web import App"),
         ("sightline.measures.score", "from sightline.study.reading import _rows"),
@@ -253,6 +260,10 @@ def test_a_wrong_import_is_found(module: str, source: str) -> None:
         ("sightline.data.importers.coco", "from sightline.data.sources.rows import Row"),
         ("sightline.measures.score", "from sightline.study.running.run import run"),
         ("sightline.cli.serve", "def f():\n    from sightline.web.app import app\n    import sightline"),
+        (
+            "sightline.cli.score",
+            "from sightline.measures import score\nfrom sightline.study.study import open_study",
+        ),
         ("sightline.rendering.html", "from sightline.version import __version__"),
     ],
 )
