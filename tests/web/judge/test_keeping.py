@@ -244,9 +244,7 @@ def test_a_link_that_was_taken_back_keeps_the_answers_and_says_why(live: Any, vi
     oversee.revoke(server.study, "r", "ann")
     person.page.wait_for_timeout(2_500)
     person.press("y")
-    person.page.wait_for_function(
-        "() => document.getElementById('keeping').textContent.includes('revoked')"
-    )
+    person.page.wait_for_function("() => document.getElementById('keeping').textContent.includes('revoked')")
     assert person.waiting() == 1 and server.answers() == []
     # The page for a link that lets nobody in is a calm one.
     person.page.goto(link)
