@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sightline.prediction.model import SHOWN as SHOWN
     from sightline.prediction.model import TIERS as TIERS
     from sightline.prediction.model import Prediction as Prediction
+    from sightline.prediction.model import TargetScale as TargetScale
     from sightline.prediction.predict import Predictions as Predictions
     from sightline.prediction.predict import predict as predict
     from sightline.prediction.predict import predict_prompts as predict_prompts

@@ -7,8 +7,8 @@ It reads nothing of a study and writes nowhere.
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -19,8 +19,16 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from sightline.errors import UsageError
-from sightline.estimate import Estimate
-from sightline.prediction import SHIPPED, SHOWN, TIERS, Prediction, Predictions, predict_prompts, rank
+from sightline.prediction import (
+    SHIPPED,
+    SHOWN,
+    TIERS,
+    Prediction,
+    Predictions,
+    TargetScale,
+    predict_prompts,
+    rank,
+)
 from sightline.rendering.tables import Column, Table
 from sightline.web.guarding import MIB, Allowance
 from sightline.web.payloads import ROUTES, Strict
@@ -72,15 +80,6 @@ class AskWhich(Strict):
     tier: Tier = None
 
 
-class TargetShown(Strict):
-    """Something that is predicted, and the ends of its scale."""
-
-    name: str
-    title: str
-    low: float
-    high: float
-
-
 class Piece(Strict):
     """A piece of a prompt, with what it adds where it is a word that makes the prompt easier or harder."""
 
@@ -88,45 +87,30 @@ class Piece(Strict):
     adds: float | None
 
 
-class WordShown(Strict):
-    """A word, and what it adds."""
+@dataclass(frozen=True)
+class Words:
+    """`pieces` put together are the prompt; `easier` and `harder` have the words that matter most."""
 
-    word: str
-    adds: float
-
-
-class ExpectedShown(Strict):
-    """What is expected of a prompt for one target, and which words make it so.
-
-    `pieces` put together are the prompt. `easier` and `harder` have the words that matter most.
-    """
-
-    target: str
-    value: float
-    low: float
-    high: float
-    pieces: list[Piece]
-    easier: list[WordShown]
-    harder: list[WordShown]
+    pieces: Sequence[Piece]
+    easier: Sequence[tuple[str, float]]
+    harder: Sequence[tuple[str, float]]
 
 
-class PredictionShown(Strict):
-    """All that is said of one prompt; nothing is expected of one that is `refused`."""
+@dataclass(frozen=True)
+class ExplainedPrediction(Prediction):
+    """A prediction with the prompt's words by target."""
 
-    prompt: str
-    expected: list[ExpectedShown]
-    warnings: list[str]
-    refused: str
+    words: Mapping[str, Words] = field(default_factory=dict)
 
 
-class PredictionsShown(Strict):
+class PredictionsPage(Strict):
     """Which tier predicted and why not a better one, the coverage of its intervals, and the predictions."""
 
     tier: str
     why: str
     coverage: float
-    targets: list[TargetShown]
-    predictions: list[PredictionShown]
+    targets: Mapping[str, TargetScale]
+    predictions: Sequence[ExplainedPrediction]
 
 
 def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
@@ -155,7 +139,7 @@ def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
         return templates.TemplateResponse(request, "predict.html.jinja", context)
 
     @router.post(ADDRESS, tags=["predict"])
-    async def ask(body: Ask) -> PredictionsShown:
+    async def ask(body: Ask) -> PredictionsPage:
         _bounded(body.prompts, MOST_EXPLAINED if body.explain else MOST_PROMPTS)
         return await work(lambda: shown(known.predict(body.prompts, body.tier, body.explain)))
 
@@ -172,7 +156,7 @@ def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
         return Response(made, media_type="text/csv; charset=utf-8", headers=headers)
 
     @router.post(ADDRESS + "/suggest", tags=["predict"])
-    async def suggest(body: AskWhich) -> PredictionsShown:
+    async def suggest(body: AskWhich) -> PredictionsPage:
         _bounded([body.prompt, *body.candidates], MOST_EXPLAINED)
         return await work(lambda: shown(rank(body.prompt, body.candidates, by=body.by, tier=body.tier)))
 
@@ -217,44 +201,24 @@ def _bounded(prompts: Sequence[str], most: int) -> None:
         raise UsageError(f"{length:,} characters are too many: {MOST_CHARACTERS:,} at once", remedy=remedy)
 
 
-def shown(found: Predictions) -> PredictionsShown:
-    """A prediction as the page receives it."""
-    return PredictionsShown(
+def shown(found: Predictions) -> PredictionsPage:
+    """Predictions as the page receives them."""
+    return PredictionsPage(
         tier=found.tier,
         why=found.why,
         coverage=found.coverage,
-        targets=[
-            TargetShown(name=name, title=scale.title, low=scale.low or 0.0, high=scale.high or 0.0)
-            for name, scale in SHIPPED.items()
-        ],
-        predictions=[_prediction(each) for each in found.predictions],
+        targets=SHIPPED,
+        predictions=[_explained(each) for each in found.predictions],
     )
 
 
-def _prediction(found: Prediction) -> PredictionShown:
-    made = []
-    for target in SHOWN:
-        if (expected := found.expected.get(target)) is None:
-            continue
-        words = found.effects.get(target, ())
-        made.append(
-            ExpectedShown(
-                target=target,
-                **_numbers(expected),
-                pieces=pieces(found.prompt, words),
-                easier=[WordShown(word=word, adds=adds) for word, adds in _telling(words, 1)],
-                harder=[WordShown(word=word, adds=adds) for word, adds in _telling(words, -1)],
-            )
-        )
-    return PredictionShown(
-        prompt=found.prompt, expected=made, warnings=list(found.warnings), refused=found.refused
-    )
-
-
-def _numbers(expected: Estimate) -> dict[str, float]:
-    """Value and interval, which what ships always has."""
-    assert expected.value is not None and expected.low is not None and expected.high is not None
-    return {"value": expected.value, "low": expected.low, "high": expected.high}
+def _explained(found: Prediction) -> ExplainedPrediction:
+    effects = {target: found.effects.get(target, ()) for target in SHOWN if target in found.expected}
+    words = {
+        target: Words(pieces(found.prompt, each), _telling(each, 1), _telling(each, -1))
+        for target, each in effects.items()
+    }
+    return ExplainedPrediction(**vars(found), words=words)
 
 
 def _strongest(words: Sequence[tuple[str, float]]) -> dict[str, tuple[str, float]]:
@@ -317,7 +281,8 @@ def as_table(found: Predictions) -> Table:
         row: list[str | float] = [each.prompt]
         for target in SHOWN:
             expected = each.expected.get(target)
-            row += _numbers(expected).values() if expected else ["", "", ""]
+            ends = (expected.value, expected.low, expected.high) if expected else ()
+            row += ["" if end is None else end for end in ends or (None, None, None)]
         words = each.effects.get(SHOWN[0], ())
         for sign in (1, -1):
             row.append(", ".join(f"{word} {adds:+.2f}" for word, adds in _telling(words, sign)))

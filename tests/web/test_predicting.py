@@ -116,18 +116,18 @@ def test_all_that_is_told_is_sent() -> None:
     ]
     found = shown(made(expecting("x a e", words, ["odd"]), Prediction("?", refused="no word in it")))
     assert (found.tier, found.why, found.coverage) == ("small", "the others are not installed", 0.9)
-    assert [(each.name, each.low, each.high) for each in found.targets] == [
+    assert [(name, each.low, each.high) for name, each in found.targets.items()] == [
         ("hbpp", -1, 2),
         ("p_at_10", 0, 1),
         ("rr", 0, 1),
     ]
     first, second = found.predictions
-    assert [each.target for each in first.expected] == list(SHOWN)
-    assert [(each.value, each.low, each.high) for each in first.expected][1] == (0.5, 0.25, 1.0)
-    assert [each.word for each in first.expected[0].easier] == ["a", "b", "c", "d"]
-    assert [each.word for each in first.expected[0].harder] == ["x"]
+    assert list(first.words) == list(SHOWN)
+    assert first.expected["p_at_10"] == Estimate(0.5, 0.25, 1.0)
+    assert [word for word, _ in first.words["hbpp"].easier] == ["a", "b", "c", "d"]
+    assert [word for word, _ in first.words["hbpp"].harder] == ["x"]
     assert first.warnings == ["odd"] and not first.refused
-    assert (second.expected, second.refused) == ([], "no word in it")
+    assert (second.expected, second.words, second.refused) == ({}, {}, "no word in it")
 
 
 def test_the_table_has_every_prompt_and_runs_nothing() -> None:
@@ -148,15 +148,14 @@ def test_the_page_says_what_the_stage_says(owner: Any) -> None:
     found = predict_prompts(PROMPTS)
     assert told == json.loads(shown(found).model_dump_json())
     assert told["tier"] in TIERS
-    scales = {each["name"]: each for each in told["targets"]}
     for each in told["predictions"]:
-        assert [one["target"] for one in each["expected"]] == list(SHOWN)
-        for one in each["expected"]:
-            scale = scales[one["target"]]
+        assert list(each["words"]) == list(SHOWN)
+        for target, words in each["words"].items():
+            scale, one = told["targets"][target], each["expected"][target]
             assert scale["low"] <= one["low"] <= one["value"] <= one["high"] <= scale["high"]
-            assert "".join(piece["text"] for piece in one["pieces"]) == each["prompt"]
+            assert "".join(piece["text"] for piece in words["pieces"]) == each["prompt"]
     # A caption of a dog has words that matter for it.
-    assert any(piece["adds"] for piece in told["predictions"][0]["expected"][0]["pieces"])
+    assert any(piece["adds"] for piece in told["predictions"][0]["words"]["hbpp"]["pieces"])
 
 
 def test_a_tier_may_be_named(owner: Any) -> None:
@@ -180,11 +179,11 @@ def test_the_table_is_what_the_page_shows(owner: Any) -> None:
     rows = list(csv.DictReader(io.StringIO(reply.text)))
     assert [row["prompt"] for row in rows] == PROMPTS
     for row, each in zip(rows, told["predictions"], strict=True):
-        for one in each["expected"]:
-            assert float(row[one["target"]]) == one["value"]
-            assert float(row[f"{one['target']}_high"]) == one["high"]
+        for target in SHOWN:
+            assert float(row[target]) == each["expected"][target]["value"]
+            assert float(row[f"{target}_high"]) == each["expected"][target]["high"]
         # Words that were weighed for the page are in the table without being weighed again.
-        words = [f"{word['word']} {word['adds']:+.2f}" for word in each["expected"][0]["easier"]]
+        words = [f"{word} {adds:+.2f}" for word, adds in each["words"]["hbpp"]["easier"]]
         assert row["easier"] == ", ".join(words)
         assert row["tier"] == told["tier"]
 
@@ -196,7 +195,7 @@ def test_rewordings_are_ranked(owner: Any, by: str) -> None:
         owner, {"prompt": PROMPTS[0], "candidates": candidates, "by": by, "tier": "small"}, "/suggest"
     )
     assert sorted(each["prompt"] for each in told["predictions"]) == sorted([PROMPTS[0], *candidates])
-    values = [one["value"] for each in told["predictions"] for one in each["expected"] if one["target"] == by]
+    values = [each["expected"][by]["value"] for each in told["predictions"]]
     assert len(values) == 4 and values == sorted(values, reverse=True)
 
 
@@ -235,7 +234,7 @@ def test_as_much_as_is_allowed_gets_through(owner: Any) -> None:
 def test_words_are_weighed_where_asked(owner: Any) -> None:
     def marked(told: Any) -> list[bool]:
         return [
-            any(piece["adds"] for one in each["expected"] for piece in one["pieces"])
+            any(piece["adds"] for words in each["words"].values() for piece in words["pieces"])
             for each in told["predictions"]
         ]
 
@@ -248,7 +247,7 @@ def test_words_are_weighed_where_asked(owner: Any) -> None:
     assert marked(again) == [True, False, True]
     for before, after in zip(plain["predictions"], again["predictions"], strict=True):
         assert before["prompt"] == after["prompt"]
-        assert before["expected"][0]["value"] == pytest.approx(after["expected"][0]["value"], abs=1e-9)
+        assert before["expected"]["rr"]["value"] == pytest.approx(after["expected"]["rr"]["value"], abs=1e-9)
 
 
 def test_only_so_much_is_remembered() -> None:

@@ -100,12 +100,12 @@ def test_figures_words_and_tier_are_shown(opened: Any, width: int, scheme: str) 
     for place, prediction in enumerate(found.predictions):
         bars = cards.nth(place).locator("svg.scale")
         assert bars.count() == 3
-        for number, (target, title) in enumerate(prediction.TITLES.items()):
+        for number, (target, scale) in enumerate(SHIPPED.items()):
             expected = prediction.expected[target]
-            low, high = SHIPPED[target].low, SHIPPED[target].high
+            low, high = scale.low, scale.high
             # What is heard and what is seen: the words, and where the line stands on its scale.
             said = bars.nth(number).get_attribute("aria-label").replace("−", "-")
-            assert said.startswith(f"{title} {expected.value:.2f}, interval {expected.low:.2f} to ")
+            assert said.startswith(f"{scale.title} {expected.value:.2f}, interval {expected.low:.2f} to ")
             at = float(bars.nth(number).locator(".value").get_attribute("x1").rstrip("%"))
             assert at == pytest.approx(100 * (expected.value - low) / (high - low), abs=1e-6)
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -86,7 +86,7 @@ def test_nothing_of_another_annotator_can_be_reached(live: Any, client: Callable
             assert bob.http.get(address).status_code == 200
             assert ann.http.get(address).status_code == 404
         (receipt,) = ann.answer_page(page, 0)["receipts"]
-        assert (receipt["status"], receipt["reason"]) == ("refused", "there is no such page")
+        assert (receipt["status"], receipt["reason"]) == ("refused", "there is no such task")
     assert ann.get("/api/pages?last=100")["pages"] == []
     assert [row["annotator"] for row in server.answers()] == ["bob"]
 

@@ -44,9 +44,9 @@ function ordered() {
   const order = $("order").value;
   const places = latest.predictions.map((each, place) => ({ each, place }));
   if (order === "given") return places;
-  const value = ({ each }) => each.expected.find(({ target }) => target === picked())?.value;
+  const value = ({ each }) => each.expected[picked()]?.value;
   // What nothing is expected of stands last, in either order.
-  const [known, unknown] = [places.filter(({ each }) => each.expected.length), places.filter(({ each }) => !each.expected.length)];
+  const [known, unknown] = [places.filter(({ each }) => !each.refused), places.filter(({ each }) => each.refused)];
   known.sort((one, other) => (order === "hard" ? 1 : -1) * (value(one) - value(other)));
   return [...known, ...unknown];
 }
@@ -234,7 +234,7 @@ $("reword").addEventListener("submit", async (event) => {
     const found = await post(`${API}/suggest`, { prompt, candidates, by, tier: $("ask").elements.tier.value || null });
     $("ranked-said").textContent = verdict(found, prompt, by);
     $("ranked").replaceChildren(...found.predictions.map((each, place) =>
-      prediction(each, found.targets, by, { rank: each.expected.length ? place + 1 : 0, own: each.prompt === prompt })));
+      prediction(each, found.targets, by, { rank: each.refused ? 0 : place + 1, own: each.prompt === prompt })));
   } catch (problem) {
     fail("ranked-failed", words(problem));
   } finally {
@@ -245,8 +245,8 @@ $("reword").addEventListener("submit", async (event) => {
 });
 
 function verdict({ predictions, targets }, prompt, by) {
-  const of = (found) => found?.expected.find(({ target }) => target === by);
-  const title = targets.find(({ name }) => name === by).title;
+  const of = (found) => found?.expected[by];
+  const title = targets[by].title;
   const [best, own] = [predictions[0], predictions.find((each) => each.prompt === prompt)];
   if (!of(best)) return "Nothing can be said of any of them.";
   if (!of(own)) return `Most is expected of the first, ${title} ${of(best).value.toFixed(2)}.`;

@@ -8,7 +8,8 @@ const SVG = "http://www.w3.org/2000/svg";
 const signed = (given) => `${given < 0 ? "−" : "+"}${Math.abs(given).toFixed(2)}`;
 
 export function prediction(found, targets, picked, { rank = 0, own = false, button = null } = {}) {
-  const main = found.expected.find(({ target }) => target === picked);
+  const main = found.words[picked];
+  const expected = Object.keys(targets).filter((name) => name in found.expected);
   const text = make("p", { class: found.prompt.length > LONG ? "text long" : "text", tabindex: found.prompt.length > LONG ? "0" : null },
     rank ? make("span", { class: "rank" }, `${rank}.`) : "",
     make("bdi", {}, main ? marked(main.pieces) : found.prompt || make("span", { class: "quiet" }, "(nothing)")),
@@ -17,9 +18,9 @@ export function prediction(found, targets, picked, { rank = 0, own = false, butt
     found.warnings.length ? make("ul", { class: "care" }, found.warnings.map((said) => make("li", {}, said))) : "",
     found.refused ? make("p", { class: "refused" }, make("span", { class: "tag alarm" }, "not predicted"), " ", found.refused) : "",
     button ?? "");
-  if (!found.expected.length) return make("li", { class: "card prediction none" }, words);
+  if (!expected.length) return make("li", { class: "card prediction none" }, words);
   return make("li", { class: "card prediction" }, words,
-    make("dl", { class: "figures" }, found.expected.map((each) => figure(each, targets.find(({ name }) => name === each.target), picked))));
+    make("dl", { class: "figures" }, expected.map((name) => figure(found.expected[name], targets[name], name === picked))));
 }
 
 function marked(pieces) {
@@ -39,16 +40,16 @@ function piece({ text, adds }, most) {
 }
 
 function because({ easier, harder }) {
-  const listed = (words) => words.map(({ word, adds }) => `${word} ${signed(adds)}`).join(", ");
+  const listed = (words) => words.map(([word, adds]) => `${word} ${signed(adds)}`).join(", ");
   const made = [];
   if (easier.length) made.push(make("span", {}, make("b", {}, "Easier: "), make("bdi", {}, listed(easier))));
   if (harder.length) made.push(make("span", {}, make("b", {}, "Harder: "), make("bdi", {}, listed(harder))));
   return made.length ? make("p", { class: "because" }, made) : "";
 }
 
-function figure({ target, value, low, high }, { title, low: least, high: most }, picked) {
+function figure({ value, low, high }, { title, low: least, high: most }, picked) {
   const limits = `${number(low)} to ${number(high)}`;
-  return make("div", { class: target === picked ? "picked" : "" },
+  return make("div", { class: picked ? "picked" : "" },
     make("dt", {}, title), make("dd", {}, number(value)),
     make("dd", {}, scale(value, low, high, least, most, `${title} ${number(value)}, interval ${limits}, on a scale from ${number(least, 0)} to ${number(most, 0)}`)),
     make("dd", { class: "limits" }, limits));
