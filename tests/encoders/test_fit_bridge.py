@@ -149,7 +149,7 @@ def test_a_rephrasing_goes_with_its_original(halves: Study) -> None:
     assert (done.unseen, done.others, done.torn) == (4, 1, 0)
 
 
-def test_a_suite_that_is_not_there_is_told(halves: Study) -> None:
+def test_a_suite_that_is_not_there_is_reported(halves: Study) -> None:
     with pytest.raises(UsageError, match="suite"):
         bridge_answers(halves, "bridge", "halves", **LIGHT, suite="none")
 
@@ -220,7 +220,7 @@ def test_what_is_no_bridge_is_refused(tmp_path: Path) -> None:
             loaded(str(file.rename(tmp_path / f"{name}-{digest}.npz")))
 
 
-def test_too_little_to_fit_on_is_told(painted: Study) -> None:
+def test_too_little_to_fit_on_is_reported(painted: Study) -> None:
     with pytest.raises(DataError, match="only 4 images of 'paints'"):
         fit_bridge(painted, "paints", **LIGHT)
     with pytest.raises(UsageError, match="no collection called 'paint'") as caught:

@@ -120,7 +120,7 @@ def test_an_archive_serves_as_a_folder(tmp_path: Path, small: tuple[WordNet, dic
     assert zipped.depth(where["wolf"]) == 4
 
 
-def test_damaged_files_are_told(tmp_path: Path, small: tuple[WordNet, dict[str, Synset]]) -> None:
+def test_damaged_files_are_refused(tmp_path: Path, small: tuple[WordNet, dict[str, Synset]]) -> None:
     words, where = small
     with pytest.raises(DataError, match="no entry at"):
         words.depth(Synset("n", where["wolf"].offset + 1))

@@ -44,7 +44,7 @@ def test_relations(relation: str, expected: bool) -> None:
     assert sound("man", relation, "horse", tagger) is expected
 
 
-def test_a_tagger_that_cuts_words_otherwise_is_told() -> None:
+def test_a_tagger_that_cuts_words_otherwise_is_reported() -> None:
     def cutting(sentence: str) -> Sequence[tuple[str, str]]:
         return [(letter, "X") for letter in sentence]
 

@@ -97,7 +97,7 @@ def test_twice_is_as_once_and_undone_at_once(study: Study) -> None:
         ({"system": " "}, UsageError, "needs a name"),
     ],
 )
-def test_wrong_calls_are_told(
+def test_wrong_calls_are_refused(
     study: Study, told: dict[str, object], error: type[Exception], said: str
 ) -> None:
     call = {"system": "both", "of": ["one", "two"], **told}

@@ -161,7 +161,7 @@ def test_answers_of_another_making_are_not_taken_for_ones_own(study: Study, tmp_
         ({"generator": "command(line='{prompt} {output}')"}, "would run the prompts"),
     ],
 )
-def test_wrong_calls_are_told(study: Study, told: dict[str, object], said: str) -> None:
+def test_wrong_calls_are_refused(study: Study, told: dict[str, object], said: str) -> None:
     ask(study, "a ball")
     call = {"system": "mine", "generator": "command(line='x {prompt} {output}')", **told}
     with pytest.raises(UsageError, match=said):

@@ -245,7 +245,7 @@ def test_seeds_without_a_file_are_counted(painted: Study, colours: str) -> None:
         ({"by": "neighbours", "encoder": "colours"}, UsageError, "no question is called 'seed'"),
     ],
 )
-def test_wrong_calls_are_told(
+def test_wrong_calls_are_refused(
     ranked: Study, told: dict[str, object], error: type[Exception], said: str
 ) -> None:
     if told.get("above") == 0.9999999:

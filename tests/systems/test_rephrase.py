@@ -107,7 +107,7 @@ def test_a_program_of_the_users_own(study: Study, tmp_path: Path) -> None:
         ({"suite": "t"}, UsageError, "no suite called 't'"),
     ],
 )
-def test_wrong_calls_are_told(
+def test_wrong_calls_are_refused(
     study: Study, told: dict[str, object], error: type[Exception], said: str
 ) -> None:
     call = {"by": "me", "rephraser": lambda text: [text + "!"], **told}

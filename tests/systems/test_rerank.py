@@ -90,7 +90,7 @@ def test_what_score_knows_is_not_computed_again(study: Study, tmp_path: Path) ->
         ({"system": ""}, UsageError, "needs a name"),
     ],
 )
-def test_wrong_calls_are_told(
+def test_wrong_calls_are_refused(
     study: Study, tmp_path: Path, told: dict[str, object], error: type[Exception], said: str
 ) -> None:
     measure(tmp_path)

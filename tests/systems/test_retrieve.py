@@ -97,7 +97,7 @@ def test_a_prompt_is_not_found_by_itself(own: Study) -> None:
     assert reading.answers(own, "retriever").drop_nulls("image_id").height == 5
 
 
-def test_fewer_answers_under_the_same_name_are_told(study: Study) -> None:
+def test_fewer_answers_under_the_same_name_are_refused(study: Study) -> None:
     sightline.retrieve(study, "words", "caption_words", collection="photos", k=100)
     with pytest.raises(ConflictError, match="other answers of 'words' to 3 of these prompts") as caught:
         sightline.retrieve(study, "words", "caption_words", collection="photos", k=1)
@@ -153,7 +153,7 @@ def test_one_suite(study: Study) -> None:
         ({"retriever": "caption_word"}, UsageError, "Did you mean caption_words"),
     ],
 )
-def test_wrong_calls_are_told(
+def test_wrong_calls_are_refused(
     study: Study, told: dict[str, object], error: type[Exception], said: str
 ) -> None:
     load(study, [System("painter")], importer="test", path="p", digest="p")

@@ -55,7 +55,7 @@ def test_a_written_suite_can_be_imported(tmp_path: Path, suffix: str) -> None:
         ("counting", 10_000, 0, "different prompts"),
     ],
 )
-def test_wrong_calls_are_told(task: str, n: int, seed: int, said: str) -> None:
+def test_wrong_calls_are_refused(task: str, n: int, seed: int, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         suite(task, n, seed=seed)
 

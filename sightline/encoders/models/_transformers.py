@@ -79,7 +79,7 @@ def _from_hub(name: str, model: str, commit: str, pinned: Pin | None, variable: 
         ) from absent
     try:
         return Path(snapshot_download(model, revision=commit, allow_patterns=wanted))
-    except Exception as error:  # no network, no such model, no leave: told to the user as it is
+    except Exception as error:  # no network, no such model, no leave: reported to the user as it is
         raise MissingPackage(
             f"no weights for {name}: the hub did not give {model} ({type(error).__name__})",
             remedy=f"Try again with a network, or give a folder: {name}(model='...') or {variable}. "

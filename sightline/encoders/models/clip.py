@@ -28,7 +28,7 @@ PREPROCESSING = {
     licence="Apache-2.0 (code); MIT (weights of OpenAI)",
 )
 def clip(*, model: str = PIN.model, revision: str = "", sha256: str = "") -> JointEncoder:
-    """Texts and images as CLIP sees them, of length 1.
+    """Texts and images in CLIP's joint space, of length 1.
 
     `model` is a folder with a checkpoint of transformers' CLIPModel, with the `sha256` of its files,
     or a name on the hub with its `revision`; the default is pinned. Texts are cut after 77 tokens, as the

@@ -23,11 +23,11 @@ WEIGHTS = Weights(
     licence="Apache-2.0",
 )
 def minilm_layers(weights: Path, *, layers: tuple[int, ...] = (2, 4, 6)) -> TextEncoder:
-    """English texts as what several layers of all-MiniLM-L6-v2 say, 384 numbers a layer, for predictors.
+    """English texts as the states of several layers of all-MiniLM-L6-v2, 384 numbers per layer.
 
     Of each of `layers` (0 the words alone, 6 the last) the mean over the word pieces, at most 128 of them.
-    Lower layers still know the wording that the last one has given up for the meaning. Not of length 1:
-    whoever compares texts wants minilm.
+    Lower layers still represent the wording, the last one the meaning. Not of length 1: to compare texts, use
+    minilm.
     """
     need_layers("minilm_layers", layers, 6)
     pieces = WordPieces.read(companion_file(*VOCABULARY))

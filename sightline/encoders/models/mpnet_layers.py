@@ -36,7 +36,7 @@ VOCABULARY = replace(
 def mpnet_layers(
     weights: Path, *, layers: tuple[int, ...] = (4, 7, 10, 12), extremes: tuple[int, ...] = (8,)
 ) -> TextEncoder:
-    """English texts as what several layers of all-mpnet-base-v2 say, 768 numbers a layer, for predictors.
+    """English texts as the states of several layers of all-mpnet-base-v2, 768 numbers per layer.
 
     Of each of `layers` (0 the words alone, 12 the last) the mean over the word pieces, at most 128 of them;
     then of each of `extremes` the highest and the lowest that any piece has, twice 768 numbers. The

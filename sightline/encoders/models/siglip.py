@@ -26,7 +26,7 @@ PREPROCESSING = {
     licence="Apache-2.0",
 )
 def siglip(*, model: str = PIN.model, revision: str = "", sha256: str = "") -> JointEncoder:
-    """Texts and images as SigLIP sees them, of length 1.
+    """Texts and images in SigLIP's joint space, of length 1.
 
     `model` is a folder with a checkpoint of transformers' SiglipModel, with the `sha256` of its files,
     or a name on the hub with its `revision`; the default is pinned. Texts are padded to, and cut after, 64

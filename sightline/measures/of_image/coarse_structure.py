@@ -22,11 +22,12 @@ def coarse_structure(images: Sequence[Picture], *, least: float = 0.5) -> Values
     """How strong the coarsest shapes of an image are, in grey levels of 255; its evidence is a hash of them.
 
     The image is averaged over a grid of 32 x 32 cells of equal area and its luma taken; of the orthonormal
-    two-dimensional cosine transform the 8 x 8 lowest frequencies without the constant one are kept, and
-    the value is their root sum of squares over 32, which is the standard deviation they alone would give.
+    two-dimensional cosine transform the 8 x 8 lowest frequencies without the constant one are kept, and the
+    value is their root sum of squares over 32, which is the standard deviation they alone would give.
     Evidence `hash`: a bit for each of the 64 in order of rows, set where the coefficient exceeds the median
-    of the 63 (the constant's bit is 0), as 16 hexadecimal digits. Evidence `colours`: the mean colours of
-    8 x 8 cells in order of rows, two digits a channel, since a hash of greys takes a red ball for a blue one.
+    of the 63 (the constant's bit is 0), as 16 hexadecimal digits. Evidence `colours`: the mean colours of 8 x
+    8 cells in order of rows, two digits per channel, since a hash of greys cannot tell a red ball from a blue
+    one.
 
     Below `least` grey levels noise would decide the bits, hence there is no value.
     """

@@ -36,7 +36,7 @@ DRAWS_A_COLOUR = f"{shlex.quote(sys.executable)} -c {shlex.quote(_PROGRAM)} {{pr
 def command(
     prompts: Sequence[Prompt], seeds: Sequence[int], *, line: str = "", timeout: float = 600.0
 ) -> Iterator[bytes | Failure]:
-    """Images made by a command line that is run once a prompt.
+    """Images made by a command line that is run once per prompt.
 
     `{prompt}`, `{seed}` and `{output}` in `line` stand for the text, the seed and the path of the image file
     that the program must write. No shell of ours reads the line, and a prompt cannot name the program; write

@@ -48,7 +48,7 @@ def best(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 def speaking(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Vectors of length 1, and which of them say anything: a row of zeros or of NaN does not."""
     rows = np.asarray(vectors, dtype=np.float32)
-    # A row of NaN stands for an image that could not be read; one of half NaN is a mistake, told later.
+    # A row of NaN stands for an image that could not be read; one of half NaN is a mistake, reported later.
     there = ~np.isnan(rows).all(axis=1) & rows.any(axis=1)
     return unit(rows[there]), np.flatnonzero(there)
 

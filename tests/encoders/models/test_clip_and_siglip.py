@@ -135,7 +135,7 @@ def test_a_name_without_a_commit_is_refused(name: str, folder: Path) -> None:
         registry.configure("encoder", name, model="somebody/some-model").load()
 
 
-def test_offline_the_remedy_is_told(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_the_remedy_is_reported(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGHTLINE_OFFLINE", "1")
     monkeypatch.setenv("HF_HUB_CACHE", "nowhere")
     with pytest.raises(MissingPackage, match=f"no weights for {name}") as caught:
