@@ -99,26 +99,6 @@ def reusability(
     return Reusability(images, low, high, width + 1, prompts, True)
 
 
-def repeat_chance(matrix: ArrayLike, limit: float) -> Array:
-    """For k = 2 to n: the chance that the k-th image looks like one of the k - 1 before it.
-
-    Two images look alike at a distance of at most `limit`. With m(i) such images besides image i, the chance
-    that k - 1 others hold none of them is C(n-1-m(i), k-1) / C(n-1, k-1); 1 minus its mean over i. Exact for
-    the images at hand, and a U-statistic of the system behind them.
-    Source: the rarefaction curve of ecology, Hurlbert, Ecology 52 (1971).
-    """
-    distances = np.asarray(matrix, dtype=np.float64)
-    n = distances.shape[0]
-    doubles = _doubles(distances, limit)
-    new = np.ones(n)
-    found = np.empty(max(0, n - 1))
-    for others in range(1, n):
-        # C(n-1-m, others) / C(n-1, others), one factor more each time.
-        new = new * np.maximum(n - doubles - others, 0) / (n - others)
-        found[others - 1] = 1 - new.mean()
-    return found
-
-
 def repeated(matrix: ArrayLike, limit: float) -> Estimate:
     """The proportion of images with a double among the others: the probability that one more repeats.
 

@@ -1,11 +1,7 @@
 """Curves of reuse by hand, their limits by simulation, repeats against drawing images at random."""
 
-from math import comb
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import t
 
 from sightline.statistics.reuse import (
@@ -17,7 +13,6 @@ from sightline.statistics.reuse import (
     in_common,
     mean_curve,
     pairs_alike,
-    repeat_chance,
     repeated,
     reusability,
     verdict,
@@ -68,19 +63,6 @@ def test_limits_of_reusability_cover():
         low, high = (99 if end is None else end for end in (found.low, found.high))
         held += low <= true <= high
     assert 0.91 <= held / 300 <= 0.985, held
-
-
-@given(st.lists(st.integers(0, 4), min_size=2, max_size=9))
-def test_repeats_against_drawing_at_random(groups):
-    matrix = apart(groups)
-    n = len(groups)
-    found = repeat_chance(matrix, 0.5)
-    assert found.size == n - 1 and np.all(np.diff(found) >= -1e-12)
-    # Image i has m doubles; k - 1 others out of n - 1 miss them all in C(n-1-m, k-1) of C(n-1, k-1) ways.
-    for k in range(2, n + 1):
-        ways = [comb(n - groups.count(g), k - 1) / comb(n - 1, k - 1) for g in groups]
-        assert found[k - 2] == pytest.approx(1 - np.mean(ways))
-    assert found[-1] == pytest.approx(repeated(matrix, 0.5).value)
 
 
 def test_shares_of_repeated_images():

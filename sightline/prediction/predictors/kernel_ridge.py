@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Self
 
 import numpy as np
 
 from sightline.errors import UsageError
 from sightline.extension import TextEncoder, needs, predictor
-from sightline.prediction.predictors._kernel import bells, spread_of
-from sightline.prediction.predictors._parts import explanations, penalised, with_wording, wording
+from sightline.prediction.predictors._kernel import KernelModel, spread_of
+from sightline.prediction.predictors._parts import penalised, wording
 from sightline.records import Examples
 
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
 @predictor(sees="prompt", source="Saunders et al. 1998; Williams and Seeger 2001", licence="Apache-2.0")
-class kernel_ridge:
+class kernel_ridge(KernelModel):
     """Kernel ridge regression on the encoded wording: prompts that mean alike are predicted alike.
 
     The kernel is exp(-`width` d^2 / s), d the distance of two vectors and s their mean squared distance from
@@ -40,18 +39,10 @@ class kernel_ridge:
                 f"kernel_ridge: width={width}, landmarks={landmarks}",
                 remedy="A width above 0, and 1 or more landmarks.",
             )
-        self._encoder = encoder
-        self._width = width
+        super().__init__(encoder, width)
         self._landmarks = landmarks
         self._penalties = penalties
         self._seed = seed
-        self._kept = np.zeros((0, 0), dtype=np.float32)
-        self._spread = 1.0
-        self._weights = np.zeros((0, 0))
-        self._base = np.zeros(0)
-
-    def prepare(self, x: Examples) -> Examples:
-        return with_wording(x, self._encoder)
 
     def fit(self, x: Examples, truth: np.ndarray) -> Self:
         vectors = wording(x, self._encoder)
@@ -64,32 +55,4 @@ class kernel_ridge:
         root = directions[:, real] / np.sqrt(values[real])
         line = penalised(self._kernel(vectors) @ root, np.asarray(truth, dtype=np.float64), self._penalties)
         self._weights, self._base = root @ line.weights, line.base
-        return self
-
-    def _kernel(self, vectors: np.ndarray) -> np.ndarray:
-        return bells(vectors, self._kept, self._width / self._spread)
-
-    def predict(self, x: Examples) -> np.ndarray:
-        if not len(x):
-            return np.zeros((0, len(self._base)))
-        return self._kernel(wording(x, self._encoder)) @ self._weights + self._base
-
-    def explain(self, x: Examples) -> Sequence[Mapping[str, float]]:
-        """What the wording as a whole adds to the base."""
-        parts = self.predict(x) - self._base
-        return explanations(self._base, ["wording"], [parts[:, [target]] for target in range(parts.shape[1])])
-
-    def state(self) -> dict[str, np.ndarray]:
-        return {
-            "kept": self._kept.copy(),
-            "spread": np.array(self._spread),
-            "weights": self._weights.copy(),
-            "base": self._base.copy(),
-        }
-
-    def restore(self, state: Mapping[str, np.ndarray]) -> Self:
-        self._kept = np.array(state["kept"], dtype=np.float32)
-        self._spread = float(state["spread"])
-        self._weights = np.array(state["weights"], dtype=np.float64)
-        self._base = np.array(state["base"], dtype=np.float64)
         return self
