@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +23,6 @@ from sightline.extension import (
     needs,
 )
 from sightline.pictures import Picture
-from sightline.weights import find
 
 
 def declared(**details: object) -> Extension:
@@ -169,10 +167,3 @@ def test_the_origin_decides_whose_extra_is_installed_but_not_the_identity(origin
 def test_a_wrong_declaration_is_refused_at_once(details: dict[str, str]) -> None:
     with pytest.raises(ExtensionError):
         declared(**details)
-
-
-def test_weights_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "model.bin"
-    file.write_bytes(b"weights")
-    monkeypatch.setenv("SIGHTLINE_WEIGHTS_GLOW", str(file))
-    assert find("glow", Weights(hashlib.sha256(b"weights").hexdigest())) == file
