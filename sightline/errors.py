@@ -1,4 +1,4 @@
-"""What a user can get wrong: every error says what happened, where, and what to do about it."""
+"""Errors that a user can correct: each says what happened, where, and what to do about it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class SightlineError(Exception):
-    """Something a person can put right; shown without a traceback."""
+    """An error that a user can correct; shown without a traceback."""
 
     exit_code = 1
 
@@ -18,15 +18,15 @@ class SightlineError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        said = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{said}\n  {self.remedy}" if self.remedy else said
+        message = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{message}\n  {self.remedy}" if self.remedy else message
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Exceptions cross process borders; keyword-only arguments need telling how to come back.
-        return (_again, (type(self), self.what, self.where, self.remedy))
+        # Exceptions are pickled between processes, which keyword-only arguments do not survive by themselves.
+        return (_restore, (type(self), self.what, self.where, self.remedy))
 
 
-def _again(kind: type[SightlineError], what: str, where: str, remedy: str) -> SightlineError:
+def _restore(kind: type[SightlineError], what: str, where: str, remedy: str) -> SightlineError:
     return kind(what, where=where, remedy=remedy)
 
 
@@ -41,7 +41,7 @@ class MissingPackage(UsageError):
 
 
 class DataError(SightlineError):
-    """The data at hand is at fault: a file, a row, an image, a study."""
+    """The data is wrong: a file, a row, an image, a study."""
 
     exit_code = 3
 
@@ -51,17 +51,17 @@ class ConflictError(DataError):
 
 
 class StudyError(DataError):
-    """A study cannot be opened, made or written to."""
+    """A study cannot be opened, created or written to."""
 
 
 class ExtensionError(SightlineError):
-    """An extension broke its promise: wrong length, a value out of its range, NaN without a reason."""
+    """An extension violates its protocol: wrong length, a value out of range, NaN without a reason."""
 
     exit_code = 3
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """A remedy that suggests the known names nearest to a wrong one."""
+    """A remedy that suggests the known names most similar to a wrong one."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.55)
     if close:

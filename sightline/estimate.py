@@ -72,7 +72,7 @@ def is_absent(cell: Cell) -> bool:
 
 
 def direction_said(direction: Direction) -> str:
-    """Which way is better, in the one way it is written: "↑ higher is better", or nothing for neither."""
+    """The direction in words: "↑ higher is better", or nothing where there is none."""
     return f"{ARROWS[direction]} {DIRECTION_WORDS[direction]}".strip()
 
 
@@ -96,7 +96,7 @@ def plain(cell: Cell) -> Cell:
 
 
 def decimals_for(cell: Cell) -> int:
-    """Decimals worth printing: the last place is 3 to 33 % of the interval's half-width, else by size."""
+    """Decimals to print: the last one is 3 to 33 % of the interval's half-width, else by magnitude."""
     if isinstance(cell, Estimate) and cell.low is not None and cell.high is not None and cell.high > cell.low:
         return _clamp(1 - math.floor(math.log10(3 * (cell.high - cell.low) / 2)), 0, 4)
     value = cell.value if isinstance(cell, Estimate) else cell
@@ -117,9 +117,9 @@ def common_decimals(cells: Iterable[Cell]) -> int:
 
 
 def column_decimals(cells: Sequence[Cell]) -> list[int]:
-    """Decimals for each cell of a column: the same for all, unless their sizes are too far apart for that.
+    """Decimals for each cell of a column: the same for all, unless their magnitudes differ too much.
 
-    Next to 0.46 [0.41, 0.50], three thousand with two decimals would pretend to a precision it has not.
+    In the column of 0.46 [0.41, 0.50], 3,000.00 would suggest a precision it does not have.
     """
     if far_apart(cells):
         return [decimals_for(cell) for cell in cells]
@@ -153,10 +153,10 @@ def shared_decimals(quantities: Iterable[Estimate | None], domain: tuple[float, 
 
 
 def format_number(value: float, style: str = "", decimals: int | None = None) -> str:
-    """A number in words a reader expects.
+    """A number as text.
 
-    Styles: "" plain, "+" always signed, "%" a proportion as per cent, "p" a p-value,
-    anything else a Python format specification.
+    Styles: "" plain, "+" always signed, "%" a proportion as a percentage, "p" a p-value, anything else a
+    Python format specification.
     """
     if style == "p":
         return "<0.001" if value < 0.001 else f"{value:.3f}"

@@ -1,11 +1,11 @@
-"""How anything is added: one decorated function or class is a whole extension.
+"""How Sightline is extended: one decorated function or class is a whole extension.
 
     @measure.of_image(direction="higher", range=(0, None), source="Pech-Pacheco 2000", licence="Apache-2.0")
     def sharpness(images: Sequence[Picture], *, blur: float = 0.0) -> Values:
         '''Variance of the Laplacian: how crisp the finest detail is.'''
 
 Keyword-only arguments are the parameters, each with a default; `needs()` asks for another extension. A family
-of extensions may share a file. `aliases` are other names it is found by; one with a reason, as in
+of extensions may share a file. `aliases` are other names for it; one with a reason, as in
 `aliases={"clipscore": "CLIPScore is 2.5 times this cosine"}`, is not the same thing and is only suggested.
 """
 
@@ -35,14 +35,14 @@ class TextEncoder(Protocol):
     """Turns texts into rows of vectors."""
 
     def text(self, texts: Sequence[str]) -> np.ndarray:
-        """One row a text."""
+        """One row per text."""
 
 
 class ImageEncoder(Protocol):
     """Turns images into rows of vectors."""
 
     def image(self, images: Sequence[Picture]) -> np.ndarray:
-        """One row an image."""
+        """One row per image."""
 
 
 class JointEncoder(TextEncoder, ImageEncoder, Protocol):
@@ -77,7 +77,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Spec:
-    """What an extension is, as data."""
+    """The declaration of an extension, as data."""
 
     kind: str
     name: str
@@ -97,7 +97,7 @@ class Spec:
     aliases: Mapping[str, str] = field(default_factory=dict)
 
     def parameter(self, name: str) -> Parameter:
-        """The parameter of this name, or an error that suggests near ones."""
+        """The parameter of this name, or an error that suggests similar names."""
         for parameter in self.parameters:
             if parameter.name == name:
                 return parameter
@@ -107,11 +107,11 @@ class Spec:
 
     @property
     def distribution(self) -> str:
-        """The installed package whose extras this may ask for; a file of the plugins folder asks for ours."""
+        """The installed package whose extras this may need; for a file of the plugins folder that is ours."""
         return "sightline" if "/" in self.origin else self.origin
 
     def missing(self) -> list[str]:
-        """What must be installed before this extension can run; empty when nothing is."""
+        """What must be installed before this extension can run; empty if everything is."""
         absent = [name for name in self.packages if not _installed(name)]
         if self.extra is not None:
             absent += [
@@ -171,7 +171,7 @@ class Configured:
 
     @property
     def short(self) -> str:
-        """The printed form without what is as by default."""
+        """The printed form without defaults."""
         kept = []
         for name, value in self.arguments.items():
             default = self.spec.parameter(name).default
@@ -184,9 +184,9 @@ class Configured:
 
     @property
     def identity(self) -> str:
-        """sha256 over all that decides a result: kind, name, version, weights, parameters, nested ones."""
+        """sha256 of everything that determines a result: kind, name, version, weights and parameters."""
         spec = self.spec
-        told = {
+        content = {
             "kind": spec.kind,
             "name": spec.name,
             "version": spec.version,
@@ -196,7 +196,7 @@ class Configured:
                 for name, value in sorted(self.arguments.items())
             },
         }
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def nested(self) -> Iterator[Configured]:
         """Every extension inside this one, itself included."""
@@ -216,11 +216,11 @@ class Configured:
                 )
 
     def load(self, replacing: Mapping[str, Any] | None = None) -> Any:
-        """The function with its parameters bound, the fitted-to-be predictor, or the loaded encoder.
+        """The function with its parameters bound, the unfitted predictor, or the loaded encoder.
 
-        `replacing` hands in ready objects in place of nested extensions, by parameter name: an encoder that
-        answers from a study's vectors, say. A dot leads further in: {"distance.encoder": ready}. What is
-        replaced need not be installed, and what is loaded this way is shared with nobody.
+        `replacing` gives objects to use in place of nested extensions, by parameter name, such as an encoder
+        that reads a study's vectors. A dot leads to inner ones: {"distance.encoder": ready}. What is replaced
+        need not be installed, and what is loaded this way is not shared.
         """
         if replacing:
             return self._load_with(replacing)
@@ -232,7 +232,7 @@ class Configured:
             }
             made = self._made(arguments)
             if inspect.isclass(self.extension.target):
-                # A predictor holds what it learned: never shared between two users of it.
+                # A predictor holds its fit: it is never shared.
                 return made
             _loaded[self.identity] = made
         return _loaded[self.identity]
@@ -295,7 +295,7 @@ def _installed(distribution: str) -> bool:
 
 
 def _extra_packages(distribution: str, extra: str) -> list[str]:
-    """What an extra brings, from the metadata of the package that offers it: no second list to keep."""
+    """The packages of an extra, from the metadata of the distribution that offers it."""
     import re
     from importlib import metadata
 
@@ -307,21 +307,21 @@ def _extra_packages(distribution: str, extra: str) -> list[str]:
     return [re.split(r"[\s\[<>=!~;(]", line)[0] for line in required if pattern.search(line)]
 
 
-def _spec(kind: str, target: Callable[..., Any], told: dict[str, Any], details: dict[str, Any]) -> Spec:
+def _spec(kind: str, target: Callable[..., Any], declared: dict[str, Any], details: dict[str, Any]) -> Spec:
     name = target.__name__
     meaning = (inspect.getdoc(target) or "").strip().split("\n")[0]
     if not meaning:
         raise ExtensionError(
             f"{kind} {name} has no docstring", remedy="Its first line is its meaning: write one."
         )
-    direction = told.get("direction", "none")
+    direction = declared.get("direction", "none")
     if direction not in DIRECTIONS:
         raise ExtensionError(
             f"{kind} {name}: direction {direction!r}", remedy=f"One of {', '.join(DIRECTIONS)}."
         )
     _need_methods(kind, name, target)
-    aliases = told.pop("aliases", ())
-    told["aliases"] = dict(aliases) if isinstance(aliases, Mapping) else dict.fromkeys(aliases, "")
+    aliases = declared.pop("aliases", ())
+    declared["aliases"] = dict(aliases) if isinstance(aliases, Mapping) else dict.fromkeys(aliases, "")
     signature = inspect.signature(target)
     parameters = []
     for parameter in signature.parameters.values():
@@ -331,19 +331,21 @@ def _spec(kind: str, target: Callable[..., Any], told: dict[str, Any], details: 
             raise ExtensionError(f"{kind} {name}: parameter {parameter.name} has no default")
         annotation = parameter.annotation if isinstance(parameter.annotation, str) else ""
         parameters.append(Parameter(parameter.name, parameter.default, annotation))
-    return Spec(kind=kind, name=name, meaning=meaning, parameters=tuple(parameters), details=details, **told)
+    return Spec(
+        kind=kind, name=name, meaning=meaning, parameters=tuple(parameters), details=details, **declared
+    )
 
 
 METHODS: Mapping[str, tuple[str, ...]] = {
     "predictor": ("fit", "predict", "explain", "state", "restore"),
 }
-"""What a class of a kind must have."""
+"""The methods that a class of a kind must have."""
 
 
 def _need_methods(kind: str, name: str, target: Callable[..., Any]) -> None:
     wanted = METHODS.get(kind, ())
     if wanted and not inspect.isclass(target):
-        raise ExtensionError(f"{kind} {name} is no class", remedy=f"Write one with {', '.join(wanted)}.")
+        raise ExtensionError(f"{kind} {name} is not a class", remedy=f"Write one with {', '.join(wanted)}.")
     absent = [method for method in wanted if not callable(getattr(target, method, None))]
     if absent:
         raise ExtensionError(
@@ -361,11 +363,11 @@ _COMMON = (
 def _decorator(kind: str, **allowed: Any) -> Callable[..., Callable[[Callable[..., Any]], Extension]]:
     """A decorator for one kind; `allowed` are the details only this kind has, with their defaults."""
 
-    def declare(**told: Any) -> Callable[[Callable[..., Any]], Extension]:
-        details = {name: told.pop(name, default) for name, default in allowed.items()}
-        # What its example is run with, where its defaults cannot run: the user's own program, say.
-        details["parameters"] = told.pop("parameters", {})
-        unknown = set(told) - set(_COMMON)
+    def declare(**declared: Any) -> Callable[[Callable[..., Any]], Extension]:
+        details = {name: declared.pop(name, default) for name, default in allowed.items()}
+        # Parameters of its example, where it cannot run with its defaults (it calls a user's program).
+        details["parameters"] = declared.pop("parameters", {})
+        unknown = set(declared) - set(_COMMON)
         if unknown:
             raise ExtensionError(
                 f"@{kind} does not take {', '.join(sorted(unknown))}",
@@ -373,7 +375,7 @@ def _decorator(kind: str, **allowed: Any) -> Callable[..., Callable[[Callable[..
             )
 
         def decorate(target: Callable[..., Any]) -> Extension:
-            return Extension(_spec(kind, target, dict(told), details), target)
+            return Extension(_spec(kind, target, dict(declared), details), target)
 
         return decorate
 
@@ -381,14 +383,14 @@ def _decorator(kind: str, **allowed: Any) -> Callable[..., Callable[[Callable[..
 
 
 class _Measure:
-    """`@measure.of_prompt(...)` and its kin: what is measured decides what the function is given.
+    """`@measure.of_prompt(...)` and so on: the target of a measure decides what its function receives.
 
-    `feature=False` keeps a measure of prompts from predictors that did not ask for it by name: it is slow, or
-    reads something that is not on every machine. `rests_on` says what a measure of a ranking looks at:
-    "relevance" (what is known of its images), its "run" (images and scores; no judgement is needed), the
-    "runs" of all engines for its prompt, or "everything" (all runs with all that is known). `beyond=True`
-    says that it looks at the captions or the images that were searched as well; with ("against",
-    "collection") it does so where the argument `against` is that.
+    `feature=False` excludes a measure of prompts from the default features of predictors: it is slow, or
+    needs something that is not on every machine. `rests_on` says what a measure of a ranking uses:
+    "relevance" (of its images), its "run" (images and scores; no judgements), the "runs" of all engines for
+    its prompt, or "everything" (all runs and all relevance). `beyond=True` says that it also uses the
+    captions or the images that were searched; with ("against", "collection") only where the argument
+    `against` is "collection".
     """
 
     of_prompt = staticmethod(_decorator("of_prompt", scale="value", feature=True))
@@ -439,7 +441,7 @@ KINDS = (
 
 
 def from_origin(extension: Extension, origin: str) -> Extension:
-    """The same extension, saying which package or file it came from."""
+    """The same extension, with the package or file it came from."""
     return Extension(replace(extension.spec, origin=origin), extension.target)
 
 

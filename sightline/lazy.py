@@ -7,7 +7,7 @@ A package states its public names once, as imports for the type checker:
         from sightline.comparison.compare import compare as compare
     lazy(__name__, __file__)
 
-Those imports are read from the source and carried out name by name, so `import sightline` loads nothing heavy
+Those imports are read from the source and executed name by name, so `import sightline` loads nothing heavy
 while editors and type checkers see everything.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 
 
 class LazyPackage(ModuleType):
-    """A package that imports a public name when it is asked for."""
+    """A package that imports a public name on first access."""
 
     _homes: dict[str, tuple[str, str]]
 
@@ -44,7 +44,7 @@ class LazyPackage(ModuleType):
 
 
 def lazy(package: str, file: str) -> list[str]:
-    """Make a package load its public names lazily; gives the names for its `__all__`."""
+    """Make a package load its public names lazily; returns the names for its `__all__`."""
     homes: dict[str, tuple[str, str]] = {}
     for node in ast.parse(Path(file).read_text("utf-8")).body:
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":

@@ -1,7 +1,7 @@
 """Reads a pickle without running anything in it.
 
-A pickle is a program: it names functions and calls them. Here every name leads to a function of this
-file or nowhere, so that only containers, numbers, texts and numeric numpy arrays can come out.
+A pickle is a program: it names functions and calls them. Here every name resolves to a function of this file
+or is refused, so the result can only hold containers, numbers, texts and numeric numpy arrays.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _KINDS = "?biufcSU"
 
 
 class _Call:
-    """Stands for an admitted name; has no attribute a pickle could change."""
+    """Stands for an allowed name; has no attribute that a pickle could change."""
 
     __slots__ = ("_target",)
 
@@ -54,7 +54,7 @@ class _Dtype:
 
 
 class _Array:
-    """An array whose cells are still to come; `finished` takes the whole tree to real arrays."""
+    """An array whose content follows; `_finished` replaces it by a real array."""
 
     __slots__ = ("value",)
 
@@ -89,7 +89,7 @@ def _encoded(text: Any, encoding: Any) -> bytes:
     return text.encode("latin1")
 
 
-_ADMITTED: Mapping[tuple[str, str], Callable[..., Any]] = {
+_ALLOWED: Mapping[tuple[str, str], Callable[..., Any]] = {
     **{(f"numpy.{core}.multiarray", "scalar"): _scalar for core in ("core", "_core")},
     **{(f"numpy.{core}.multiarray", "_reconstruct"): _reconstruct for core in ("core", "_core")},
     **{(f"numpy.{core}.numeric", "_frombuffer"): _array for core in ("core", "_core")},
@@ -109,14 +109,14 @@ class _Refused(Exception):
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        found = _ADMITTED.get((module, name))
-        if found is None:
+        target = _ALLOWED.get((module, name))
+        if target is None:
             raise _Refused(f"{module}.{name}")
-        return _Call(found)
+        return _Call(target)
 
 
 def read_pickle(stream: IO[bytes], where: str) -> Any:
-    """What a pickle holds, or a DataError that names what in it was refused."""
+    """The content of a pickle, or a DataError that names what in it was refused."""
     try:
         return _finished(_Unpickler(stream).load())
     except _Refused as refused:
@@ -126,7 +126,7 @@ def read_pickle(stream: IO[bytes], where: str) -> Any:
             remedy="Only containers, numbers, texts and numpy arrays are read: export the data as CSV.",
         ) from None
     except MemoryError:
-        raise DataError("the pickle asks for more memory than there is", where=where) from None
+        raise DataError("the pickle needs more memory than there is", where=where) from None
     except Exception as error:  # a damaged pickle can fail in any way at all
         raise DataError(
             f"not a pickle of plain data ({type(error).__name__}: {error})",
@@ -135,18 +135,18 @@ def read_pickle(stream: IO[bytes], where: str) -> Any:
         ) from None
 
 
-def _finished(found: Any) -> Any:
-    if isinstance(found, _Array):
-        return found.value
-    if isinstance(found, dict):
-        for key, value in found.items():
-            found[key] = _finished(value)
-        return found
-    if isinstance(found, list):
-        found[:] = [_finished(value) for value in found]
-        return found
-    if isinstance(found, tuple):
-        return tuple(_finished(value) for value in found)
-    if isinstance(found, _Call | _Dtype):
+def _finished(value: Any) -> Any:
+    if isinstance(value, _Array):
+        return value.value
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            value[key] = _finished(inner)
+        return value
+    if isinstance(value, list):
+        value[:] = [_finished(inner) for inner in value]
+        return value
+    if isinstance(value, tuple):
+        return tuple(_finished(inner) for inner in value)
+    if isinstance(value, _Call | _Dtype):
         raise pickle.UnpicklingError("a bare name instead of data")
-    return found
+    return value

@@ -1,8 +1,8 @@
-"""Finds extensions: our shelves, other packages' entry points, and a folder of single files.
+"""Finds extensions: ours, those of other packages' entry points, and a folder of single files.
 
-All three come through one door: a look-up finds a name, imports that one file, and takes the decorated
-object of that name. Nothing is imported to answer "which names are there?" but the files of the plugins
-folder, whose kind is only known once read.
+All three work alike: a look-up finds a name, imports that one file, and takes the decorated object of that
+name. Names are listed without importing anything except files of the plugins folder, whose kind is only known
+once they are read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sightline.errors import ExtensionError, UsageError, near
 from sightline.extension import KINDS, MEASURE_KINDS, Configured, Extension, Needs, Parameter, from_origin
 
 SHELVES: Mapping[str, str] = {
-    **{kind: f"measures/{kind.replace('of_set', 'of_set')}" for kind in MEASURE_KINDS},
+    **{kind: f"measures/{kind}" for kind in MEASURE_KINDS},
     "distance": "measures/distances",
     "encoder": "encoders/models",
     "predictor": "prediction/predictors",
@@ -45,7 +45,7 @@ INDEX = HOUSE / "extensions.json"
 
 @dataclass(frozen=True)
 class Place:
-    """Where an extension of a known kind and name is to be found."""
+    """Where an extension of a known kind and name is defined."""
 
     kind: str
     name: str
@@ -74,19 +74,19 @@ def plugins_folder() -> Path:
 
 
 def places(kind: str) -> dict[str, Place]:
-    """Every extension of a kind by name, without importing those of our shelves and of packages."""
+    """Every extension of a kind by name, without importing ours and those of packages."""
     _known_kind(kind)
-    found: dict[str, Place] = {}
+    by_name: dict[str, Place] = {}
     for place in (*_on_shelf(kind), *_in_packages(kind), *_in_folder(kind)):
-        earlier = found.get(place.name)
+        earlier = by_name.get(place.name)
         if earlier is not None and earlier.module != place.module:
             raise ExtensionError(
                 f"two extensions are called {place.name} ({kind}): "
                 f"one of {earlier.origin}, one of {place.origin}",
                 remedy="Rename or remove one of them.",
             )
-        found[place.name] = place
-    return found
+        by_name[place.name] = place
+    return by_name
 
 
 def names(kind: str) -> list[str]:
@@ -100,20 +100,20 @@ def has(kind: str, name: str) -> bool:
 
 
 def aliases(kind: str) -> dict[str, tuple[str, str]]:
-    """Other names of extensions: what each leads to, and the reason where that is only the nearest thing."""
+    """Other names of extensions: what each stands for, and the reason where it is only the nearest thing."""
     ours = shelf_index()["aliases"].get(kind, {})
     known = {alias: (str(name), str(reason)) for alias, (name, reason) in ours.items()}
     for place in (*_in_packages(kind), *_in_folder(kind)):
         try:
-            found = _load(place)
-        except Exception:  # a plug-in that cannot be read is reported where it is asked for
+            spec = _load(place).spec
+        except Exception:  # a plug-in that cannot be read is reported where it is used
             continue
-        known |= {alias: (found.spec.name, reason) for alias, reason in found.spec.aliases.items()}
+        known |= {alias: (spec.name, reason) for alias, reason in spec.aliases.items()}
     return known
 
 
 def get(kind: str, name: str) -> Extension:
-    """The extension of this kind and name or alias, or an error that suggests near names."""
+    """The extension of this kind and name or alias, or an error that suggests similar names."""
     known = places(kind)
     if name in known:
         return _load(known[name])
@@ -132,13 +132,13 @@ def everything(kind: str | None = None) -> Iterator[Extension | Broken]:
         for name, place in sorted(places(each).items()):
             try:
                 yield _load(place)
-            except Exception as error:  # somebody else's file may fail in any way; the list must go on
+            except Exception as error:  # a plug-in may fail in any way; the others are still listed
                 yield Broken(each, name, place.origin, f"{type(error).__name__}: {error}")
 
 
 def find_measure(text: str) -> Configured:
     """A measure of any kind from its printed form."""
-    name = _name_of(text)
+    name = _parse(text)[0]
     kind = next((each for each in MEASURE_KINDS if has(each, name)), None)
     kind = kind or next((each for each in MEASURE_KINDS if name.lower() in aliases(each)), None)
     if kind is not None:
@@ -152,17 +152,17 @@ def configure(kind: str, text: str, **overrides: Any) -> Configured:
 
     The text is parsed, never evaluated; what it leaves out is filled in from the defaults.
     """
-    name, told = _parse(text)
-    return _fill(get(kind, name), {**told, **overrides})
+    name, given = _parse(text)
+    return _fill(get(kind, name), {**given, **overrides})
 
 
-def _fill(extension: Extension, told: Mapping[str, Any]) -> Configured:
+def _fill(extension: Extension, given: Mapping[str, Any]) -> Configured:
     spec = extension.spec
-    for name in told:
+    for name in given:
         spec.parameter(name)
     arguments: dict[str, Any] = {}
     for parameter in spec.parameters:
-        value = told.get(parameter.name, parameter.default)
+        value = given.get(parameter.name, parameter.default)
         if parameter.nested:
             arguments[parameter.name] = _nested(parameter, value)
         else:
@@ -179,8 +179,8 @@ def _nested(parameter: Parameter, value: Any) -> Configured:
     if isinstance(value, str):
         return configure(kind, value)
     if isinstance(value, ast.expr):
-        name, told = _call(value, f"{parameter.name}=...")
-        return _fill(get(kind, name), told)
+        name, given = _call(value, f"{parameter.name}=...")
+        return _fill(get(kind, name), given)
     raise UsageError(f"{parameter.name} must name a {_spoken(kind)}, not {str(value)!r}")
 
 
@@ -217,7 +217,7 @@ def _wanted(parameter: Parameter) -> str:
 
 
 def _annotated(annotation: str, value: Any) -> bool:
-    """Whether a value may stand where None is the default; an annotation we cannot read allows anything."""
+    """Whether a value fits the annotation of a default of None; an unknown annotation allows anything."""
     types = {"int": int, "float": int | float, "str": str, "bool": bool, "tuple": list | tuple}
     named = [
         types.get(part.strip().partition("[")[0]) for part in annotation.split("|") if part.strip() != "None"
@@ -238,10 +238,6 @@ def _literal(owner: str, name: str, tree: ast.expr) -> Any:
         raise UsageError(
             f"{owner}: {name} is not a plain value", remedy="A number, text, or a tuple."
         ) from None
-
-
-def _name_of(text: str) -> str:
-    return _parse(text)[0]
 
 
 def _parse(text: str) -> tuple[str, dict[str, Any]]:
@@ -267,10 +263,10 @@ def _call(tree: ast.expr, text: str) -> tuple[str, dict[str, Any]]:
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
         if tree.args or any(keyword.arg is None for keyword in tree.keywords):
             raise _unreadable(text, "Parameters are given by name: name(parameter=value).")
-        told = {keyword.arg: keyword.value for keyword in tree.keywords if keyword.arg}
-        if len(told) < len(tree.keywords):
+        given = {keyword.arg: keyword.value for keyword in tree.keywords if keyword.arg}
+        if len(given) < len(tree.keywords):
             raise _unreadable(text, "It gives a parameter twice.")
-        return tree.func.id, told
+        return tree.func.id, given
     raise _unreadable(text)
 
 
@@ -294,9 +290,9 @@ def _on_shelf(kind: str) -> Iterator[Place]:
 def _entry_points() -> Sequence[Any]:
     from importlib import metadata
 
-    found = metadata.entry_points()
-    ours = [group for group in found.groups if group.startswith("sightline.")]
-    return [point for group in ours for point in found.select(group=group)]
+    points = metadata.entry_points()
+    ours = [group for group in points.groups if group.startswith("sightline.")]
+    return [point for group in ours for point in points.select(group=group)]
 
 
 def _in_packages(kind: str) -> Iterator[Place]:
@@ -310,7 +306,7 @@ def _in_folder(kind: str) -> Iterator[Place]:
     for file in _plugin_files():
         module = _plugin_module(str(file), file.stat().st_mtime_ns)
         if isinstance(module, BaseException):
-            # Its kind is unknown while it does not load; it is reported among the measures of an image.
+            # Its kind is unknown as long as it does not load; it is listed with the measures of images.
             if kind == "of_image":
                 yield Place(kind, file.stem, f"plugins/{file.name}", f"sightline_plugins.{file.stem}", file)
             continue
@@ -324,8 +320,8 @@ def _in_folder(kind: str) -> Iterator[Place]:
 
 def extensions_in(module: ModuleType) -> list[Extension]:
     """The extensions that a module declares itself, in the order of their declaration."""
-    found = [each for each in vars(module).values() if isinstance(each, Extension)]
-    return [each for each in found if getattr(each.target, "__module__", "") == module.__name__]
+    declared = [each for each in vars(module).values() if isinstance(each, Extension)]
+    return [each for each in declared if getattr(each.target, "__module__", "") == module.__name__]
 
 
 def _plugin_files() -> list[Path]:
@@ -346,7 +342,7 @@ def _plugin_module(path: str, changed: int) -> ModuleType | BaseException:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # a user's file may fail in any way; it is told when asked for
+    except (Exception, SystemExit) as error:  # a plug-in may fail in any way; it is reported when used
         del sys.modules[name]
         return error
     return module
@@ -362,19 +358,19 @@ def _load(place: Place) -> Extension:
             ) from module
     else:
         module = importlib.import_module(place.module)
-    found = getattr(module, place.name, None)
-    if not isinstance(found, Extension):
+    extension = getattr(module, place.name, None)
+    if not isinstance(extension, Extension):
         raise ExtensionError(
             f"there is no extension called {place.name!r} in it",
             where=place.origin if place.file else place.module,
             remedy="Declare it with one of the decorators of sightline.extension.",
         )
-    if found.spec.kind != place.kind:
+    if extension.spec.kind != place.kind:
         raise ExtensionError(
-            f"{place.name} is registered as {place.kind} but declared as {found.spec.kind}",
+            f"{place.name} is registered as {place.kind} but declared as {extension.spec.kind}",
             where=place.module,
         )
-    return found if place.origin == "sightline" else from_origin(found, place.origin)
+    return extension if place.origin == "sightline" else from_origin(extension, place.origin)
 
 
 def _spoken(kind: str) -> str:

@@ -7,7 +7,7 @@
     ) -> Comparison:
         '''Compare systems: which is better, by how much, and how sure that is.'''
 
-A parameter is stated once, here, with its help. `study` is the study that is opened; `listener` is told about
+A parameter is stated once, here, with its help. `study` is the study that is opened; `listener` receives
 progress; a parameter without `option` or `argument` is for Python alone.
 """
 

@@ -17,7 +17,7 @@ from sightline.errors import DataError, MissingPackage
 
 _FETCH: ContextVar[bool] = ContextVar("fetch", default=True)
 LARGE = 50_000_000
-"""From this many bytes on it is remembered that a file was checked, until the file changes."""
+"""From this many bytes on, a verified hash is remembered until the file changes."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def find(name: str, weights: Weights) -> Path:
 
 @contextmanager
 def only_what_is_here() -> Iterator[None]:
-    """Within this, weights are not fetched from the hub, but taken from there if they were before."""
+    """Within this, weights are not downloaded from the hub, only read from its cache."""
     before = _FETCH.set(False)
     try:
         yield
@@ -127,7 +127,7 @@ def _joined(weights: Weights) -> Path | None:
             f"{weights.inside} cannot be unpacked to {kept.parent}: {error.strerror}",
             remedy="Set SIGHTLINE_CACHE to a folder that can be written to.",
         ) from None
-    # Two processes may unpack at once: each writes its own file, and the last to finish puts it in place.
+    # Two processes may unpack at once: each writes its own file, then renames it.
     fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
     try:
         with (
@@ -174,19 +174,19 @@ class _Chain(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         wanted = self._starts[-1] - self._at if size is None or size < 0 else size
-        found = b""
-        while len(found) < wanted and self._at < self._starts[-1]:
+        content = b""
+        while len(content) < wanted and self._at < self._starts[-1]:
             number = bisect_right(self._starts, self._at) - 1
             with self._files[number].open("rb") as file:
                 file.seek(self._at - self._starts[number])
-                block = file.read(wanted - len(found))
+                block = file.read(wanted - len(content))
             self._at += len(block)
-            found += block
-        return found
+            content += block
+        return content
 
 
 def cache_folder() -> Path:
-    """Where what can be made again is kept: SIGHTLINE_CACHE, or sightline below the user's cache folder."""
+    """Where what can be recreated is kept: SIGHTLINE_CACHE, or sightline in the user's cache folder."""
     given = os.environ.get("SIGHTLINE_CACHE")
     if given:
         return Path(given)
@@ -207,13 +207,13 @@ def _from_hub(address: str) -> Path:
     return Path(hub.hf_hub_download(name, file, revision=revision or None))
 
 
-def _checked(path: Path, sha256: str, said: str) -> Path:
+def _checked(path: Path, sha256: str, origin: str) -> Path:
     if not path.is_file():
-        raise DataError("there is no such weights file", where=said)
-    told = path.stat()
-    seen = f"{path.resolve()} {told.st_size} {told.st_mtime_ns}"
+        raise DataError("there is no such weights file", where=origin)
+    stat = path.stat()
+    seen = f"{path.resolve()} {stat.st_size} {stat.st_mtime_ns}"
     record = cache_folder() / "checked" / sha256
-    if told.st_size >= LARGE and record.is_file() and record.read_text("utf-8") == seen:
+    if stat.st_size >= LARGE and record.is_file() and record.read_text("utf-8") == seen:
         return path
     digest = hashlib.sha256()
     with path.open("rb") as file:
@@ -223,11 +223,11 @@ def _checked(path: Path, sha256: str, said: str) -> Path:
         raise DataError(
             "these are not the expected weights: "
             f"sha256 {digest.hexdigest()[:16]}..., expected {sha256[:16]}...",
-            where=said,
+            where=origin,
             remedy="Get the pinned file; a different model would give different scores under the same name.",
         )
-    if told.st_size >= LARGE:
-        # Where nothing can be remembered the file is read again next time: slower, and just as safe.
+    if stat.st_size >= LARGE:
+        # Where this cannot be written, the file is hashed again next time: slower, and just as safe.
         with suppress(OSError):
             record.parent.mkdir(parents=True, exist_ok=True)
             record.write_text(seen, "utf-8")

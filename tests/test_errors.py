@@ -1,4 +1,4 @@
-"""Errors say what, where and what to do; they cross process borders; near names are suggested."""
+"""Errors say what, where and what to do; they can be pickled; similar names are suggested."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ KINDS = [
 def test_an_error_reads_as_place_fault_and_remedy() -> None:
     assert str(DataError("the cell is empty")) == "the cell is empty"
     assert str(DataError("the cell is empty", where="a.csv:3")) == "a.csv:3: the cell is empty"
-    told = DataError("the cell is empty", where="a.csv:3", remedy="Fill it.")
-    assert str(told) == "a.csv:3: the cell is empty\n  Fill it."
+    error = DataError("the cell is empty", where="a.csv:3", remedy="Fill it.")
+    assert str(error) == "a.csv:3: the cell is empty\n  Fill it."
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -31,15 +31,8 @@ def test_an_error_survives_a_process_border(kind: type[SightlineError]) -> None:
 
 def test_exit_codes_tell_usage_from_data() -> None:
     codes = {kind.__name__: kind.exit_code for kind in KINDS}
-    assert codes == {
-        "SightlineError": 1,
-        "UsageError": 2,
-        "MissingPackage": 2,
-        "DataError": 3,
-        "ConflictError": 3,
-        "StudyError": 3,
-        "ExtensionError": 3,
-    }
+    data = dict.fromkeys(("DataError", "ConflictError", "StudyError", "ExtensionError"), 3)
+    assert codes == {"SightlineError": 1, "UsageError": 2, "MissingPackage": 2, **data}
     assert issubclass(errors.ConflictError, DataError)
     assert issubclass(errors.MissingPackage, UsageError)
 
@@ -50,9 +43,6 @@ def test_near_names_are_suggested() -> None:
     assert near("brightnes", known).startswith("Did you mean brightness")
     assert near("zzz", known) == "There are: brightness, colourfulness, contrast, sharpness."
     assert near("zzz", []) == ""
-
-
-def test_a_long_list_of_names_is_cut() -> None:
-    told = near("zzz", [f"name{i:02}" for i in range(20)])
-    assert told.startswith("There are: name00, name01")
-    assert told.endswith("name11, ....")
+    message = near("zzz", [f"name{i:02}" for i in range(20)])
+    assert message.startswith("There are: name00, name01")
+    assert message.endswith("name11, ....")

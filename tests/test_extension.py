@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sightline import extension as house
-from sightline import registry
+from sightline import extension, registry
 from sightline.errors import ExtensionError, MissingPackage, UsageError
 from sightline.extension import (
     KINDS,
@@ -25,11 +23,10 @@ from sightline.extension import (
     needs,
 )
 from sightline.pictures import Picture
-from sightline.weights import find
 
 
-def declared(**told: object) -> Extension:
-    @measure.of_image(**told)
+def declared(**details: object) -> Extension:
+    @measure.of_image(**details)
     def glow(images: object, *, radius: float = 2.0, name: str = "x") -> object:
         """How much an image glows.
 
@@ -55,31 +52,25 @@ def test_a_function_becomes_data() -> None:
         "MIT",
         3,
     )
-    assert [(each.name, each.default, each.annotation) for each in spec.parameters] == [
-        ("radius", 2.0, "float"),
-        ("name", "x", "str"),
-    ]
+    parameters = [(each.name, each.default, each.annotation) for each in spec.parameters]
+    assert parameters == [("radius", 2.0, "float"), ("name", "x", "str")]
+    assert declared()([], radius=1.0) == [1.0, "x"], "it can still be called"
 
 
-def test_it_can_still_be_called() -> None:
-    assert declared()([], radius=1.0) == [1.0, "x"]
-
-
-def test_there_is_a_decorator_for_every_kind() -> None:
-    for kind in KINDS:
-        decorate = getattr(measure, kind, None) or getattr(house, kind)
-
-        methods = {"__doc__": "Does nothing.", **dict.fromkeys(house.METHODS.get(kind, ()), len)}
-        something = type("something", (), methods)
-        assert decorate()(something).spec.kind == kind
+@pytest.mark.parametrize("kind", KINDS)
+def test_there_is_a_decorator_for_every_kind(kind: str) -> None:
+    methods = {name: lambda self: None for name in extension.METHODS.get(kind, ())}
+    target = type("something", (), {"__doc__": "Does nothing.", **methods})
+    decorate = getattr(measure, kind, None) or getattr(extension, kind)
+    assert decorate()(target).spec.kind == kind
 
 
 def test_identity_is_the_documented_hash() -> None:
-    told = {
+    content = {
         "kind": "of_image", "name": "glow", "version": 1, "weights": None,
         "arguments": {"name": "x", "radius": 2.0},
     }  # fmt: skip
-    expected = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    expected = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     assert configured().identity == expected
 
 
@@ -93,22 +84,15 @@ def test_identity_knows_version_weights_and_kind_but_not_words() -> None:
     same.__name__ = "glow"
     plain = Configured(distance()(glow), {})
     assert plain.identity == Configured(distance(source="x", licence="y")(same), {}).identity
-    others = [
-        distance(version=2),
-        encoder(),
-        encoder(weights=Weights("a" * 64)),
-        encoder(weights=Weights("b" * 64)),
-    ]
+    weights = [encoder(weights=Weights(letter * 64)) for letter in "ab"]
+    others = [distance(version=2), encoder(), *weights]
     identities = {Configured(decorate(glow), {}).identity for decorate in others}
     assert len(identities | {plain.identity}) == 5
 
 
-def test_ten_and_ten_point_zero_are_one_parameter() -> None:
+def test_parameters_are_plain_and_compared_as_numbers() -> None:
     assert configured(radius=10).identity == configured(radius=10.0).identity
     assert configured(radius=1).identity != configured(radius=True).identity
-
-
-def test_a_parameter_must_be_plain() -> None:
     with pytest.raises(UsageError, match="cannot be a dict"):
         _ = configured(radius={}).identity
 
@@ -149,7 +133,7 @@ def test_something_ready_takes_the_place_of_what_is_nested() -> None:
         distance.load({"metric": Ready()})
     with pytest.raises(UsageError, match="no parameter"):
         distance.load({"encodr": Ready()})
-    assert not isinstance(distance.load().keywords["encoder"], Ready), "nobody else gets what was handed in"
+    assert not isinstance(distance.load().keywords["encoder"], Ready), "what was handed in is not shared"
 
 
 def test_what_is_replaced_need_not_be_installed() -> None:
@@ -168,27 +152,18 @@ def test_what_is_replaced_need_not_be_installed() -> None:
     assert nested.load({"encoder": "ready"})([]) == "ready"
 
 
-def test_origin_is_told_without_changing_identity() -> None:
-    moved = from_origin(declared(), "elsewhere")
-    assert moved.spec.origin == "elsewhere"
+@pytest.mark.parametrize(
+    ("origin", "package"),
+    [("sightline", "sightline"), ("their-package", "their-package"), ("plugins/glow.py", "sightline")],
+)
+def test_the_origin_decides_whose_extra_is_installed_but_not_the_identity(origin: str, package: str) -> None:
+    moved = from_origin(declared(extra="torch"), origin)
+    assert moved.spec.origin == origin
+    assert moved.spec.how_to_install() == f"pip install '{package}[torch]'"
     assert Configured(moved, {}).identity == Configured(declared(), {}).identity
 
 
-def test_extras_of_the_house_and_of_others_are_told_apart() -> None:
-    ours = declared(extra="torch")
-    assert ours.spec.how_to_install() == "pip install 'sightline[torch]'"
-    assert from_origin(ours, "their-package").spec.how_to_install() == "pip install 'their-package[torch]'"
-    assert from_origin(ours, "plugins/glow.py").spec.how_to_install() == "pip install 'sightline[torch]'"
-
-
-@pytest.mark.parametrize("told", [{"direction": "up"}, {"licens": "MIT"}])
-def test_a_wrong_declaration_is_refused_at_once(told: dict[str, str]) -> None:
+@pytest.mark.parametrize("details", [{"direction": "up"}, {"licens": "MIT"}])
+def test_a_wrong_declaration_is_refused_at_once(details: dict[str, str]) -> None:
     with pytest.raises(ExtensionError):
-        declared(**told)
-
-
-def test_weights_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "model.bin"
-    file.write_bytes(b"weights")
-    monkeypatch.setenv("SIGHTLINE_WEIGHTS_GLOW", str(file))
-    assert find("glow", Weights(hashlib.sha256(b"weights").hexdigest())) == file
+        declared(**details)

@@ -1,4 +1,4 @@
-"""Finding extensions: our shelves, an installed package, a folder of single files, and printed forms."""
+"""Finding extensions: ours, those of an installed package and of a folder of files, and printed forms."""
 
 from __future__ import annotations
 
@@ -63,21 +63,21 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def beside(installed: Path, **environment: str) -> dict[str, str]:
+def environment(installed: Path, **variables: str) -> dict[str, str]:
     """An environment in which the example package is installed and nothing else is added."""
     path = os.pathsep.join([str(installed), *filter(None, sys.path)])
     return {
         **os.environ,
         "PYTHONPATH": path,
         "SIGHTLINE_PLUGINS": str(installed / "no-plugins"),
-        **environment,
+        **variables,
     }
 
 
-def told(program: str, environment: dict[str, str]) -> Any:
-    """What a fresh Python prints as JSON when it runs the program."""
+def printed(program: str, variables: dict[str, str]) -> Any:
+    """What a new Python process prints as JSON when it runs the program."""
     done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -104,7 +104,7 @@ def test_a_package_brings_extensions(installed: Path) -> None:
         "found = registry.configure('of_image', 'warmth(weight=0.5)')\n"
         "print(json.dumps([found.spec.origin, found.load()([Picture(file.getvalue())])]))"
     )
-    assert told(program, beside(installed)) == ["sightline-example", [0.5]]
+    assert printed(program, environment(installed)) == ["sightline-example", [0.5]]
 
 
 ENCODE = RUN + (
@@ -113,46 +113,21 @@ ENCODE = RUN + (
 )
 
 
-def test_weights_are_found_in_the_package(installed: Path) -> None:
-    assert told(ENCODE, beside(installed)) == [1, 4]
-
-
-def test_weights_given_by_path_go_first_and_must_be_the_pinned_ones(installed: Path, tmp_path: Path) -> None:
+def test_weights_are_found_in_the_package_and_must_be_the_pinned_ones(
+    installed: Path, tmp_path: Path
+) -> None:
+    assert printed(ENCODE, environment(installed)) == [1, 4]
     wrong = tmp_path / "wrong.npz"
     wrong.write_bytes(b"other weights")
-    said = told(ENCODE, beside(installed, SIGHTLINE_WEIGHTS_TINY_COLOURS=str(wrong)))
-    assert "these are not the expected weights" in said and str(wrong) in said
-    right = installed / "sightline_example" / "tiny_colours.npz"
-    assert told(ENCODE, beside(installed, SIGHTLINE_WEIGHTS_TINY_COLOURS=str(right))) == [1, 4]
-    said = told(ENCODE, beside(installed, SIGHTLINE_WEIGHTS_TINY_COLOURS=str(tmp_path / "none")))
-    assert "there is no such weights file" in said
-
-
-def test_damaged_weights_are_refused(installed: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(installed, copy)
-    with (copy / "sightline_example" / "tiny_colours.npz").open("ab") as file:
-        file.write(b"x")
-    assert "these are not the expected weights" in told(ENCODE, beside(copy))
-
-
-def test_missing_weights_say_where_to_get_them(installed: Path, tmp_path: Path) -> None:
-    program = RUN + (
-        "from sightline.weights import Weights, find\n"
-        "here = Weights('0' * 64, package='nobody-has-this:model.npz', hub='owner/name@main:model.npz')\n"
-        "print(json.dumps(attempt(lambda: find('clip', here))))"
-    )
-    said = told(program, beside(installed, SIGHTLINE_OFFLINE="1"))
-    assert "no weights for clip" in said
-    for remedy in ("SIGHTLINE_WEIGHTS_CLIP", "pip install nobody-has-this", "SIGHTLINE_OFFLINE"):
-        assert remedy in said
+    message = printed(ENCODE, environment(installed, SIGHTLINE_WEIGHTS_TINY_COLOURS=str(wrong)))
+    assert "these are not the expected weights" in message and str(wrong) in message
 
 
 def test_a_missing_extra_says_how_to_install_it(installed: Path) -> None:
     program = RUN + "print(json.dumps(attempt(lambda: registry.configure('of_prompt', 'mood').load())))"
-    said = told(program, beside(installed))
-    assert "mood needs sightline-example-model-that-nobody-has" in said
-    assert "pip install 'sightline-example[heavy]'" in said
+    message = printed(program, environment(installed))
+    assert "mood needs sightline-example-model-that-nobody-has" in message
+    assert "pip install 'sightline-example[heavy]'" in message
 
 
 def test_the_same_name_twice_is_an_error_that_names_both(installed: Path, tmp_path: Path) -> None:
@@ -161,18 +136,18 @@ def test_the_same_name_twice_is_an_error_that_names_both(installed: Path, tmp_pa
         folder.mkdir()
         (folder / f"{name}.py").write_text(MEASURE.format(name=name, value=1, more=""), encoding="utf-8")
         program = RUN + f"print(json.dumps(attempt(lambda: registry.get('of_image', '{name}'))))"
-        said = told(program, beside(installed, SIGHTLINE_PLUGINS=str(folder)))
+        message = printed(program, environment(installed, SIGHTLINE_PLUGINS=str(folder)))
         owner = "sightline-example" if name == "warmth" else "sightline"
-        assert f"two extensions are called {name}" in said
-        assert f"one of {owner}, one of plugins/{name}.py" in said
+        assert f"two extensions are called {name}" in message
+        assert f"one of {owner}, one of plugins/{name}.py" in message
 
 
-def test_the_package_keeps_what_every_extension_promises(installed: Path) -> None:
+def test_the_package_passes_the_conformance_suite(installed: Path) -> None:
     suites = [str(HERE / "test_conformance.py"), str(HERE / "test_declarations.py")]
     chosen = ["-k", "warmth or tiny_colours or mood", "-p", "no:cacheprovider", "--quiet", "--durations=0"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *chosen, *suites],
-        env=beside(installed),
+        env=environment(installed),
         cwd=HERE.parent,
         capture_output=True,
         text=True,
@@ -193,7 +168,7 @@ def test_a_file_in_the_plugins_folder_is_an_extension(plugins: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("def broken(:", "SyntaxError"),
         ("import no_such_module_anywhere", "no_such_module_anywhere"),
@@ -221,13 +196,13 @@ def test_a_file_in_the_plugins_folder_is_an_extension(plugins: Path) -> None:
     ],
 )
 def test_a_broken_file_is_listed_with_its_error_and_stops_nobody(
-    plugins: Path, source: str, said: str
+    plugins: Path, source: str, message: str
 ) -> None:
     (plugins / "broken.py").write_text(source, encoding="utf-8")
     (plugins / "constant.py").write_text(MEASURE.format(name="constant", value=2, more=""), encoding="utf-8")
     listed = list(registry.everything())
     (wrong,) = [each for each in listed if isinstance(each, Broken)]
-    assert wrong.name == "broken" and said in wrong.why
+    assert wrong.name == "broken" and message in wrong.why
     names = {each.spec.name for each in listed if isinstance(each, Extension)}
     assert {"constant", "sharpness", "ridge"} <= names
     with pytest.raises(ExtensionError):
@@ -273,26 +248,18 @@ def test_every_kind_has_its_shelf() -> None:
 
 
 def test_printed_forms_mean_the_same() -> None:
-    forms = [
-        "precision",
-        "precision@10",
-        "precision(k=10)",
-        "precision(min_rel=1)",
-        " precision(k=10, min_rel=1.0) ",
-    ]
+    forms = ["precision", "precision@10", "precision(k=10)", "precision(min_rel=1)"]
+    forms.append(" precision(k=10, min_rel=1.0) ")
     assert len({registry.configure("of_ranking", form).identity for form in forms}) == 1
     assert registry.configure("of_ranking", "precision@20").short == "precision(k=20)"
     assert str(registry.configure("of_ranking", "precision@20")) == "precision(k=20, min_rel=1.0)"
 
 
-def test_nested_extensions_can_be_told_in_any_way() -> None:
+def test_nested_extensions_can_be_written_in_any_way() -> None:
     forms = ["pairwise_mean(distance=ssim(side=32))", "pairwise_mean(distance='ssim(side=32)')"]
     found = [registry.configure("of_set", form) for form in forms]
-    found.append(
-        registry.configure(
-            "of_set", "pairwise_mean", distance=registry.configure("distance", "ssim", side=32)
-        )
-    )
+    ssim = registry.configure("distance", "ssim", side=32)
+    found.append(registry.configure("of_set", "pairwise_mean", distance=ssim))
     assert len({each.identity for each in found}) == 1
     assert str(found[0]) == "pairwise_mean(distance=ssim(side=32))"
     assert [inner.name for inner in found[0].nested()] == ["pairwise_mean", "ssim"]

@@ -50,7 +50,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, file: Path) -> list[tuple[object, ...]]:
-    """A hub that answers every request with the file; what was asked of it."""
+    """A hub that answers every request with the file; the requests it received."""
     asked: list[tuple[object, ...]] = []
     module = types.ModuleType("huggingface_hub")
 
@@ -97,15 +97,12 @@ def test_the_hub_is_not_asked_where_it_is_forbidden(
     assert len(hub) == 1
 
 
-def test_other_weights_are_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_weights_and_missing_files_are_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGHTLINE_WEIGHTS_CLIP", str(file))
     with pytest.raises(DataError, match="not the expected weights") as caught:
         find("clip", Weights("0" * 64))
     assert SHA[:16] in caught.value.what
     assert str(file) in caught.value.where
-
-
-def test_a_path_that_leads_nowhere_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGHTLINE_WEIGHTS_CLIP", "/no/such/file")
     with pytest.raises(DataError, match="no such weights file") as caught:
         find("clip", Weights(SHA))

@@ -1,4 +1,4 @@
-"""What a person reads when something goes wrong, and the exit code that a script reads."""
+"""Errors as messages for people and exit codes for scripts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REMEDIES = {
     errno.EACCES: "Check your permissions.",
     errno.EPERM: "Check your permissions.",
     errno.EROFS: "The disk is read-only: choose a place where you may write.",
-    errno.ENOENT: "Look at the path again.",
+    errno.ENOENT: "Check the path.",
     errno.EISDIR: "Name a file.",
     errno.ENOTDIR: "Name a folder.",
     errno.EMFILE: "Raise the limit of open files (ulimit -n), or use --workers 1.",
@@ -38,7 +38,7 @@ class Stopped(SightlineError):
 
 
 def guarded(function: Callable[..., Any]) -> Callable[..., None]:
-    """The command with every error made a message and an exit code, and no traceback."""
+    """The command with errors shown as messages with an exit code, without a traceback."""
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
@@ -48,20 +48,20 @@ def guarded(function: Callable[..., Any]) -> Callable[..., None]:
         except (click.exceptions.Exit, click.ClickException, click.Abort):
             raise
         except BrokenPipeError:
-            # The reader has seen enough. The interpreter flushes once more at its end and must not complain.
-            _redirect_to_nowhere()
+            # The reader closed the pipe. The interpreter flushes once more at exit and must not fail.
+            _redirect_to_null()
             code = BROKEN_PIPE
         except KeyboardInterrupt as error:
             usual = "Stopped. What was done is kept; run the same command again to resume."
-            code = told(Stopped(str(error) or usual), prefix="")
+            code = report(Stopped(str(error) or usual), prefix="")
         except Stopped as error:
-            code = told(error, prefix="")
+            code = report(error, prefix="")
         except SightlineError as error:
-            code = told(error)
+            code = report(error)
         except OSError as error:
-            code = told(_of_the_system(error))
+            code = report(_of_the_system(error))
         except MemoryError:
-            code = told(
+            code = report(
                 DataError("there is not enough memory", remedy="Close other programs, or use --workers 1.")
             )
         except Exception as error:
@@ -72,17 +72,17 @@ def guarded(function: Callable[..., Any]) -> Callable[..., None]:
     return run
 
 
-def told(error: SightlineError, prefix: str = "Error: ") -> int:
-    """Say an error on standard error, and give its exit code."""
+def report(error: SightlineError, prefix: str = "Error: ") -> int:
+    """Print an error to standard error, and return its exit code."""
     from sightline.estimate import clean
 
-    # File names and prompts may hold anything, also what would command a terminal.
+    # File names and prompts may hold anything, also terminal control characters.
     click.echo(clean(f"{prefix}{error}"), err=True)
     return error.exit_code
 
 
 def readable_streams() -> None:
-    """Let no character end a command: what the terminal cannot show is replaced."""
+    """Replace characters that the terminal cannot show instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="replace")
@@ -91,7 +91,7 @@ def readable_streams() -> None:
 def _of_the_system(error: OSError) -> SightlineError:
     where = str(error.filename) if error.filename is not None else ""
     what = error.strerror or str(error) or type(error).__name__
-    remedy = _REMEDIES.get(error.errno or 0, "Look at the file or disk and run this again.")
+    remedy = _REMEDIES.get(error.errno or 0, "Check the file or disk and run this again.")
     return DataError(what[:1].lower() + what[1:], where=where, remedy=remedy)
 
 
@@ -103,10 +103,10 @@ def _unexpected(error: Exception) -> int:
         return UNEXPECTED
     from sightline.estimate import clean
 
-    said = f"{type(error).__name__}: {error}".rstrip(": ")
+    text = f"{type(error).__name__}: {error}".rstrip(": ")
     click.echo(
         clean(
-            f"Sorry, Sightline met something it was not prepared for ({said}).\n"
+            f"Sorry, Sightline met something it was not prepared for ({text}).\n"
             "  This is our mistake. SIGHTLINE_DEBUG=1 shows where it happened; please report it with that."
         ),
         err=True,
@@ -114,7 +114,7 @@ def _unexpected(error: Exception) -> int:
     return UNEXPECTED
 
 
-def _redirect_to_nowhere() -> None:
+def _redirect_to_null() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())

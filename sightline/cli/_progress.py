@@ -1,4 +1,4 @@
-"""How far long work is, on standard error: a bar on a terminal, otherwise a line now and then."""
+"""Progress of long work, on standard error: a bar on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from sightline.study.running.progress import Listener, Progress
 
 EVERY = 5.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines without a terminal."""
 
 
 @contextmanager
 def watched() -> Iterator[Listener]:
-    """A listener that shows every piece of work it hears of."""
+    """A listener that shows the progress it receives."""
     if not sys.stderr.isatty():
         yield _lines()
         return
@@ -36,7 +36,7 @@ def watched() -> Iterator[Listener]:
 
 @contextmanager
 def counted(what: str) -> Iterator[Callable[[int], None]]:
-    """A listener for work that is counted without knowing its end."""
+    """A listener for work whose total is unknown."""
     from sightline.study.running.progress import Progress
 
     started = time.monotonic()
@@ -50,7 +50,7 @@ def counted(what: str) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """A sign of life on a terminal during work that cannot be counted."""
+    """A spinner on a terminal during work that cannot be counted."""
     if not sys.stderr.isatty():
         yield
         return
@@ -62,12 +62,12 @@ def waiting(what: str) -> Iterator[None]:
 
 
 def rate(now: Progress) -> str:
-    """How fast it goes."""
+    """Items per second."""
     return "" if now.rate == 0 else f"{now.rate:,.0f}/s" if now.rate >= 10 else f"{now.rate:.1f}/s"
 
 
 def left(now: Progress) -> str:
-    """How long it will still take."""
+    """The time left."""
     if now.seconds_left is None or now.done >= now.total:
         return ""
     seconds = round(now.seconds_left)

@@ -1,6 +1,6 @@
-"""Commands made from verbs: one adapter reads an index of their signatures, parses, calls and shows.
+"""Commands made from verbs: one adapter reads an index of their signatures, parses, calls and prints.
 
-The index is written from the signatures by `make docs`, and a test holds it to them. Help is shown from it
+The index is written from the signatures by `make docs`, and a test compares them. Help is shown from it
 alone: a verb's module is imported when the verb runs.
 """
 
@@ -138,7 +138,7 @@ _LEFT_OUT = object()
 
 
 def _value(entry: Mapping[str, Any], word: Any) -> Any:
-    """What is typed as the verb takes it; what is not typed is left to the verb's own default."""
+    """A typed value as the verb takes it; what is not typed is left to the verb's default."""
     if entry["name"] == "workers" and word is None:
         return cores()
     if entry["many"] == "mapping":
@@ -149,15 +149,15 @@ def _value(entry: Mapping[str, Any], word: Any) -> Any:
 
 
 def _pairs(words: tuple[str, ...], flag: str, example: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for word in words:
         name, separator, value = word.partition("=")
         if not separator or not name.strip():
             raise UsageError(f"cannot read {flag} {word!r}", remedy=f"Write {flag} {example or 'NAME=VALUE'}")
-        if name.strip() in found:
+        if name.strip() in pairs:
             raise UsageError(f"{flag} gives {name.strip()!r} twice", remedy="Leave one of them out.")
-        found[name.strip()] = value
-    return found
+        pairs[name.strip()] = value
+    return pairs
 
 
 def _opened(address: str, creates: bool, dry_run: bool) -> Any:
@@ -181,7 +181,7 @@ def show(
     as_csv: bool | None = None,
     to_file: str | None = None,
 ) -> None:
-    """Print a result; words for people never mix with data for programs."""
+    """Print a result; text for people never mixes with data for programs."""
     if to_file:
         click.echo(f"Written: {result.write(to_file)}", err=bool(as_json or as_csv))
     if as_json:
@@ -195,7 +195,7 @@ def show(
 
 
 def _data(text: str) -> None:
-    """Data is UTF-8 whatever the terminal speaks."""
+    """Write data as UTF-8, whatever the encoding of the terminal."""
     sys.stdout.flush()
     binary = getattr(sys.stdout, "buffer", None)
     if binary is None:

@@ -1,4 +1,4 @@
-"""What each kind of extension promises, checked on one of it."""
+"""The conformance suite: what each kind of extension promises, checked for one extension."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ TOLERANCE: Mapping[str, float] = {
         ("encoder", "consensus", "distance", "of_answer", "of_set", "predictor", "retriever"), 1e-3
     ),
 }
-"""Relative, by kind: float32 networks, solvers and iterations end differently on other processors."""
+"""Relative, by kind: float32 networks and iterative solvers differ slightly between processors."""
 JOINT = ("of_answer", "retriever", "predictor")
-"""Kinds whose encoder is replaced by a small one where its weights are not here."""
+"""Kinds whose encoder is replaced by a small one, since its weights may be missing."""
 
 
 @dataclass(frozen=True)
 class Conformance(Result):
-    """An extension that keeps what its kind promises, and its result on the fixed inputs."""
+    """An extension that conforms to its kind, and its result on the fixed inputs."""
 
     kind: str
     name: str
@@ -46,7 +46,7 @@ class Conformance(Result):
 
     @property
     def sentence(self) -> str:
-        return f"{self.kind} {self.name} ({self.origin}) keeps what every {self.kind} promises."
+        return f"{self.kind} {self.name} ({self.origin}) conforms to what every {self.kind} promises."
 
     def tables(self) -> dict[str, Table]:
         return {
@@ -57,9 +57,9 @@ class Conformance(Result):
 
 
 def check_extension(extension: str | Extension | Configured, kind: str | None = None) -> Conformance:
-    """Check that an extension keeps what its kind promises; raises ExtensionError that says what it breaks.
+    """Check that an extension conforms to its kind; raises an ExtensionError that names the broken promise.
 
-    An extension is named, written with its parameters (`redness(gamma=2.2)`), or given itself. A name that
+    Give its name, its name with parameters (`redness(gamma=2.2)`), or the extension itself. A name that
     several kinds have needs its `kind`.
     """
     ready = _configured(extension, kind)
@@ -68,7 +68,7 @@ def check_extension(extension: str | Extension | Configured, kind: str | None = 
     if not spec.source or not spec.licence:
         raise ExtensionError("it names no source or licence", where=where, remedy="Declare both.")
     if not spec.meaning.endswith("."):
-        raise ExtensionError("the first line of its docstring is no sentence", where=where)
+        raise ExtensionError("the first line of its docstring is not a sentence", where=where)
     try:
         result = BEHAVIOUR[spec.kind](ready)
     except _Broken as broken:
@@ -117,7 +117,7 @@ def _configured(extension: str | Extension | Configured, kind: str | None) -> Co
 
 
 def _loaded(ready: Configured) -> Any:
-    """The extension, with a small joint encoder in the place of one whose weights are not here."""
+    """The extension, with a small joint encoder in place of one whose weights may be missing."""
     nested = {name: value for name, value in ready.arguments.items() if isinstance(value, Configured)}
     joint = {
         name: inputs.Joint()
@@ -148,7 +148,7 @@ def plain(results: Any) -> Any:
             return plain(results._asdict())
         case list() | tuple():
             return [plain(each) for each in results]
-    raise _Broken(f"a {type(results).__name__} is no result")
+    raise _Broken(f"a {type(results).__name__} is not a result")
 
 
 def same(one: Any, two: Any, kind: str) -> bool:
@@ -176,7 +176,7 @@ def same(one: Any, two: Any, kind: str) -> bool:
 
 
 def close(one: Any, two: Any) -> bool:
-    """Whether two arrays are equal but for the order in which a network or a solver adds up."""
+    """Whether two arrays are equal up to the order in which a network or a solver adds."""
     one, two = np.asarray(one), np.asarray(two)
     return one.shape == two.shape and bool((np.abs(one - two) <= 1e-4 * np.abs(two).max(initial=0)).all())
 
@@ -304,7 +304,7 @@ def _consensus(ready: Configured) -> Any:
     _need([len(column) for column in columns] == [inputs.ITEMS] * 5, "one row per item")
     everything = np.bincount(given.item, weights=given.n, minlength=inputs.ITEMS)
     _need((made.n <= everything).all(), "n counts no more judgements than there are")
-    _need(made.left_out or (made.n == everything).all(), "whose judgements are left out is said")
+    _need(made.left_out or (made.n == everything).all(), "exclusions of annotators are reported")
     numbered = all(any(letter.isdigit() for letter in each.reason) for each in made.left_out)
     _need(numbered, "reasons of exclusions give their numbers")
     for value, low, high, _, reason in zip(*columns, strict=True):

@@ -20,7 +20,7 @@ IMAGES = (".png", ".jpg", ".jpeg")
 
 
 def check_importer(ready: Configured, need: Callable[[Any, str], None]) -> Any:
-    """Import the example once and twice, and undo it; gives the counts of what came in."""
+    """Import the example once and twice, and undo it; returns the counts of what was imported."""
     spec = ready.spec
     files = example_files(spec.name, spec.details["files"], spec.details["example"])
     need(files, "it brings an example: files={'name.csv': 'text', 'a.png': 'red'}, or a table as example=")
@@ -52,9 +52,9 @@ def example_files(name: str, files: Mapping[str, str], table: str) -> dict[str, 
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> Path:
-    """Write an example, images as squares of the colour that stands for them; gives what to import.
+    """Write an example, images as squares of the colour given for them; returns the path to import.
 
-    That is the folder that all files lie in, or the first file where they lie side by side.
+    That is the folder of all files, or the first file where they are not in one folder.
     """
     from PIL import Image
 

@@ -1,4 +1,4 @@
-"""Inputs for every kind of extension: small, and drawn by formula, so that they are the same everywhere."""
+"""Inputs for every kind of extension: small and computed by formula, so that they are the same everywhere."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Searched:
 
 
 def votes(seed: int | None = None, rows: slice = slice(None)) -> Votes:
-    """Judgements of 13 items, the last without any, by six annotators (one always says 1) and by nobody."""
+    """Judgements of 13 items, the last without any, by six annotators (one always says 1) and anonymous."""
     table = [
         (item, who, float((item * 7 + who * who * 3) % 4 - 1) if who < 5 else 1.0, 1)
         for item in range(ITEMS - 1)
