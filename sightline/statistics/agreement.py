@@ -68,9 +68,10 @@ def fleiss_kappa(
 ) -> Estimate:
     """Fleiss' kappa of votes in columns: item, category, and how many such votes (1 each unless given).
 
-    (P - Pe) / (1 - Pe), P the mean over items of the share of agreeing pairs of votes, Pe the sum of squared
-    category shares. Items may have different numbers of votes; those with one are left out. Limits by the
-    jackknife over items, kappa +- t(items-1) SE: the published error holds for equal numbers of votes only.
+    (P - Pe) / (1 - Pe), P the mean over items of the proportion of agreeing pairs of votes, Pe the sum of
+    squared proportions of categories. Items may have different numbers of votes; those with one are ignored.
+    Limits by the jackknife over items, kappa +- t(items-1) SE: the published error holds for equal numbers of
+    votes only.
     Source: J. L. Fleiss, Psychological Bulletin 76 (1971); B. Efron, The jackknife, the bootstrap and other
     resampling plans (1982), chapter 3.
     """

@@ -59,8 +59,8 @@ def icc_one_way(
     """ICC(1,1) and ICC(1,k) of votes in columns, however many an item has; items with one are left out.
 
     Variance components of a one-way analysis: (B-W) / (B+(k-1)W), k = (T - sum t^2 / T) / (items - 1) for t
-    votes an item and T in all; ICC(1,k) is that of the mean of k votes. Limits by F = h V / W, V the variance
-    of the items' means and h the harmonic mean of t, which is exact for equal numbers of votes.
+    votes per item and T in all; ICC(1,k) is that of the mean of k votes. Limits by F = h V / W, V the
+    variance of the items' means and h the harmonic mean of t, which is exact for equal numbers of votes.
     Source: Donner, A review of inference procedures for the intraclass correlation coefficient,
     International Statistical Review 54 (1986); Thomas and Hultquist, Annals of Statistics 6 (1978).
     """
