@@ -69,13 +69,13 @@ def _answers(
     seed: int,
 ) -> list[Told]:
     due = [(slot, question) for slot in page.slots for _, question in round_.questions]
-    found = []
+    answers = []
     for number, (slot, question) in enumerate(due, 1):
         value = None if skipped else _value(person, question, slot, right, seed)
         spent = round(1000 * took * number / len(due))
         reason = SKIP if skipped else None
-        found.append(Told(secrets.token_hex(16), page.key, slot.slot, question.name, value, reason, spent))
-    return found
+        answers.append(Told(secrets.token_hex(16), page.key, slot.slot, question.name, value, reason, spent))
+    return answers
 
 
 def _value(person: Annotator, question: Question, slot: Slot, right: Mapping[int, float], seed: int) -> float:
