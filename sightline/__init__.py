@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sightline.report.prediction_figures import figures as figures
     from sightline.report.report import report as report
     from sightline.report.status import status as status
-    from sightline.reproductions import reproduce as reproduce
+    from sightline.reproductions.card import reproduce as reproduce
     from sightline.samples.study import demo as demo
     from sightline.selection.select import select as select
     from sightline.study.cache import cache as cache

@@ -241,7 +241,7 @@ def test_imports_point_one_way(path: Path) -> None:
         ("sightline.measures.score", "from importlib import import_module\nimport_module('sightline.web')"),
         ("sightline.measures.score", "if TYPE_CHECKING:\n    from sightline.web import App"),
         ("sightline.measures.score", "from sightline.study.reading import _rows"),
-        ("sightline.samples.study", "from sightline.reproductions._card import Paper"),
+        ("sightline.samples.study", "from sightline.data.importers._geneval import read"),
         ("sightline.utilities", "import os"),
     ],
 )

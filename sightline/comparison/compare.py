@@ -125,7 +125,7 @@ class Comparison(Result):
                     Column("p_adjusted", "p after Holm", format="p"),
                     Column("p_bh", "p after BH", format="p", detail=True),
                     Column("significant", detail=True),
-                    Column("detectable", "minimum detectable effect"),
+                    Column("detectable", "detectable effect"),
                 ],
                 [self._pair(each) for each in self.pairs],
                 f"Differences in {self.by}, first minus second, over the prompts that both answered",
@@ -304,18 +304,18 @@ def ranking_measures(study: Study) -> list[str]:
     """The measures of rankings that are scored, have a better end and still a value, NDCG first."""
     scored = reading.measures(study).filter((pl.col("kind") == "of_ranking") & (pl.col("values") > 0))
     forms = [str(form) for form in scored["measure"]]
-    found = {form: registry.find_measure(form) for form in forms}
+    by_form = {form: registry.find_measure(form) for form in forms}
     good, ranked = [], None
     for form in forms:
-        if found[form].spec.direction == "none":
+        if by_form[form].spec.direction == "none":
             continue
         try:
-            ranked = rankings_for(study, found[form], ranked)
-            if not ranked.values(found[form]).is_empty():
+            ranked = rankings_for(study, by_form[form], ranked)
+            if not ranked.values(by_form[form]).is_empty():
                 good.append(form)
         except DataError:
             # Judgements that a predictor learned from may have been taken out since.
-            if found[form].spec.details["rests_on"] != "everything":
+            if by_form[form].spec.details["rests_on"] != "everything":
                 raise
     return sorted(good, key=lambda form: not form.startswith("ndcg"))
 
@@ -374,12 +374,12 @@ def tagged(study: Study, where: str) -> list[int]:
     known = tags.filter(pl.col("name") == name)
     if known.is_empty():
         raise UsageError(f"no prompt has a tag {name!r}", remedy=near(name, tags["name"].unique().to_list()))
-    found = known.filter(pl.col("value") == value)["prompt_id"].to_list()
-    if not found:
+    ids = known.filter(pl.col("value") == value)["prompt_id"].to_list()
+    if not ids:
         raise UsageError(
             f"no prompt has {name} = {value!r}", remedy=near(value, known["value"].unique().to_list())
         )
-    return [int(prompt) for prompt in found]
+    return [int(prompt) for prompt in ids]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -115,15 +115,15 @@ def compare_sets(
         raise DataError(f"no system has a value on prompts with {sets}")
     better = pl.when(pl.col("by").is_in(list(less))).then(-pl.col("value")).otherwise(pl.col("value"))
     whole = whole.with_columns(value=better)
-    found = improvements(*(whole[column].to_list() for column in ("system", "by", "second", "value")))
-    for key, cell in found.items():
+    cells = improvements(*(whole[column].to_list() for column in ("system", "by", "second", "value")))
+    for key, cell in cells.items():
         if key[1] in less:
-            found[key] = Fall(negated(cell.first), negated(cell.second), cell.test)
-    p = np.array([np.nan if each.test.p is None else each.test.p for each in found.values()])
+            cells[key] = Fall(negated(cell.first), negated(cell.second), cell.test)
+    p = np.array([np.nan if each.test.p is None else each.test.p for each in cells.values()])
     rows = [
         Between(system, name, cell, *(None if np.isnan(q) else float(q) for q in adjusted))
         for (system, name), cell, *adjusted in zip(
-            found, found.values(), holm(p), benjamini_hochberg(p), strict=True
+            cells, cells.values(), holm(p), benjamini_hochberg(p), strict=True
         )
     ]
     untagged = values.join(without, on="prompt_id", how="semi")["prompt_id"].n_unique()

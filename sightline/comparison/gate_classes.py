@@ -48,22 +48,22 @@ def classes_of(
     """
     prompts = reading.prompts(study)
     tags = reading.tags(study)
-    found: list[PromptClass] = []
+    selected: list[PromptClass] = []
     notes: list[str] = []
     if every or not words:
-        found.append(PromptClass(WHOLE, frozenset(prompts["prompt_id"].to_list())))
+        selected.append(PromptClass(WHOLE, frozenset(prompts["prompt_id"].to_list())))
     levels = [level for word in words for level in _levels(word, tags)]
     thirds = _thirds(prompts, tier, kind, notes) if levels else {}
     for word in words:
         chosen = _levels(word, tags)
         named = len(chosen) == 1
-        found += [PromptClass(f"difficulty:{level}", thirds[level], named) for level in chosen]
+        selected += [PromptClass(f"difficulty:{level}", thirds[level], named) for level in chosen]
         if not chosen:
-            found += _meant(study, word.strip(), prompts, tags)
+            selected += _meant(study, word.strip(), prompts, tags)
     if every:
-        found += _every(tags, prompts.height, notes)
-    first = {each.name: each for each in reversed(sorted(found, key=lambda each: not each.named))}
-    return Classes([first[name] for name in dict.fromkeys(each.name for each in found)], notes)
+        selected += _every(tags, prompts.height, notes)
+    first = {each.name: each for each in reversed(sorted(selected, key=lambda each: not each.named))}
+    return Classes([first[name] for name in dict.fromkeys(each.name for each in selected)], notes)
 
 
 def _levels(word: str, tags: pl.DataFrame) -> tuple[str, ...]:

@@ -283,17 +283,17 @@ def _categories(study: Study) -> pl.DataFrame:
 def _related(queries: pl.DataFrame, basis: Basis) -> list[FeatureCorrelation]:
     # A feature without any value would only add rows without a number.
     features = [name for name in FEATURES if queries[name].null_count() < queries.height]
-    found = []
+    correlations = []
     for (system,), rows in basis.values.sort("system_id", "prompt_id").group_by(
         ["system"], maintain_order=True
     ):
         mine = rows.select("prompt_id", pl.col("value").alias("mine")).join(queries, on="prompt_id")
         values = mine["mine"].to_numpy()
-        found += [(name, str(system), spearman(mine[name].to_numpy(), values)) for name in features]
-    p = benjamini_hochberg([np.nan if each[2].p is None else each[2].p for each in found])
+        correlations += [(name, str(system), spearman(mine[name].to_numpy(), values)) for name in features]
+    p = benjamini_hochberg([np.nan if each[2].p is None else each[2].p for each in correlations])
     return [
         FeatureCorrelation(*each, None if np.isnan(adjusted) else float(adjusted))
-        for each, adjusted in zip(found, p, strict=True)
+        for each, adjusted in zip(correlations, p, strict=True)
     ]
 
 
@@ -305,7 +305,7 @@ def _groups(study: Study, tags: Sequence[str]) -> pl.DataFrame:
 
 
 def _described(queries: pl.DataFrame, groups: pl.DataFrame) -> list[FeatureMean]:
-    found = []
+    means = []
     joined = groups.join(queries, on="prompt_id").sort("tag", "group", "prompt_id")
     for (tag, group), rows in joined.group_by(["tag", "group"], maintain_order=True):
         for name in FEATURES:
@@ -313,15 +313,15 @@ def _described(queries: pl.DataFrame, groups: pl.DataFrame) -> list[FeatureMean]
             if values.size:
                 # ConQA prints the spread of the queries themselves, not that of a sample of them.
                 spread = float(values.std())
-                found.append(FeatureMean(str(tag), str(group), name, mean_interval(values), spread))
-    return found
+                means.append(FeatureMean(str(tag), str(group), name, mean_interval(values), spread))
+    return means
 
 
 def _agreed(categories: pl.DataFrame, groups: pl.DataFrame) -> list[VoteCategories]:
-    found = []
+    agreed = []
     joined = groups.join(categories, on="prompt_id").sort("tag", "group")
     for (tag, group), rows in joined.group_by(["tag", "group"], maintain_order=True):
         counted = dict(rows["category"].value_counts().iter_rows())
         counts = {name: int(counted.get(name, 0)) for name in CATEGORIES}
-        found.append(VoteCategories(str(tag), str(group), counts))
-    return found
+        agreed.append(VoteCategories(str(tag), str(group), counts))
+    return agreed

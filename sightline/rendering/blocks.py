@@ -261,8 +261,8 @@ def _card(
 
 def _place(number: float | None, scale: Scale | None) -> float | None:
     """Where a number lies on the meter, in per cent of the scale."""
-    found = None if number is None else meter(Estimate(number), scale)
-    return None if found is None else found[2]
+    marks = None if number is None else meter(Estimate(number), scale)
+    return None if marks is None else marks[2]
 
 
 def picture_columns(count: int) -> tuple[int, int]:

@@ -214,10 +214,10 @@ def scatter(
     More than MOST_POINTS would be one blob: they are counted in squares, the stronger the more.
     """
     side = min(width, 440)
-    found = _extent([float(number) for point in points for number in point])
+    extent = _extent([float(number) for point in points for number in point])
     # A prediction may lie beyond the scale: the axes then reach as far as it does.
-    inside = domain if not len(points) else domain and (min(domain[0], found[0]), max(domain[1], found[1]))
-    span = list(inside or found)
+    inside = domain if not len(points) else domain and (min(domain[0], extent[0]), max(domain[1], extent[1]))
+    span = list(inside or extent)
     scale: Spec = {"domain": span, "nice": False} if identity else {"zero": False, "nice": True}
     binned = len(points) > MOST_POINTS
     values = _squares(points, span if identity else None) if binned else _places(points)

@@ -258,12 +258,12 @@ def neutralised(text: str) -> str:
 
 def _numeric(table: Table) -> list[bool]:
     """Which columns hold numbers alone."""
-    found = []
+    numeric = []
     for index in range(len(table.columns)):
         cells = [cell for cell in table.column(index) if not is_absent(cell)]
         numbers = [isinstance(cell, (int, float, Estimate)) and not isinstance(cell, bool) for cell in cells]
-        found.append(bool(cells) and all(numbers))
-    return found
+        numeric.append(bool(cells) and all(numbers))
+    return numeric
 
 
 def _decimals(table: Table) -> list[list[int | None]]:

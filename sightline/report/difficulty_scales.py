@@ -29,8 +29,8 @@ class Side:
 
 def truth_of(study: Study, name: str) -> dict[int, float]:
     """The truth of each prompt, by a question."""
-    found = rollup.by_prompt(study, name)
-    return dict(zip(found["prompt_id"].to_list(), found["value"].to_list(), strict=True))
+    truths = rollup.by_prompt(study, name)
+    return dict(zip(truths["prompt_id"].to_list(), truths["value"].to_list(), strict=True))
 
 
 def difficulty(study: Study, name: str) -> Side:

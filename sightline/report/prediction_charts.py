@@ -50,11 +50,11 @@ def levels(truth: ArrayLike, scale: Scale) -> list[Level]:
     """The quarters of `by_quarter`, hardest first; where less is better the highest truths are hardest."""
     values = np.asarray(truth, dtype=np.float64)
     signed = -values if scale.direction == "lower" else values
-    found = []
+    made = []
     for quarter in by_quarter(signed, signed):
         rows = np.flatnonzero((signed >= quarter.from_truth) & (signed <= quarter.to_truth))
-        found.append(Level(quarter.name, float(values[rows].min()), float(values[rows].max()), rows))
-    return found
+        made.append(Level(quarter.name, float(values[rows].min()), float(values[rows].max()), rows))
+    return made
 
 
 def map_figure(places: ArrayLike, truth: ArrayLike, *, scale: Scale, how: str, note: str = "") -> Figure:
@@ -63,27 +63,31 @@ def map_figure(places: ArrayLike, truth: ArrayLike, *, scale: Scale, how: str, n
     `how` says by what they are alike and how they were laid out.
     """
     where = np.asarray(places, dtype=np.float64)
-    found = levels(truth, scale)
+    quarters = levels(truth, scale)
     decimals = range_decimals(*(scale.domain or extent(np.asarray(truth, dtype=np.float64))))
 
     def said(level: Level) -> str:
         ends = [format_number(end, decimals=decimals) for end in (level.low, level.high)]
         return f"{level.name}: {ends[0] if level.low == level.high else ' to '.join(ends)}"
 
-    names = [said(level) for level in found]
+    names = [said(level) for level in quarters]
     # The ends lie on top: what is hard and what is easy is what one looks for.
-    order = sorted(range(len(found)), key=lambda place: LEVELS[found[place].name][1])
+    order = sorted(range(len(quarters)), key=lambda place: LEVELS[quarters[place].name][1])
     values = [
         {"x": float(where[row, 0]), "y": float(where[row, 1]), "level": names[place]}
         for place in order
-        for row in found[place].rows
+        for row in quarters[place].rows
     ]
 
     def draw(side: int) -> Spec:
         crowd = max(1.0, len(values) / 150)
         axis: Spec = {"type": "quantitative", "axis": None, "scale": {"zero": False, "nice": False}}
-        colours = {"domain": names, "range": [LEVELS[level.name][0].light for level in found]}
-        strengths = {"type": "ordinal", "domain": names, "range": [LEVELS[level.name][1] for level in found]}
+        colours = {"domain": names, "range": [LEVELS[level.name][0].light for level in quarters]}
+        strengths = {
+            "type": "ordinal",
+            "domain": names,
+            "range": [LEVELS[level.name][1] for level in quarters],
+        }
         legend = {"title": f"true {scale.name}", "columns": 2, "symbolSize": 90, "columnPadding": 24}
         layer: Spec = {
             "mark": {"type": "point", "size": round(max(8.0, 60 / crowd**0.45), 1)},
@@ -144,36 +148,36 @@ def boxes(predicted: ArrayLike, truth: ArrayLike) -> list[Box]:
         cuts = np.linspace(steps[0], steps[-1], count + 1)
         edges = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
         place = np.clip(np.searchsorted(cuts, true, side="right") - 1, 0, count - 1)
-    found = []
+    made = []
     for number, (start, end) in enumerate(edges):
         rows = place == number
         n = int(rows.sum())
         if n >= LEAST_IN_A_BOX:
             at = np.quantile(guess[rows], [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
-            found.append(Box(start, end, n, (at[0], at[1], at[2], at[3], at[4])))
+            made.append(Box(start, end, n, (at[0], at[1], at[2], at[3], at[4])))
         elif n:
             each = list(zip(true[rows].tolist(), guess[rows].tolist(), strict=True))
-            found.append(Box(start, end, n, None, each))
-    return found
+            made.append(Box(start, end, n, None, each))
+    return made
 
 
 def box_figure(
     predicted: ArrayLike, truth: ArrayLike, *, scale: Scale, predictor: str = "", note: str = ""
 ) -> Figure:
     """Box plots of what was predicted, by what came true; those of a perfect predictor lie on the dashes."""
-    found = boxes(predicted, truth)
-    drawn = [end for box in found for end in (box.cuts or [guess for _, guess in box.few])]
-    ends = [end for box in found for end in (box.low, box.high)]
+    bins = boxes(predicted, truth)
+    drawn = [end for box in bins for end in (box.cuts or [guess for _, guess in box.few])]
+    ends = [end for box in bins for end in (box.low, box.high)]
     span = _to_the_ends(extent(np.array([*drawn, *ends])), scale)
-    few = [pair for box in found for pair in box.few]
+    few = [pair for box in bins for pair in box.few]
     who = f" by {predictor}" if predictor else ""
 
     def draw(width: int) -> Spec:
-        values = [_as_value(box) for box in found if box.cuts]
+        values = [_as_value(box) for box in bins if box.cuts]
         spec = chart(values, _box_layers(span, scale, few, width), min(width, BOX_WIDTH), 300)
-        middles = [f"{(box.low + box.high) / 2:.3g}: {box.cuts[2]:.3g}" for box in found if box.cuts]
+        middles = [f"{(box.low + box.high) / 2:.3g}: {box.cuts[2]:.3g}" for box in bins if box.cuts]
         spec["description"] = clean(
-            f"Box plots of predicted {scale.name}{who} by its true value, over {sum(b.n for b in found):,} "
+            f"Box plots of predicted {scale.name}{who} by its true value, over {sum(b.n for b in bins):,} "
             f"prompts. Medians by the middle of each step: {'; '.join(middles) or 'too few prompts'}."
         )
         return spec

@@ -305,7 +305,7 @@ class _Making:
 
     def _examples(
         self,
-        found: Sequence[Quadrant],
+        four: Sequence[Quadrant],
         ids: Sequence[int],
         scales: tuple[Scale, Scale],
         columns: Sequence[Array],
@@ -315,7 +315,7 @@ class _Making:
             (each, int(each.rows[number]))
             for easy in (True, False)
             for number in range(ENDS)
-            for each in sorted(found, key=lambda each: each.easy_first)
+            for each in sorted(four, key=lambda each: each.easy_first)
             if each.easy_second == easy and number < each.rows.size
         ]
         texts = reading.prompt_records(self.study, [ids[row] for _, row in picked])
@@ -398,11 +398,11 @@ def _quarters(shown: StoredPredictions) -> Table:
 def _predicted_well(shown: StoredPredictions) -> list[Picked]:
     """Prompts of the hardest and of the easiest quarter with the least error: middling ones are no feat."""
     error = np.abs(shown.predicted - shown.truth)
-    found = levels(shown.truth, shown.scale)
-    if len(found) < 2:
+    quarters = levels(shown.truth, shown.scale)
+    if len(quarters) < 2:
         return []
     sides = []
-    for level, said in ((found[0], "Was hard, as predicted."), (found[-1], "Was easy, as predicted.")):
+    for level, said in ((quarters[0], "Was hard, as predicted."), (quarters[-1], "Was easy, as predicted.")):
         order = level.rows[np.lexsort((level.rows, error[level.rows]))]
         sides.append([(int(row), said) for row in order[:ENDS]])
     return _side_by_side(*sides)

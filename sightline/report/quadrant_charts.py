@@ -30,15 +30,15 @@ def cut_between(values: ArrayLike) -> float:
     The median itself joins whichever half makes the two more even; where all values are equal there is only
     an upper half.
     """
-    found = np.sort(np.asarray(values, dtype=np.float64))
-    if not found.size:
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    if not ordered.size:
         raise ValueError("no values have no middle")
-    median = float(np.median(found))
-    above = found[found > median]
+    median = float(np.median(ordered))
+    above = ordered[ordered > median]
     if not above.size:
         return median
-    with_median = abs(2 * int((found >= median).sum()) - found.size)
-    without = abs(2 * above.size - found.size)
+    with_median = abs(2 * int((ordered >= median).sum()) - ordered.size)
+    without = abs(2 * above.size - ordered.size)
     return median if with_median <= without else float(above[0])
 
 
@@ -68,15 +68,15 @@ def quadrants(
         easy.append(signed >= cut_between(signed))
         depth.append(np.abs(rankdata(signed) / max(1, signed.size) - 0.5))
     clearest = np.minimum(*depth)
-    found = []
+    four = []
     for one, two in ((True, True), (True, False), (False, True), (False, False)):
         rows = np.flatnonzero((easy[0] == one) & (easy[1] == two))
         order = rows[np.lexsort((rows, -clearest[rows]))]
         parts = [
             f"{'easy' if is_easy else 'hard'} {word}" for is_easy, word in zip((one, two), words, strict=True)
         ]
-        found.append(Quadrant(", ".join(parts), one, two, order.astype(np.int64)))
-    return found
+        four.append(Quadrant(", ".join(parts), one, two, order.astype(np.int64)))
+    return four
 
 
 def _said(easy: bool, word: str) -> str:
@@ -93,12 +93,12 @@ def quadrant_figure(
 ) -> Figure:
     """Every prompt on two scales of difficulty, with the middles that part easy from hard."""
     columns = [np.asarray(column, dtype=np.float64) for column in (first, second)]
-    found = quadrants(columns[0], columns[1], scales, words)
-    total = max(1, sum(each.rows.size for each in found))
+    groups = quadrants(columns[0], columns[1], scales, words)
+    total = max(1, sum(each.rows.size for each in groups))
     spans = [_with_room(column, scale) for column, scale in zip(columns, scales, strict=True)]
     cuts = [_line(column, scale) for column, scale in zip(columns, scales, strict=True)]
     shares = "; ".join(
-        f"{each.name} {each.rows.size:,} ({format_number(each.rows.size / total, '%')})" for each in found
+        f"{each.name} {each.rows.size:,} ({format_number(each.rows.size / total, '%')})" for each in groups
     )
 
     def draw(width: int) -> Spec:
@@ -146,17 +146,17 @@ def _dots(columns: Sequence[Array], side: int) -> list[Spec]:
     All dots together cover a fifth of the plane, however many prompts there are.
     """
     places = np.column_stack(columns)
-    found, which, counts = np.unique(places, axis=0, return_inverse=True, return_counts=True)
-    if len(found) > MOST_POINTS:
+    points, which, counts = np.unique(places, axis=0, return_inverse=True, return_counts=True)
+    if len(points) > MOST_POINTS:
         low, high = places.min(axis=0), places.max(axis=0)
         field = np.floor((places - low) / np.where(high > low, high - low, 1) * FIELDS)
         _, which, counts = np.unique(field, axis=0, return_inverse=True, return_counts=True)
         sums = [np.bincount(which.ravel(), weights=column) for column in columns]
-        found = np.column_stack(sums) / counts[:, None]
+        points = np.column_stack(sums) / counts[:, None]
     each = min(50.0, side**2 / 5 / max(1, len(places)))
     return [
         {"x": float(x), "y": float(y), "area": round(max(3.0, each * n), 1)}
-        for (x, y), n in zip(found, counts.tolist(), strict=True)
+        for (x, y), n in zip(points, counts.tolist(), strict=True)
     ]
 
 

@@ -1,6 +1,6 @@
 """Reproduction cards, one file per paper: what it printed, how to obtain it, and how near that comes.
 
-A module here without a leading underscore that holds a `PAPER` is a card; there is no list to keep.
+Every module here but `card` holds the `PAPER` of one card; there is no list to keep.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from sightline.lazy import lazy
 
 if TYPE_CHECKING:
-    from sightline.reproductions._card import Figure as Figure
-    from sightline.reproductions._card import Reproduction as Reproduction
-    from sightline.reproductions._card import papers as papers
-    from sightline.reproductions._card import reproduce as reproduce
+    from sightline.reproductions.card import Figure as Figure
+    from sightline.reproductions.card import Reproduction as Reproduction
+    from sightline.reproductions.card import papers as papers
+    from sightline.reproductions.card import reproduce as reproduce
 
 __all__ = lazy(__name__, __file__)

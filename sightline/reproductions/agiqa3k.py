@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sightline.data.sources import Source
 from sightline.errors import DataError
 from sightline.records import NoValue
-from sightline.reproductions._card import Number, Obtained, Paper, Part, Printed
+from sightline.reproductions.card import Number, Obtained, Paper, Part, Printed
 from sightline.statistics.correlation import kendall, pearson, spearman
 from sightline.statistics.logistic import mapped_pearson
 
@@ -48,7 +48,7 @@ class Image:
 
 
 def _images(source: Source) -> list[Image]:
-    found = []
+    images = []
     wanted = ("name", "adj1", "adj2", "style", *OPINIONS.values())
     for row in source.rows(TABLE, required=wanted):
         parts = row.text("name").split("_")
@@ -59,7 +59,7 @@ def _images(source: Source) -> list[Image]:
                 remedy="Correct the name.",
             )
         details = [row.text(column, None) for column in ("adj1", "adj2", "style")]
-        found.append(
+        images.append(
             Image(
                 system=parts[0],
                 setting=parts[1],
@@ -69,7 +69,7 @@ def _images(source: Source) -> list[Image]:
                 alignment=row.number("mos_align"),
             )
         )
-    return found
+    return images
 
 
 def _means(images: list[Image], stem: str, group: Callable[[Image], str | None]) -> dict[str, float]:
@@ -79,21 +79,21 @@ def _means(images: list[Image], stem: str, group: Callable[[Image], str | None])
         if name is not None:
             for opinion in OPINIONS:
                 values.setdefault(f"{opinion}.{stem}.{name}", []).append(image.opinion(opinion))
-    return {name: sum(found) / len(found) for name, found in values.items()}
+    return {name: sum(own) / len(own) for name, own in values.items()}
 
 
 def _opinions(source: Source) -> Obtained:
     images = _images(source)
-    found: dict[str, float] = {"rows": len(images)}
+    obtained: dict[str, float] = {"rows": len(images)}
     for length in LENGTHS:
-        found[f"rows.length.{length}"] = sum(str(image.length) == length for image in images)
-    found |= _means(images, "system", lambda image: image.system if image.setting == NORMAL else None)
-    found |= _means(images, "setting", _unusual_setting)
-    found |= _means(images, "length", lambda image: str(image.length))
-    found |= _means(images, "style", lambda image: image.style)
+        obtained[f"rows.length.{length}"] = sum(str(image.length) == length for image in images)
+    obtained |= _means(images, "system", lambda image: image.system if image.setting == NORMAL else None)
+    obtained |= _means(images, "setting", _unusual_setting)
+    obtained |= _means(images, "length", lambda image: str(image.length))
+    obtained |= _means(images, "style", lambda image: image.style)
     # What a newer release might add is not on the card.
     known = {figure.id for figure in OPINION_FIGURES}
-    return {name: value for name, value in found.items() if name in known}
+    return {name: value for name, value in obtained.items() if name in known}
 
 
 def _unusual_setting(image: Image) -> str | None:
@@ -103,13 +103,13 @@ def _unusual_setting(image: Image) -> str | None:
 def _agreement(source: Source) -> Obtained:
     images = _images(source)
     quality, alignment = ([image.opinion(name) for image in images] for name in OPINIONS)
-    found: Mapping[str, Number | NoValue | None] = {
+    obtained: Mapping[str, Number | NoValue | None] = {
         "mapping.plcc": mapped_pearson(quality, alignment).value,
         "mapping.plcc_raw": pearson(quality, alignment).value,
         "mapping.srocc": spearman(quality, alignment).value,
         "mapping.krocc": kendall(quality, alignment).value,
     }
-    return found
+    return obtained
 
 
 def _mean_figures(stem: str, names: Mapping[str, str | None], note: str = "") -> list[Printed]:

@@ -12,7 +12,7 @@ from sightline.errors import DataError
 from sightline.language import wordnet
 from sightline.language.abstraction import depths
 from sightline.records import NoValue
-from sightline.reproductions._card import Number, Obtained, Paper, Part, Printed
+from sightline.reproductions.card import Number, Obtained, Paper, Part, Printed
 from sightline.statistics.rankings import find_hits
 from sightline.statistics.votes import CATEGORIES, agreement_categories
 
@@ -46,21 +46,21 @@ RULES: Mapping[str, Callable[[Votes], bool]] = {"unanimous": unanimous, "three":
 
 
 def _queries(source: Source) -> dict[str, Query]:
-    found = {}
+    queries = {}
     for ref, content in _table(source, SEEDS).items():
         text, conceptual, seeds = (content.get(key) for key in ("Text", "Conceptual", "Seeds"))
         if not isinstance(text, str) or not isinstance(conceptual, bool) or not isinstance(seeds, list):
             raise DataError(
                 f"query {ref} lacks Text, Conceptual or Seeds", where=SEEDS, remedy="Obtain the file again."
             )
-        found[ref] = Query(text, conceptual, frozenset(str(seed) for seed in seeds))
-    return found
+        queries[ref] = Query(text, conceptual, frozenset(str(seed) for seed in seeds))
+    return queries
 
 
 def _votes(source: Source) -> dict[str, dict[str, Votes]]:
-    found: dict[str, dict[str, Votes]] = {}
+    by_query: dict[str, dict[str, Votes]] = {}
     for ref, content in _table(source, VOTES).items():
-        found[ref] = {}
+        by_query[ref] = {}
         for image, votes in content.items():
             if not (isinstance(votes, list) and len(votes) == 3 and all(_is_count(each) for each in votes)):
                 raise DataError(
@@ -68,8 +68,8 @@ def _votes(source: Source) -> dict[str, dict[str, Votes]]:
                     where=VOTES,
                     remedy="Obtain the file again.",
                 )
-            found[ref][image] = (votes[0], votes[1], votes[2])
-    return found
+            by_query[ref][image] = (votes[0], votes[1], votes[2])
+    return by_query
 
 
 def _table(source: Source, file: str) -> Mapping[str, Any]:
@@ -119,7 +119,7 @@ def _relevant(source: Source) -> Obtained:
     queries, votes = _queries(source), _votes(source)
     seeds = {seed for query in queries.values() for seed in query.seeds}
     judged = {image for of_query in votes.values() for image in of_query}
-    found: dict[str, Number | NoValue | None] = {
+    obtained: dict[str, Number | NoValue | None] = {
         "images.judged": len(judged),
         "images.search_space": len(judged - seeds),
     }
@@ -129,12 +129,12 @@ def _relevant(source: Source) -> Obtained:
             for ref in queries
         }
         if rule == "unanimous":
-            found[f"{rule}.relevant"] = sum(left.values())
-        found[f"{rule}.relevant_per_query"] = sum(left.values()) / len(queries)
+            obtained[f"{rule}.relevant"] = sum(left.values())
+        obtained[f"{rule}.relevant_per_query"] = sum(left.values()) / len(queries)
         for kind, wanted in KINDS.items():
             evaluated = (n > 0 and queries[ref].conceptual is wanted for ref, n in left.items())
-            found[f"{rule}.evaluated.{kind}"] = sum(evaluated)
-    return found
+            obtained[f"{rule}.evaluated.{kind}"] = sum(evaluated)
+    return obtained
 
 
 def _rephrased(source: Source) -> Obtained:
@@ -163,16 +163,16 @@ def _abstract(source: Source) -> Obtained:
     reason = wordnet.why_not(words)
     if words is None or reason:
         return dict.fromkeys([figure.id for figure in TABLE_2], NoValue(reason))
-    found: dict[str, Number | NoValue | None] = {}
+    obtained: dict[str, Number | NoValue | None] = {}
     queries = _queries(source).values()
     for kind, wanted in KINDS.items():
         of_kind = [depths(query.text, words) for query in queries if query.conceptual is wanted]
         known = [each for each in of_kind if each is not None]
         for place, name in enumerate(("min", "max", "mean")):
             values = [each[place] for each in known]
-            found[f"depth.{kind}.{name}"] = _mean(values) if values else None
-            found[f"depth.{kind}.{name}.sd"] = _spread(values) if values else None
-    return found
+            obtained[f"depth.{kind}.{name}"] = _mean(values) if values else None
+            obtained[f"depth.{kind}.{name}.sd"] = _spread(values) if values else None
+    return obtained
 
 
 def _mean(values: list[float]) -> float:

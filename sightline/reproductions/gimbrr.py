@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sightline.data.sources import Row, Source
 from sightline.records import NoValue
-from sightline.reproductions._card import Number, Obtained, Paper, Part, Printed
+from sightline.reproductions.card import Number, Obtained, Paper, Part, Printed
 
 Array = NDArray[np.float64]
 
@@ -97,12 +97,12 @@ def _rates(verdicts: Iterable[Verdict], group: Callable[[Verdict], Hashable]) ->
         name = group(verdict)
         if name is not None:
             counted.setdefault(name, []).append(verdict.matches)
-    return {name: sum(found) / len(found) for name, found in counted.items()}
+    return {name: sum(own) / len(own) for name, own in counted.items()}
 
 
 def _matched(source: Source) -> Obtained:
     verdicts = _verdicts(source)
-    found: dict[str, Number | NoValue | None] = {
+    obtained: dict[str, Number | NoValue | None] = {
         "prompts.annotated": len({each.ref for each in verdicts}),
         "prompts.uncontrolled": len({each.ref for each in verdicts if not _controlled(each)}),
         "prompts.single_object": len({each.ref for each in verdicts if each.task == SINGLE}),
@@ -110,22 +110,22 @@ def _matched(source: Source) -> Obtained:
     open_ended = [each for each in verdicts if not _controlled(each)]
     for system, rate in _rates(open_ended, lambda each: each.system).items():
         if system in SYSTEMS:
-            found[f"match_rate.{system}"] = 100 * rate
+            obtained[f"match_rate.{system}"] = 100 * rate
     # Rows are in the order in which they were rated: of two verdicts on a prompt the last one stays.
     latest = {(each.system, each.ref): each for each in open_ended}.values()
     settled = _rates(latest, lambda each: each.system)
     if "SD1.5" in settled:
-        found["match_rate.SD1.5.one_verdict_a_prompt"] = 100 * settled["SD1.5"]
+        obtained["match_rate.SD1.5.one_verdict_a_prompt"] = 100 * settled["SD1.5"]
     for system in CONTROLLED_MATCHES:
         for name, task in CONTROLLED.items():
             rated = [each.matches for each in verdicts if (each.system, each.task) == (system, task)]
             if rated:
-                found[f"controlled.{system}.{name}"] = sum(rated)
+                obtained[f"controlled.{system}.{name}"] = sum(rated)
     asked = _rates(verdicts, lambda each: each.label if each.task == COUNTED else None)
     for n, _ in enumerate(COUNTING, 2):
         if str(n) in asked:
-            found[f"counting.{n}"] = 100 * asked[str(n)]
-    return found
+            obtained[f"counting.{n}"] = 100 * asked[str(n)]
+    return obtained
 
 
 def _multiple(source: Source) -> Obtained:
@@ -155,8 +155,8 @@ def _faults(source: Source) -> Obtained:
         "directory.rows": len(texts),
         "directory.never_annotated": len(texts.keys() - annotated),
         "directory.conditional_automatic": automatic,
-        "faults.SD1.5.rated_twice": sum(len(found) > 1 for found in of_prompt.values()),
-        "faults.SD1.5.in_conflict": sum(len(set(found)) > 1 for found in of_prompt.values()),
+        "faults.SD1.5.rated_twice": sum(len(rated) > 1 for rated in of_prompt.values()),
+        "faults.SD1.5.in_conflict": sum(len(set(rated)) > 1 for rated in of_prompt.values()),
         "faults.SD1.5.missing": len(annotated - of_prompt.keys()),
         "faults.other_text": sum(each.text != texts.get(each.ref, each.text) for each in verdicts),
     }
@@ -191,8 +191,8 @@ def _regressions(source: Source) -> Obtained:
 
 
 def _by_system_and_task(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], float]:
-    found = _rates(verdicts, lambda each: (each.system, each.task))
-    return {name: rate for name, rate in found.items() if isinstance(name, tuple)}
+    rates = _rates(verdicts, lambda each: (each.system, each.task))
+    return {name: rate for name, rate in rates.items() if isinstance(name, tuple)}
 
 
 def _on_single_objects(

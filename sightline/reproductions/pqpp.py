@@ -12,7 +12,7 @@ from sightline.errors import DataError
 from sightline.language import prompt_features, wordnet
 from sightline.records import NoValue, Prompt, PromptKey
 from sightline.registry import configure
-from sightline.reproductions._card import Number, Obtained, Paper, Part, Printed
+from sightline.reproductions.card import Number, Obtained, Paper, Part, Printed
 from sightline.statistics.correlation import kendall, pearson
 
 TABLE, TRAIN, VALIDATION = "dataset.csv", "train.csv", "validation.csv"
@@ -65,23 +65,23 @@ def _table_3_of_train(source: Source) -> Obtained:
 
 
 def _truth_against_truth(stem: str, columns: Mapping[str, list[float]]) -> Obtained:
-    found: dict[str, Number | NoValue | None] = {}
+    obtained: dict[str, Number | NoValue | None] = {}
     for a, b in PAIRS:
         x, y = columns[TRUTHS[a]], columns[TRUTHS[b]]
-        found[f"{stem}.{a}.{b}.pearson"] = pearson(x, y).value
-        found[f"{stem}.{a}.{b}.tau"] = kendall(x, y).value
-    return found
+        obtained[f"{stem}.{a}.{b}.pearson"] = pearson(x, y).value
+        obtained[f"{stem}.{a}.{b}.tau"] = kendall(x, y).value
+    return obtained
 
 
 def _averages(source: Source) -> Obtained:
     columns = _columns(
         source, None, (*TRUTHS.values(), *(name for pair in OF_SYSTEMS.values() for name in pair))
     )
-    found = {}
+    obtained = {}
     for truth, (first, second) in OF_SYSTEMS.items():
         rows = zip(columns[TRUTHS[truth]], columns[first], columns[second], strict=True)
-        found[f"average.{truth}.wrong"] = sum(abs(mean - (a + b) / 2) > ROUNDING for mean, a, b in rows)
-    return found
+        obtained[f"average.{truth}.wrong"] = sum(abs(mean - (a + b) / 2) > ROUNDING for mean, a, b in rows)
+    return obtained
 
 
 def feasible_scores() -> set[float]:
@@ -107,14 +107,14 @@ def _scores(source: Source) -> Obtained:
 
 
 def _relevance(source: Source) -> Obtained:
-    found: Any = source.pickle(RELEVANT)
-    if not isinstance(found, dict) or not all(isinstance(ids, list) for ids in found.values()):
+    listing: Any = source.pickle(RELEVANT)
+    if not isinstance(listing, dict) or not all(isinstance(ids, list) for ids in listing.values()):
         raise DataError("not lists of image ids by row number", where=RELEVANT, remedy="Obtain it again.")
     judged = _ids(source, TRAIN) | _ids(source, VALIDATION)
     counts = {"whole": [0, 0], "given": [0, 0]}
     rows = 0
     for rows, row in enumerate(source.rows(TABLE, required=("id", "image_id")), 1):
-        listed = [str(each) for each in found.get(rows - 1, [])]
+        listed = [str(each) for each in listing.get(rows - 1, [])]
         faults = len(set(listed)) < len(listed), row.text("image_id") not in listed
         for kind in ("whole", *(["given"] if row.text("id") in judged else [])):
             for place, fault in enumerate(faults):
@@ -156,12 +156,12 @@ def _recursive_synsets(source: Source) -> Obtained:
 
 
 def _senses(source: Source, *, recursive: bool) -> Obtained:
-    found = wordnet.find(recursive=recursive)
-    reason = wordnet.why_not(found)
-    if found is None or reason:
+    database = wordnet.find(recursive=recursive)
+    reason = wordnet.why_not(database)
+    if database is None or reason:
         return dict.fromkeys([figure.id for figure in _feature_figures(SYNSETS)], NoValue(reason))
     return _against_truth(
-        source, SYNSETS, {"synset_count": lambda text: prompt_features.synset_count(text, found)}
+        source, SYNSETS, {"synset_count": lambda text: prompt_features.synset_count(text, database)}
     )
 
 
@@ -174,16 +174,16 @@ def _against_truth(
     rows = source.rows(TABLE, required=("id", "best_caption"))
     texts = [row.text("best_caption") for row in rows if row.text("id") in kept]
     truths = _columns(source, kept, tuple(TRUTHS.values()))
-    found: dict[str, Number | NoValue | None] = {}
+    obtained: dict[str, Number | NoValue | None] = {}
     for name, (mean, _) in printed.items():
         raw = [of_text[name](text) for text in texts]
         values = [math.nan if value is None else float(value) for value in raw]
         if mean is not None:
-            found[f"{name}.mean"] = sum(values) / len(values) if values else None
+            obtained[f"{name}.mean"] = sum(values) / len(values) if values else None
         for truth, column in TRUTHS.items():
-            found[f"{name}.{truth}.pearson"] = pearson(values, truths[column]).value
-            found[f"{name}.{truth}.tau"] = kendall(values, truths[column]).value
-    return found
+            obtained[f"{name}.{truth}.pearson"] = pearson(values, truths[column]).value
+            obtained[f"{name}.{truth}.tau"] = kendall(values, truths[column]).value
+    return obtained
 
 
 def _ids(source: Source, file: str) -> set[str]:
@@ -202,25 +202,25 @@ def _columns(
 
 
 def _feature_figures(features: Mapping[str, tuple[str | None, str]], note: str = "") -> list[Printed]:
-    found = []
+    figures = []
     for name, (mean, correlations) in features.items():
         if mean is not None:
-            found.append(Printed(f"{name}.mean", mean, note or "Validation rows."))
+            figures.append(Printed(f"{name}.mean", mean, note or "Validation rows."))
         values = iter(correlations.split())
         for truth in TRUTHS:
-            found += _correlations(f"{name}.{truth}", next(values), next(values))
-    return found
+            figures += _correlations(f"{name}.{truth}", next(values), next(values))
+    return figures
 
 
 def _recursive_figures() -> list[Printed]:
-    found = []
+    figures = []
     for figure in _feature_figures(SYNSETS):
         name = figure.id.replace("synset_count", "synset_count.recursive", 1)
         if figure.id.endswith(".mean"):
-            found.append(Printed(name, None, "Of the recursive morphology no mean is known."))
+            figures.append(Printed(name, None, "Of the recursive morphology no mean is known."))
         else:
-            found.append(Printed(name, figure.value, RECURSIVE, RECURSIVE_WITHIN))
-    return found
+            figures.append(Printed(name, figure.value, RECURSIVE, RECURSIVE_WITHIN))
+    return figures
 
 
 def _correlations(stem: str, r: str, tau: str) -> list[Printed]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sightline.data.sources import Source
 from sightline.errors import DataError
 from sightline.records import NoValue
-from sightline.reproductions._card import Obtained, Paper, Part, Printed
+from sightline.reproductions.card import Obtained, Paper, Part, Printed
 from sightline.statistics.choices import spread
 from sightline.statistics.reference import uniformity, uniformity_held_out
 from sightline.statistics.sets import StepCDF, k_expected_minimum, k_expected_minimum_exact, pairwise_mean
@@ -100,11 +100,11 @@ def _four_points(source: Source) -> Obtained:
 
 
 def _fairness(source: Source) -> Obtained:
-    found = {name: spread(name, scores, SYSTEMS).spread for name, scores in TABLE_1.items()}
-    encoders = [value for name, value in found.items() if name != "oracle"]
+    spreads = {name: spread(name, scores, SYSTEMS).spread for name, scores in TABLE_1.items()}
+    encoders = [value for name, value in spreads.items() if name != "oracle"]
     return {
-        "spread.oracle": found["oracle"],
-        "spread.dreamsim_l2": found["dreamsim_l2"],
+        "spread.oracle": spreads["oracle"],
+        "spread.dreamsim_l2": spreads["dreamsim_l2"],
         "spread.mean": float(np.mean(encoders)),
     }
 

@@ -19,23 +19,23 @@ def facts(scene: Scene) -> tuple[Fact, ...]:
 
     "A ball" asks for a ball; only a number that is written asks for counting.
     """
-    found: list[Fact] = []
+    asked: list[Fact] = []
     for group in scene.groups:
-        found.append(Fact("object", group.kind, "present"))
+        asked.append(Fact("object", group.kind, "present"))
         if group.count > 1:
-            found.append(Fact("counting", group.kind, group.count))
+            asked.append(Fact("counting", group.kind, group.count))
         if group.colour:
-            found.append(Fact("colour", group.kind, group.colour))
+            asked.append(Fact("colour", group.kind, group.colour))
         if group.size:
-            found.append(Fact("size", group.kind, group.size))
+            asked.append(Fact("size", group.kind, group.size))
     if scene.where:
         first, second = scene.groups[0].kind, scene.groups[1].kind
-        found.append(Fact("spatial", first, f"{scene.where} {second}"))
+        asked.append(Fact("spatial", first, f"{scene.where} {second}"))
     if scene.absent:
-        found.append(Fact("negation", scene.absent, "absent"))
+        asked.append(Fact("negation", scene.absent, "absent"))
     if scene.words:
-        found.append(Fact("writing", "sign", scene.words))
-    return tuple(found)
+        asked.append(Fact("writing", "sign", scene.words))
+    return tuple(asked)
 
 
 def holds(fact: Fact, drawn: Scene) -> bool:

@@ -69,14 +69,14 @@ def _answers(
     seed: int,
 ) -> list[SubmittedAnswer]:
     due = [(slot, question) for slot in task.slots for _, question in round_.questions]
-    found = []
+    answers = []
     for number, (slot, question) in enumerate(due, 1):
         value = None if skipped else _value(person, question, slot, right, seed)
         spent = round(1000 * took * number / len(due))
         reason = SKIP if skipped else None
         key = secrets.token_hex(16)
-        found.append(SubmittedAnswer(key, task.key, slot.slot, question.name, value, reason, spent))
-    return found
+        answers.append(SubmittedAnswer(key, task.key, slot.slot, question.name, value, reason, spent))
+    return answers
 
 
 def _value(person: Annotator, question: Question, slot: Slot, right: Mapping[int, float], seed: int) -> float:

@@ -171,17 +171,17 @@ def scenes(n: int, seed: int = 0) -> list[Scene]:
 
     A family whose small vocabulary is used up is passed over.
     """
-    found: list[Scene] = []
+    chosen: list[Scene] = []
     seen: set[str] = set()
     made = dict.fromkeys(FAMILIES, 0)
     families = list(FAMILIES)
-    while len(found) < n:
+    while len(chosen) < n:
         if not families:
             raise ValueError(
-                f"the grammar has no more than {len(found)} distinct scenes for seed {seed}, not {n}"
+                f"the grammar has no more than {len(chosen)} distinct scenes for seed {seed}, not {n}"
             )
         for family in tuple(families):
-            if len(found) == n:
+            if len(chosen) == n:
                 break
             scene = _fresh(family, made[family] + 1, seed, seen)
             if scene is None:
@@ -189,8 +189,8 @@ def scenes(n: int, seed: int = 0) -> list[Scene]:
                 continue
             made[family] += 1
             seen.add(scene.text)
-            found.append(scene)
-    return found
+            chosen.append(scene)
+    return chosen
 
 
 def _fresh(family: str, ordinal: int, seed: int, seen: set[str], attempts: int = 300) -> Scene | None:

@@ -63,18 +63,18 @@ def associations(
     """
     if correction not in ("holm", "bh"):
         raise ValueError(f"correction {correction!r} is neither holm nor bh")
-    found = {name: spearman(values, y) for name, values in columns.items()}
-    raw = [np.nan if each.p is None else each.p for each in found.values()]
+    correlations = {name: spearman(values, y) for name, values in columns.items()}
+    raw = [np.nan if each.p is None else each.p for each in correlations.values()]
     adjusted = (holm if correction == "holm" else benjamini_hochberg)(raw)
     return [
         Associated(name, each, None if np.isnan(p) else float(p), mean_interval(columns[name]).value)
-        for (name, each), p in zip(found.items(), adjusted, strict=True)
+        for (name, each), p in zip(correlations.items(), adjusted, strict=True)
     ]
 
 
-def significant(found: Sequence[Associated], *, alpha: float = ALPHA) -> list[Associated]:
+def significant(associated: Sequence[Associated], *, alpha: float = ALPHA) -> list[Associated]:
     """Those with a corrected p below alpha, from the strongest down, as the paper's table has them."""
-    kept = [each for each in found if each.is_significant(alpha)]
+    kept = [each for each in associated if each.is_significant(alpha)]
     return sorted(kept, key=lambda each: -abs(each.correlation.value or 0.0))
 
 
@@ -116,14 +116,14 @@ def binned(
     known = np.flatnonzero(~(np.isnan(a) | np.isnan(b)))
     labels = None if clusters is None else np.array([str(clusters[row]) for row in known.tolist()])
     a, b = a[known], b[known]
-    found = []
+    made = []
     for rows in _parts(a, bins):
         if labels is None or len(set(labels[rows])) == len(rows):
             mean = mean_interval(b[rows], confidence=confidence)
         else:
             mean = cluster_bootstrap(b[rows], labels[rows], confidence=confidence, seed=seed)
-        found.append(Bin(float(a[rows].min()), float(a[rows].max()), float(a[rows].mean()), mean))
-    return found
+        made.append(Bin(float(a[rows].min()), float(a[rows].max()), float(a[rows].mean()), mean))
+    return made
 
 
 def _parts(x: Array, bins: int) -> list[NDArray[np.int64]]:

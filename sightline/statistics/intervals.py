@@ -45,16 +45,16 @@ def negated(estimate: Estimate) -> Estimate:
     return replace(estimate, value=-estimate.value, low=low, high=high)
 
 
-def within(found: Estimate, low: float | None, high: float | None) -> Estimate:
+def within(estimate: Estimate, low: float | None, high: float | None) -> Estimate:
     """The part of an interval that can occur on a scale from `low` to `high`.
 
     What lies beyond the scale cannot be the truth, so cutting it off costs no coverage.
     """
-    if found.value is None or found.low is None or found.high is None:
-        return found
-    least = found.low if low is None else min(max(found.low, low), found.value)
-    most = found.high if high is None else max(min(found.high, high), found.value)
-    return replace(found, low=least, high=most)
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return estimate
+    least = estimate.low if low is None else min(max(estimate.low, low), estimate.value)
+    most = estimate.high if high is None else max(min(estimate.high, high), estimate.value)
+    return replace(estimate, low=least, high=most)
 
 
 def stratified_mean_interval(values: ArrayLike, strata: ArrayLike, *, confidence: float = 0.95) -> Estimate:

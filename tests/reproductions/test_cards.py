@@ -17,7 +17,7 @@ from sightline.data.sources import Source
 from sightline.errors import DataError, UsageError
 from sightline.language import wordnet
 from sightline.records import NoValue
-from sightline.reproductions._card import (
+from sightline.reproductions.card import (
     Paper,
     Part,
     Printed,
@@ -395,7 +395,7 @@ def test_verdicts_of_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     figures = [Printed(each, "1.00") for each in ("fits", "fails", "none", "nan", "why", "gone")]
     made = Paper("made up", {"mark.txt": ()}, [Part([*figures, Printed("drawn", None)], values)])
     (tmp_path / "mark.txt").write_text("here")
-    monkeypatch.setattr("sightline.reproductions._card.paper_of", lambda name: made)
+    monkeypatch.setattr("sightline.reproductions.card.paper_of", lambda name: made)
     card = obtain("made-up", tmp_path)
     assert states(card) == {
         "fits": True, "fails": False, "none": False, "nan": False, "why": None, "gone": None, "drawn": None,

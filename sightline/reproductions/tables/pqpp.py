@@ -220,12 +220,12 @@ def tables(
 def with_ours(source: Source, split: str, judged: Rows, values: Mapping[str, Array | NoValue]) -> list[Made]:
     """The tables with our predictions of the judged rows correlated with their truth."""
     learned = [name for name in values if name not in PREDICTORS]
-    found: dict[tuple[str, str], Mapping[str, EstimateWithTest]] = {}
+    cache: dict[tuple[str, str], Mapping[str, EstimateWithTest]] = {}
 
     def own(name: str, target: str, unsigned: bool) -> Mapping[str, EstimateWithTest]:
-        if (name, target) not in found:
-            found[name, target] = _against(values[name], judged, target, unsigned)
-        return found[name, target]
+        if (name, target) not in cache:
+            cache[name, target] = _against(values[name], judged, target, unsigned)
+        return cache[name, target]
 
     made = []
     for sheet in SHEETS:
@@ -260,13 +260,13 @@ def predictions(
     The truth of the judged rows goes into none of it: features and tiers are handed the texts alone.
     """
     texts = list(judged.texts)
-    found: dict[str, Array | NoValue] = {}
+    predicted: dict[str, Array | NoValue] = {}
     for predictor in PREDICTORS.values():
         if predictor.measure:
             step(f"computing {predictor.measure}")
-            found[predictor.name] = _feature(predictor, texts)
+            predicted[predictor.name] = _feature(predictor, texts)
         elif predictor.after:
-            found[predictor.name] = _AFTER
+            predicted[predictor.name] = _AFTER
     here = [name for name in LEARNED[split] if source.has(FILES[name])]
     learn = read(source, here)
     twice = sorted({*judged.ids} & {*learn.ids})
@@ -279,11 +279,11 @@ def predictions(
     if split == "test":
         for tier in TIERS:
             step(f"asking the {tier} tier as it ships")
-            found[f"Sightline {tier}, as shipped"] = _shipped(tier, texts)
+            predicted[f"Sightline {tier}, as shipped"] = _shipped(tier, texts)
     for tier in tiers:
         step(f"fitting the {tier} tier to {len(learn.texts):,} prompts ({TAKES.get(tier, 'minutes')})")
-        found[f"Sightline {tier}"] = _learned(tier, learn, texts, seed)
-    return found
+        predicted[f"Sightline {tier}"] = _learned(tier, learn, texts, seed)
+    return predicted
 
 
 def _feature(predictor: Predictor, texts: Sequence[str]) -> Array | NoValue:
@@ -318,13 +318,11 @@ def _shipped(tier: str, texts: Sequence[str]) -> Array | NoValue:
     return used.values(texts)[:, [list(used.targets).index(target) for target in COLUMNS]]
 
 
-def _against(
-    found: Array | NoValue, judged: Rows, target: str, unsigned: bool
-) -> Mapping[str, EstimateWithTest]:
-    if isinstance(found, NoValue):
-        return dict.fromkeys(MEASURES, EstimateWithTest(None, reason=found.reason))
+def _against(values: Array | NoValue, judged: Rows, target: str, unsigned: bool) -> Mapping[str, EstimateWithTest]:
+    if isinstance(values, NoValue):
+        return dict.fromkeys(MEASURES, EstimateWithTest(None, reason=values.reason))
     number = list(COLUMNS).index(target)
-    own = quality(found[:, number], judged.truth[:, number])
+    own = quality(values[:, number], judged.truth[:, number])
     return {name: _without_sign(own[name]) if unsigned else own[name] for name in MEASURES}
 
 
@@ -406,8 +404,8 @@ def comma_separated(made: Sequence[Made]) -> str:
     head: list[str] = []
     for each in made:
         for whose, split in (("paper", each.printed_split), ("ours", each.split)):
-            found = {line.predictor: line.cells for line in each.lines if line.whose == whose}
-            names, *rows = csv.reader(io.StringIO(as_csv(found)))
+            cells = {line.predictor: line.cells for line in each.lines if line.whose == whose}
+            names, *rows = csv.reader(io.StringIO(as_csv(cells)))
             if not head:
                 head = ["table", "whose", "split", *names]
                 writer.writerow(head)

@@ -176,7 +176,7 @@ def papers() -> list[str]:
     """The names of all cards."""
     package = import_module("sightline.reproductions")
     modules = iter_modules(package.__path__)
-    return sorted(each.name for each in modules if not each.ispkg and not each.name.startswith("_"))
+    return sorted(each.name for each in modules if not each.ispkg and each.name != "card")
 
 
 def paper_of(name: str) -> Paper:
@@ -302,9 +302,9 @@ def _holds(folder: Path, paper: Paper) -> bool:
 
 
 def _below(folder: Path, name: str) -> list[Path]:
-    found = sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
+    folders = sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
     # A folder that bears the paper's name goes before others.
-    return sorted(found, key=lambda each: each.name.lower() != name)
+    return sorted(folders, key=lambda each: each.name.lower() != name)
 
 
 def _judged(part: Part, source: Source, folder: Path | None) -> Iterator[Figure]:
@@ -322,16 +322,16 @@ def _judged(part: Part, source: Source, folder: Path | None) -> Iterator[Figure]
         yield _figure(printed, obtained.get(printed.id, NoValue("the data holds no such rows")))
 
 
-def _figure(printed: Printed, found: Number | NoValue | None) -> Figure:
+def _figure(printed: Printed, obtained: Number | NoValue | None) -> Figure:
     ok: bool | None = None
     value: Number | None = None
     note = printed.note
-    if isinstance(found, NoValue):
-        note = _sentence(found.reason)
-    elif found is None or not isfinite(found):
+    if isinstance(obtained, NoValue):
+        note = _sentence(obtained.reason)
+    elif obtained is None or not isfinite(obtained):
         ok, note = False, "The data gives no value."
     else:
-        value = found if isinstance(found, int) else float(found)
+        value = obtained if isinstance(obtained, int) else float(obtained)
         ok = matches(printed, value)
         if ok is None:
             note = f"{NOT_PRINTED} {note}".strip()
