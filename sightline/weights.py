@@ -210,10 +210,10 @@ def _from_hub(address: str) -> Path:
 def _checked(path: Path, sha256: str, said: str) -> Path:
     if not path.is_file():
         raise DataError("there is no such weights file", where=said)
-    told = path.stat()
-    seen = f"{path.resolve()} {told.st_size} {told.st_mtime_ns}"
+    status = path.stat()
+    seen = f"{path.resolve()} {status.st_size} {status.st_mtime_ns}"
     record = cache_folder() / "checked" / sha256
-    if told.st_size >= LARGE and record.is_file() and record.read_text("utf-8") == seen:
+    if status.st_size >= LARGE and record.is_file() and record.read_text("utf-8") == seen:
         return path
     digest = hashlib.sha256()
     with path.open("rb") as file:
@@ -226,7 +226,7 @@ def _checked(path: Path, sha256: str, said: str) -> Path:
             where=said,
             remedy="Get the pinned file; a different model would give different scores under the same name.",
         )
-    if told.st_size >= LARGE:
+    if status.st_size >= LARGE:
         # Where nothing can be remembered the file is read again next time: slower, and just as safe.
         with suppress(OSError):
             record.parent.mkdir(parents=True, exist_ok=True)
