@@ -70,8 +70,8 @@ def image_size(data: bytes, where: str = "") -> tuple[int, int]:
     with _opened(data, where) as opened:
         width, height = opened.size
         # Pillow turns a TIFF's size by itself, and decodes all of a PNG to look for what its header lacks.
-        told = opened.format != "TIFF" and (opened.format != "PNG" or "exif" in opened.info)
-        if told and opened.getexif().get(ORIENTATION, 1) in TURNED:
+        oriented = opened.format != "TIFF" and (opened.format != "PNG" or "exif" in opened.info)
+        if oriented and opened.getexif().get(ORIENTATION, 1) in TURNED:
             width, height = height, width
         return int(width), int(height)
 

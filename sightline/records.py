@@ -64,7 +64,7 @@ class Image(NamedTuple):
     """An image of a collection; `path` names the file to take its bytes from, if there is one.
 
     `scene` is what is known to be in it: {"objects": [{"kind": "dog", "box": [left, top, right, bottom]}]},
-    boxes in shares of its width and height; `kind` and `colour` mean what they mean in a prompt's `expects`.
+    boxes as fractions of its width and height; `kind` and `colour` mean the same as in a prompt's `expects`.
     """
 
     key: ImageKey
@@ -284,7 +284,7 @@ class CollectionContext(Protocol):
     def relevance(
         self, predictor: Any, encoder: Any, *, depth: int, min_rel: float, folds: int, seed: int
     ) -> np.ndarray:
-        """How probably the image at each place is relevant, told by a predictor that never saw its query.
+        """How probably the image at each place is relevant, given by a predictor that never saw its query.
 
         NaN at places past `depth`.
         """
@@ -298,8 +298,8 @@ class Rankings:
     order, cut by `ideal_offsets`: what a perfect ranking would look like. `found` is where a measure may
     leave what the next one would have to work out again.
 
-    `scores` (NaN where an engine told none) and `images` (opaque ids) have a row a place, `prompts` and
-    `systems` (opaque ids) a row a ranking; each is None where it is not known, as is what lies `beyond`.
+    `scores` (NaN where an engine gave none) and `images` (opaque ids) have one row per place, `prompts` and
+    `systems` (opaque ids) one row per ranking; each is None where it is not known, as is what lies `beyond`.
     """
 
     offsets: np.ndarray
@@ -321,7 +321,7 @@ class Votes:
     `control` marks votes on control items: screening looks at them, truth does not. `repetition` numbers the
     times an annotator was asked about the same item on purpose, from 0. `superseded` counts single anonymous
     verdicts that were given again later and do not count any more; `up_to` is the newest judgement that was
-    there when they were read. `pairs` has a row an item of a question about pairs: opaque ids of A and B.
+    there when they were read. `pairs` has one row per item of a question about pairs: opaque ids of A and B.
     """
 
     item: np.ndarray
@@ -362,10 +362,10 @@ class Settled:
 
 @dataclass(frozen=True)
 class Controls:
-    """Items whose right answer is known beforehand, as columns: one row an item and voucher.
+    """Items whose right answer is known beforehand, as columns: one row per item and voucher.
 
-    `kind` says where the answer comes from: "known" (told by the study's owner), "attention" (made so that
-    it is plain: an image beside itself), "reference" (the photo the prompt was written for, hidden among the
+    `kind` says where the answer comes from: "known" (given by the study's owner), "attention" (made so that
+    it is plain: an image next to itself), "reference" (the photo the prompt was written for, hidden among the
     others) or "annotator" (a trusted person judged it beforehand). `by` names the voucher: the trusted
     person's name, or the kind again.
     """
@@ -416,13 +416,13 @@ class Mode:
 
     `layout` is grid (several images of one prompt), single, pair or triplet (a reference with two images);
     `images` counts the things that are judged on a page. `keys` are shortcuts of its own, a key and the value
-    it stands for; they win over the generic ones (numbers choose labels, arrows move, u takes back, z
+    it stands for; they win over the generic ones (numbers choose labels, arrows move, u undoes, z
     enlarges, s skips, Enter goes on). `shows_prompt` is false where the text would only lead astray.
     `reference` hides the photo that the prompt was written for among the images. `linked` lets the images of
-    the prompts that this one builds on be opened beside it. With `swaps` A and B change places at random, and
-    the answer with them. `attention` is the answer to a page on which A (or the whole pair) is the reference
-    itself. `compares` says where a pair, or A and B of a triplet, come from: "images" of one system, or
-    "systems".
+    the prompts that this one builds on be opened next to it. With `swaps` A and B change places at random,
+    and the answer with them. `attention` is the answer to a page on which A (or the whole pair) is the
+    reference itself. `compares` says where a pair, or A and B of a triplet, come from: "images" of one
+    system, or "systems".
     """
 
     layout: str

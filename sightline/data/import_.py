@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from sightline import registry
 from sightline.data.sources import TABLES, Source
-from sightline.data.sources.topics import topics_beside
+from sightline.data.sources.topics import topics_file
 from sightline.errors import DataError, SightlineError, StudyError, UsageError, near
 from sightline.extension import Configured, Extension, Spec
 from sightline.records import Answer, Image, Judgement, Prompt, Record, Reference, System, Truth
@@ -313,7 +313,7 @@ def _at_home(study: Study, source: Source, importer: Configured, options: Mappin
     if "collection" not in options and len(collections) == 1:
         defaults["collection"] = collections[0]
     suites = reading.prompts(study)["suite"].unique().to_list()
-    brings_prompts = bool(options.get("topics") or topics_beside(source))
+    brings_prompts = bool(options.get("topics") or topics_file(source))
     if "suite" not in options and len(suites) == 1 and not brings_prompts:
         defaults["suite"] = suites[0]
     if not defaults:

@@ -41,7 +41,7 @@ def wordings(study: Study, prompts: Mapping[int, str]) -> list[set[str]]:
 def owners(said: Iterable[set[str]], captions: Sequence[Sequence[str]]) -> list[list[int]]:
     """For each prompt's wordings the images, by number, that have one of them for a caption."""
     known: dict[str, list[int]] = {}
-    for number, told in enumerate(captions):
-        for caption in {folded(each) for each in told}:
+    for number, of_image in enumerate(captions):
+        for caption in {folded(each) for each in of_image}:
             known.setdefault(caption, []).append(number)
     return [sorted({owner for text in texts for owner in known.get(text, ())}) for texts in said]

@@ -105,8 +105,8 @@ def in_folds(groups: Indices, k: int, seed: int) -> Split:
 def published(study: Study, prompts: Mapping[int, str], groups: Indices) -> Split:
     """Learned from train and validation and tried on test; without a test, from train on validation."""
     tags = reading.tags(study).filter(pl.col("name") == TAG)
-    told = {prompt: NAMES.get(value.strip().lower()) for prompt, _, value in tags.iter_rows()}
-    place = [told.get(prompt) for prompt in prompts]
+    splits = {prompt: NAMES.get(value.strip().lower()) for prompt, _, value in tags.iter_rows()}
+    place = [splits.get(prompt) for prompt in prompts]
     rows = {
         name: np.array([row for row, each in enumerate(place) if each == name], dtype=np.int64)
         for name in ("train", "validation", "test")

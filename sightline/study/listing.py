@@ -121,7 +121,7 @@ def named_tags(study: Readable) -> pl.DataFrame:
 
 
 def named_answers(study: Readable) -> tuple[pl.DataFrame, list[Mapping[str, Any] | None]]:
-    """Every answer by names, and beside each the settings it was made with."""
+    """Every answer by names, and the settings each was made with."""
     import polars as pl
 
     schema = {
@@ -141,7 +141,7 @@ def named_answers(study: Readable) -> tuple[pl.DataFrame, list[Mapping[str, Any]
         "LEFT JOIN settings o ON o.id = a.settings_id ORDER BY a.system_id, a.prompt_id, a.position",
         schema,
     )
-    settings = [None if told is None else json.loads(told) for told in found["settings"]]
+    settings = [None if cell is None else json.loads(cell) for cell in found["settings"]]
     return found.drop("settings"), settings
 
 
@@ -273,13 +273,13 @@ def positions(study: Readable, system: str, source_id: int | None) -> tuple[set[
 
 def events(study: Readable, actor: str) -> list[tuple[str, Mapping[str, Any]]]:
     """What an actor noted in the study's log, oldest first."""
-    told = frame(
+    rows = frame(
         study,
         "SELECT what, CAST(json AS TEXT) FROM event WHERE actor = :actor ORDER BY id",
         _texts("what", "json"),
         actor=actor,
     )
-    return [(what, json.loads(noted)) for what, noted in told.iter_rows()]
+    return [(what, json.loads(noted)) for what, noted in rows.iter_rows()]
 
 
 def searched(study: Readable) -> pl.DataFrame:

@@ -43,14 +43,14 @@ class Readable(Protocol):
 def counts(study: Readable) -> dict[str, int]:
     """How many rows the main tables hold, and how many images have their bytes."""
     with database.reading(study.engine) as connection:
-        told = {
+        result = {
             name: int(connection.exec_driver_sql(f'SELECT count(*) FROM "{name}"').scalar_one())
             for name in (*TABLES, "collection", "source", "measure", "prediction")
         }
-        told["image_file"] = int(
+        result["image_file"] = int(
             connection.exec_driver_sql("SELECT count(*) FROM image WHERE sha256 IS NOT NULL").scalar_one()
         )
-    return told
+    return result
 
 
 _remembered: ContextVar[dict[Any, Any] | None] = ContextVar("remembered", default=None)
@@ -187,8 +187,8 @@ def questions(study: Readable, within: Connection | None = None) -> list[tuple[i
         ).fetchall()
     newest = {}
     for key, name, scale, low, high, step, labels, wording, direction in rows:
-        told = json.loads(labels) if isinstance(labels, str) else labels
-        newest[name] = (int(key), Question(name, scale, low, high, step, told or {}, wording, direction))
+        names = json.loads(labels) if isinstance(labels, str) else labels
+        newest[name] = (int(key), Question(name, scale, low, high, step, names or {}, wording, direction))
     return list(newest.values())
 
 
@@ -233,7 +233,7 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
     order = {int(row[0]): i for i, row in enumerate(people)}
     item_ids = list(dict.fromkeys(int(row[0]) for row in rows))
     place = {item: i for i, item in enumerate(item_ids)}
-    sessions = {told: i for i, told in enumerate(dict.fromkeys(row[4] for row in rows))}
+    sessions = {session: i for i, session in enumerate(dict.fromkeys(row[4] for row in rows))}
     table = Votes(
         item=np.array([place[int(row[0])] for row in rows], dtype=np.int64),
         annotator=np.array([-1 if row[1] is None else order[int(row[1])] for row in rows], dtype=np.int64),
@@ -244,7 +244,7 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
         control=np.array([bool(row[7]) for row in rows], dtype=np.bool_),
         repetition=np.array([row[6] for row in rows], dtype=np.int64),
         items=len(item_ids),
-        annotators=[AnnotatorKey(panel, told) for _, panel, told in people],
+        annotators=[AnnotatorKey(panel, person) for _, panel, person in people],
         question=asked,
         superseded=everything - len(rows),
         up_to=up_to,
@@ -345,7 +345,7 @@ def about_systems(study: Readable) -> list[str]:
 def _tells_systems(study: Readable, name: str) -> bool:
     for settlement in counting_settlements(study, name):
         with database.reading(study.engine) as connection:
-            told = connection.execute(
+            match = connection.execute(
                 text(
                     "SELECT 1 FROM truth t JOIN item s ON s.id = t.item_id "
                     "WHERE t.settlement_id = :settlement AND t.value IS NOT NULL AND s.image_b = 0 AND ("
@@ -356,7 +356,7 @@ def _tells_systems(study: Readable, name: str) -> bool:
                 ),
                 {"settlement": settlement},
             ).scalar()
-        if told is not None:
+        if match is not None:
             return True
     return False
 
@@ -420,8 +420,8 @@ def settlement_notes(study: Readable, settlement_id: int) -> dict[str, Any]:
         found = connection.execute(
             text("SELECT notes FROM settlement WHERE id = :settlement"), {"settlement": settlement_id}
         ).scalar()
-    told: dict[str, Any] = (json.loads(found) if isinstance(found, str) else found) or {}
-    return told
+    notes: dict[str, Any] = (json.loads(found) if isinstance(found, str) else found) or {}
+    return notes
 
 
 def predictions(study: Readable, settlement_id: int) -> pl.DataFrame:
@@ -508,8 +508,8 @@ def prompt_records(study: Readable, ids: Sequence[int] | None = None) -> dict[in
             tagged.setdefault(int(key), {})[name] = value
     found = {}
     for key, suite, ref, wording, expects in rows:
-        told = json.loads(expects) if isinstance(expects, str) else expects
-        found[int(key)] = Prompt(PromptKey(suite, ref), wording, tagged.get(int(key), {}), (), told)
+        expected = json.loads(expects) if isinstance(expects, str) else expects
+        found[int(key)] = Prompt(PromptKey(suite, ref), wording, tagged.get(int(key), {}), (), expected)
     return found
 
 

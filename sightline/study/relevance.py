@@ -33,16 +33,16 @@ class Rules:
 
 def rules(study: Study) -> Rules:
     """The rules of the settings file, or the usual ones."""
-    told: Any = study.settings.get("score", {})
+    section: Any = study.settings.get("score", {})
     where = f"{study.name}: study.toml [score]"
-    for key in told:
+    for key in section:
         if key not in KEYS:
             raise UsageError(f"there is no setting {key!r}", where=where, remedy=near(key, KEYS))
-    ties, complete = told.get("ties", "name"), told.get("complete", False)
+    ties, complete = section.get("ties", "name"), section.get("complete", False)
     if ties not in runs.TIES:
         raise UsageError(
             f"there is no order of ties {ties!r}", where=where, remedy=near(str(ties), runs.TIES)
         )
     if not isinstance(complete, bool):
         raise UsageError("complete must be true or false", where=where)
-    return Rules(str(told.get("relevance", "relevance")), ties, str(told.get("without", "")), complete)
+    return Rules(str(section.get("relevance", "relevance")), ties, str(section.get("without", "")), complete)

@@ -60,8 +60,8 @@ def register(study: Study, *, kind: str, printed: str, version: int, direction: 
 
 def hashed(*parts: Any) -> int:
     """64 bits over what a measure is given, signed for the databases."""
-    told = json.dumps(parts, ensure_ascii=False, sort_keys=True, default=str)
-    return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big", signed=True)
+    canonical = json.dumps(parts, ensure_ascii=False, sort_keys=True, default=str)
+    return int.from_bytes(hashlib.sha256(canonical.encode()).digest()[:8], "big", signed=True)
 
 
 def count_items(study: Study, kind: str) -> int:
@@ -128,7 +128,7 @@ def _answer_pages(study: Study, size: int) -> Iterator[list[Target]]:
 
 
 def answer_items(study: Study, answers: Sequence[tuple[int, int, str]]) -> list[Target]:
-    """Pairs of a prompt and an image, told as prompt id, image id and content, as things to measure."""
+    """Pairs of a prompt and an image, given as prompt id, image id and content, as things to measure."""
     found = reading.prompt_records(study, sorted({int(row[0]) for row in answers}))
     return [
         Target(int(p), 0, int(i), hashed(_prompt_hash(found[int(p)]), sha), found[int(p)], (sha,))
@@ -207,7 +207,7 @@ def _evidence(study: Study, measure_id: int, inputs: set[int]) -> dict[int, dict
             ),
             {"measure": measure_id},
         ).fetchall()
-    return {int(key): json.loads(told) if isinstance(told, str) else told for key, told in rows}
+    return {int(key): json.loads(cell) if isinstance(cell, str) else cell for key, cell in rows}
 
 
 def write(study: Study, measure_id: int, results: Sequence[tuple[Target, Outcome]]) -> None:
@@ -286,7 +286,7 @@ def clear(study: Study, identity: str | None = None) -> int:
             if identity is None
             else "WHERE measure_id IN (SELECT id FROM measure WHERE identity = :identity)"
         )
-        told = {} if identity is None else {"identity": identity}
-        connection.execute(text(f"DELETE FROM evidence {chosen}"), told)
-        gone = connection.execute(text(f"DELETE FROM score {chosen}"), told).rowcount
+        values = {} if identity is None else {"identity": identity}
+        connection.execute(text(f"DELETE FROM evidence {chosen}"), values)
+        gone = connection.execute(text(f"DELETE FROM score {chosen}"), values).rowcount
     return int(gone)

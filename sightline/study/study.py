@@ -230,11 +230,11 @@ def _open_address(address: str) -> Study:
             )
     database.prepare(engine)
     with database.reading(engine) as connection:
-        told = dict(database.fetch(connection, "SELECT name, value FROM setting"))
-    root = told.get("files", "")
-    local = Path(root) if root and "://" not in root else _cache() / told.get("name", "study")
+        settings = dict(database.fetch(connection, "SELECT name, value FROM setting"))
+    root = settings.get("files", "")
+    local = Path(root) if root and "://" not in root else _cache() / settings.get("name", "study")
     return Study(
-        told.get("name", "study"), engine, ImageFiles(root), local, read_settings(local / SETTINGS_FILE)
+        settings.get("name", "study"), engine, ImageFiles(root), local, read_settings(local / SETTINGS_FILE)
     )
 
 
@@ -248,14 +248,14 @@ def read_settings(file: Path) -> Mapping[str, Any]:
     if not file.exists():
         return {}
     try:
-        told = tomllib.loads(file.read_text("utf-8"))
+        settings = tomllib.loads(file.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise StudyError(
             f"the settings cannot be read: {error}", where=str(file), remedy="Correct that line."
         ) from None
     except OSError as error:
         raise StudyError(f"the settings cannot be read ({error.strerror})", where=str(file)) from None
-    for name, section in told.items():
+    for name, section in settings.items():
         if isinstance(section, dict) and name not in SECTIONS:
             raise StudyError(f"there is no setting [{name}]", where=str(file), remedy=near(name, SECTIONS))
         if not isinstance(section, dict):
@@ -264,17 +264,17 @@ def read_settings(file: Path) -> Mapping[str, Any]:
                 where=str(file),
                 remedy="Put it below a table such as [study] or [score].",
             )
-    return told
+    return settings
 
 
 def _settings(name: str, address: str, images: str) -> str:
     template = (Path(__file__).parent / "study.toml").read_text("utf-8")
     shown = "".join(letter if letter.isprintable() else "_" for letter in name)
-    told = template.replace('"{name}"', _quoted(shown))
+    content = template.replace('"{name}"', _quoted(shown))
     if address:
-        told += "\n[store]\n# The password is not kept here: PGPASSWORD or ~/.pgpass give it.\n"
-        told += f"database = {_quoted(database.without_password(address))}\nimages = {_quoted(images)}\n"
-    return told
+        content += "\n[store]\n# The password is not kept here: PGPASSWORD or ~/.pgpass give it.\n"
+        content += f"database = {_quoted(database.without_password(address))}\nimages = {_quoted(images)}\n"
+    return content
 
 
 def _quoted(text: str) -> str:

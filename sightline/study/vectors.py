@@ -28,7 +28,7 @@ class Vectors:
         self.folder = folder
 
     def put(self, encoder: str, contents: Sequence[str], matrix: np.ndarray) -> None:
-        """Keep one row a content; contents that are there already are left as they are."""
+        """Store one row per content; contents that are there already are left as they are."""
         import numpy as np
 
         if len(contents) != len(matrix):

@@ -35,11 +35,11 @@ def prompt_examples(material: Material, ids: Iterable[int]) -> list[str]:
     import polars as pl
 
     wanted = few_ids(ids)
-    told = {
+    labels = {
         int(key): f"{suite}/{ref}: {short(text)}"
         for key, suite, ref, text in material.prompts.filter(pl.col("prompt_id").is_in(wanted)).iter_rows()
     }
-    return [told[key] for key in wanted if key in told]
+    return [labels[key] for key in wanted if key in labels]
 
 
 def image_examples(material: Material, ids: Iterable[int]) -> list[str]:
@@ -48,8 +48,8 @@ def image_examples(material: Material, ids: Iterable[int]) -> list[str]:
 
     wanted = few_ids(ids)
     rows = material.images.filter(pl.col("image_id").is_in(wanted)).select("image_id", "collection", "name")
-    told = {int(key): f"{collection}/{name}" for key, collection, name in rows.iter_rows()}
-    return [told[key] for key in wanted if key in told]
+    labels = {int(key): f"{collection}/{name}" for key, collection, name in rows.iter_rows()}
+    return [labels[key] for key in wanted if key in labels]
 
 
 def few_ids(ids: Iterable[int]) -> list[int]:

@@ -20,12 +20,12 @@ def annotators_copying(
 ) -> Iterator[Finding]:
     """Pairs of annotators whose votes agree on at least `same` of `least` or more common items, by no chance.
 
-    How often two honest annotators agree is taken from all other pairs of the panel: with p the share of
+    How often two honest annotators agree is taken from all other pairs of the panel: with p the proportion of
     equal votes among theirs, k or more of n equal ones have the binomial probability P(X >= k; n, p), which
     times the number of pairs compared must be below `chance`. Items differ in how easy they are, which
     makes equal votes on all of them rarer than p to the power of n (the geometric mean is below the
     arithmetic one), so the rule errs towards silence. It is silent too where a panel has but one pair, and
-    about annotators of one value, who are told by the rule judgements_one_value.
+    about annotators of one value, who are reported by the rule judgements_one_value.
     """
     import polars as pl
 

@@ -35,13 +35,13 @@ def annotators_too_fast(
         .sort("fast", descending=True, maintain_order=True)
     )
     if not hasty.is_empty():
-        told = (
+        examples = (
             f"{who}: {fast} of {votes} below {fastest} ms, median {middle:g} ms"
             for who, votes, fast, middle in hasty.iter_rows()
         )
         yield Finding(
             f"annotators who judged faster than people can ({fastest} ms)",
             hasty.height,
-            few(told),
+            few(examples),
             "Look at their answers to control items; leave their votes out if they did not look.",
         )

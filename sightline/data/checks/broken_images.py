@@ -24,7 +24,7 @@ def broken_images(material: Material) -> Iterator[Finding]:
     broken = images.with_columns(why).filter(pl.col("why").is_not_null())
     cut = pl.col("why").str.contains("truncated|cut short|Truncated|premature")
     kinds = (
-        (cut, "image files that end too early", "Copy or download them again, and import anew."),
+        (cut, "image files that end too early", "Copy or download them again, and import them again."),
         (
             ~cut,
             "image files that cannot be read",
@@ -34,8 +34,8 @@ def broken_images(material: Material) -> Iterator[Finding]:
     for chosen, what, remedy in kinds:
         rows = broken.filter(chosen)
         if not rows.is_empty():
-            told = (
+            examples = (
                 f"{collection}/{name}: {said}"
                 for collection, name, said in rows.select("collection", "name", "why").iter_rows()
             )
-            yield Finding(what, rows.height, few(told), remedy)
+            yield Finding(what, rows.height, few(examples), remedy)

@@ -93,10 +93,10 @@ def _promise(name: str) -> Promise | None:
 def _thousands(material: Material) -> Iterator[Finding]:
     for (named,), images in material.images.group_by(["collection"], maintain_order=True):
         name = str(named)
-        told = THOUSANDS.search(name.lower())
-        if told and _promise(name) is None and round(images.height / 1000) != int(told[1]):
+        promised = THOUSANDS.search(name.lower())
+        if promised and _promise(name) is None and round(images.height / 1000) != int(promised[1]):
             yield Finding(
-                f"images in {name}, whose name promises some {int(told[1]):,},000",
+                f"images in {name}, whose name promises some {int(promised[1]):,},000",
                 images.height,
                 image_examples(material, images["image_id"]),
                 "Import the whole set, or rename the collection after what it holds.",

@@ -29,7 +29,7 @@ def duplicate_prompts(material: Material) -> Iterator[Finding]:
     )
     if twice.is_empty():
         return
-    told = (
+    examples = (
         f"{suite}/{' = '.join(refs[:4])}: {short(text)}"
         for suite, refs, text in twice.select("suite", "ref", "text").iter_rows()
     )
@@ -37,6 +37,6 @@ def duplicate_prompts(material: Material) -> Iterator[Finding]:
     yield Finding(
         f"prompts that repeat another one (in {twice.height} groups)",
         extra,
-        few(told),
+        few(examples),
         "Keep one of each, or make sure that a split keeps them together.",
     )

@@ -56,9 +56,9 @@ def identical_images(material: Material) -> Iterator[Finding]:
     for chosen, what, remedy in kinds:
         rows = same.filter(chosen)
         if not rows.is_empty():
-            told = (
+            examples = (
                 f"{', '.join(by)}: {n} times, first for {short(texts[first], 40)!r} ({sha[:12]})"
                 for sha, n, by, first in rows.select("sha256", "n", "by", "first").iter_rows()
             )
             answers = int(rows["n"].sum())
-            yield Finding(f"{what} ({answers} answers)", rows.height, few(told), remedy)
+            yield Finding(f"{what} ({answers} answers)", rows.height, few(examples), remedy)

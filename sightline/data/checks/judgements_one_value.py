@@ -13,8 +13,8 @@ from sightline.records import Finding, Material
 def judgements_one_value(material: Material, *, least: int = 10) -> Iterator[Finding]:
     """Annotators who gave one value throughout a question, over at least `least` judgements.
 
-    Where everybody else said the same as well, the question and not the annotator is at fault; both are told
-    alike, since neither helps to tell systems apart.
+    Where everybody else said the same as well, the question and not the annotator is at fault; both are
+    reported, since neither helps to tell systems apart.
     """
     import polars as pl
 
@@ -29,13 +29,13 @@ def judgements_one_value(material: Material, *, least: int = 10) -> Iterator[Fin
         .filter((pl.col("values") == 1) & (pl.col("votes") >= least))
     )
     for (question,), rows in constant.group_by(["question"], maintain_order=True):
-        told = (
+        examples = (
             f"{who}: {value:g}, {votes} times"
             for who, votes, value in rows.select("annotator", "votes", "value").iter_rows()
         )
         yield Finding(
             f"annotators who answered {question} with one value throughout",
             rows.height,
-            few(told),
+            few(examples),
             'Leave them out with the screening rule "one_value" in study.toml, or look at what they saw.',
         )

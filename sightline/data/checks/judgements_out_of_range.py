@@ -19,14 +19,14 @@ def judgements_out_of_range(material: Material) -> Iterator[Finding]:
     for (question, low, high), rows in wrong.group_by(
         ["question", "scale_low", "scale_high"], maintain_order=True
     ):
-        told = (
+        examples = (
             f"{value:g} by {who or 'somebody unnamed'}"
             for value, who in rows.select("value", "annotator").iter_rows()
         )
         yield Finding(
             f"judgements of {question} outside {_ends(low, high)}",
             int(rows["n"].sum()),
-            few(told),
+            few(examples),
             "Correct the scale of the question in study.toml, or the values and import them again.",
         )
     yield from _between_steps(material)

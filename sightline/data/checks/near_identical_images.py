@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 KINDS = (
     (
         "images of different systems that look the same",
-        "Was a system imported twice under two names, or its files saved anew? Then keep one of them.",
+        "Was a system imported twice under two names, or its files saved again? Then keep one of them.",
     ),
     (
         "images that a system gave for different prompts and that look the same",
@@ -41,8 +41,8 @@ def near_identical_images(material: Material, *, bits: int = 6, colour: int = 12
     """Images of generators that differ as files and hardly to the eye: across systems, prompts and seeds.
 
     Two images are twins if their hashes (measure coarse_structure) differ in at most `bits` of 64 and no cell
-    of an 8 x 8 grid differs by more than `colour` of 255 in any channel. Where the limits come from is told
-    in docs/checks.md. Images without structure have no hash: they are the matter of the rule blank_images,
+    of an 8 x 8 grid differs by more than `colour` of 255 in any channel. docs/checks.md says where the
+    limits come from. Images without structure have no hash: they are the matter of the rule blank_images,
     and files equal to the last byte that of identical_images.
     """
     import numpy as np
@@ -50,12 +50,12 @@ def near_identical_images(material: Material, *, bits: int = 6, colour: int = 12
     made = _contents(material)
     if made.height < 2:
         return
-    told = [json.loads(text) for text in made["evidence"]]
-    hashes = np.array([int(each["hash"], 16) for each in told], dtype=np.uint64)
-    colours = np.frombuffer(bytes.fromhex("".join(each["colours"] for each in told)), dtype=np.uint8)
-    colours = colours.reshape(len(told), -1)
+    evidence = [json.loads(text) for text in made["evidence"]]
+    hashes = np.array([int(each["hash"], 16) for each in evidence], dtype=np.uint64)
+    colours = np.frombuffer(bytes.fromhex("".join(each["colours"] for each in evidence)), dtype=np.uint8)
+    colours = colours.reshape(len(evidence), -1)
     system, prompt = made["system_id"].to_numpy(), made["prompt_id"].to_numpy()
-    seen = np.zeros((len(KINDS), len(told)), dtype=bool)
+    seen = np.zeros((len(KINDS), len(evidence)), dtype=bool)
     examples: list[list[str]] = [[] for _ in KINDS]
     for a, b, apart in near_pairs(hashes, within=bits):
         kind = np.where(system[a] != system[b], 0, np.where(prompt[a] != prompt[b], 1, 2))

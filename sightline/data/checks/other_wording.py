@@ -22,18 +22,18 @@ def other_wording(material: Material) -> Iterator[Finding]:
     if noted.is_empty():
         return
     rows = material.tags.filter(pl.col("name") == "judged_text_rows").select("prompt_id", rows="value")
-    told = (
+    reworded = (
         noted.join(rows, on="prompt_id", how="left")
         .join(material.prompts, on="prompt_id")
         .with_columns(pl.col("rows").cast(pl.Int64, strict=False).fill_null(1))
         .sort("prompt_id")
     )
     yield Finding(
-        f"judgements given under another text than their prompt has (of {told.height} prompts)",
-        int(told["rows"].sum()),
+        f"judgements given under another text than their prompt has (of {reworded.height} prompts)",
+        int(reworded["rows"].sum()),
         few(
             f"{suite}/{ref}: {short(text, 40)!r}, judged as {short(judged, 40)!r}"
-            for suite, ref, text, judged in told.select("suite", "ref", "text", "judged").iter_rows()
+            for suite, ref, text, judged in reworded.select("suite", "ref", "text", "judged").iter_rows()
         ),
         "Look at some: a corrected typing error does no harm, another demand makes the judgement void.",
     )

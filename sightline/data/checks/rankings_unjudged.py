@@ -43,6 +43,6 @@ def rankings_unjudged(material: Material, *, question: str = "") -> Iterator[Fin
             prompt_examples(material, without["prompt_id"]),
             "Is the relevance that of another collection, or are images named otherwise in it?"
             if every
-            else "Judge their first images, or read `judged` beside the other measures.",
+            else "Judge their first images, or read `judged` alongside the other measures.",
             "error" if every else "warning",
         )

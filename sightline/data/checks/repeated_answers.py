@@ -13,7 +13,7 @@ from sightline.records import Finding, Material
 def repeated_answers(material: Material) -> Iterator[Finding]:
     """Rankings of a retriever in which an image stands twice: each relevant one would count twice.
 
-    The same file under two names is told as a warning: the collection holds it twice, and only one of the
+    The same file under two names is reported as a warning: the collection holds it twice, and only one of the
     two may have been judged.
     """
     import polars as pl

@@ -19,7 +19,7 @@ def tiny_images(material: Material, *, side: int = 32) -> Iterator[Finding]:
 
     small = material.images.filter(pl.min_horizontal("width", "height") < side)
     if not small.is_empty():
-        told = (
+        examples = (
             f"{collection}/{name}: {width} x {height}"
             for collection, name, width, height in small.select(
                 "collection", "name", "width", "height"
@@ -28,6 +28,6 @@ def tiny_images(material: Material, *, side: int = 32) -> Iterator[Finding]:
         yield Finding(
             f"images with a side below {side} pixels",
             small.height,
-            few(told),
+            few(examples),
             "Import the images themselves instead of thumbnails or placeholders.",
         )

@@ -20,7 +20,7 @@ DECIMALS = 6
 def truth_inconsistent(material: Material) -> Iterator[Finding]:
     """Published truths that are not the mean of their parts, lie outside their votes or their own interval.
 
-    A truth of a prompt is held against the mean of its truths by system, and a truth of a prompt and system
+    A truth of a prompt is compared with the mean of its truths by system, and a truth of a prompt and system
     against the mean over its images, where two or more are given; differences that rounding explains are
     let pass (half a unit of the last digit in use on either side). Where the votes themselves are here too,
     a truth below the lowest or above the highest of them was settled from other votes.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @exporter(suffix=".jsonl", source="jsonlines.org", licence="Apache-2.0")
 def jsonl(tables: Mapping[str, polars.DataFrame], folder: Path) -> Sequence[Path]:
-    """One file a table, one JSON object a row, in UTF-8; what has no value is null."""
+    """One file per table, one JSON object per row, in UTF-8; a missing value is null."""
     written = []
     for table, path in targets(tables, folder, ".jsonl"):
         with whole(path) as draft:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def expects_of(told: Mapping[str, Any]) -> dict[str, Any] | None:
-    """GenEval's conditions as our `expects`, with the original lists beside them."""
-    include = [each for each in told.get("include") or [] if isinstance(each, dict) and "class" in each]
-    exclude = [each for each in told.get("exclude") or [] if isinstance(each, dict) and "class" in each]
+def expects_of(conditions: Mapping[str, Any]) -> dict[str, Any] | None:
+    """GenEval's conditions as our `expects`, along with the original lists."""
+    include = [each for each in conditions.get("include") or [] if isinstance(each, dict) and "class" in each]
+    exclude = [each for each in conditions.get("exclude") or [] if isinstance(each, dict) and "class" in each]
     if not include and not exclude:
         return None
     kinds = [each["class"] for each in include]

@@ -12,7 +12,7 @@ from sightline.records import Answer, Image, ImageKey, PromptKey, Record, System
 _NAME = re.compile(r"p0*(\d{1,12})_0*(\d{1,9})(?!\d)", re.ASCII)
 
 
-def told_by(file: str) -> tuple[str, int] | None:
+def parse_name(file: str) -> tuple[str, int] | None:
     """The prompt and the position, from 0, that a file name tells; None if it is named otherwise."""
     found = _NAME.match(PurePosixPath(file).name)
     if found is None or found[2] == "0":
@@ -41,11 +41,11 @@ def images(
         name = composed(folder) or system
         found = False
         for file in source.pictures(folder):
-            told = told_by(file)
-            if told is None:
+            parsed = parse_name(file)
+            if parsed is None:
                 source.skip(file, "images not called p<ID>_<n>, with n from 1")
                 continue
-            ref, position = told
+            ref, position = parsed
             if known is not None and ref not in known:
                 source.skip(file, "images of prompts that the directory does not hold")
                 continue

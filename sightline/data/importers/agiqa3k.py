@@ -48,7 +48,7 @@ def claims(source: Source) -> float:
 def agiqa3k(
     source: Source, *, suite: str = "agiqa3k", collection: str = "agiqa3k", partial: bool = False
 ) -> Iterator[Record]:
-    """AGIQA-3K: data.csv with the MOS of quality and alignment; images beside it or in images/, or by name.
+    """AGIQA-3K: data.csv with the MOS of quality and alignment; images next to it or in images/, or by name.
 
     `sd1.5_lowstep_017.jpg` is the answer of the system `sd1.5_lowstep` to prompt `017`: a system at another
     setting is another system, and the answer's settings tell the two apart. The file gives neither the number
@@ -94,7 +94,7 @@ def _parts(row: Row) -> tuple[str, str, str]:
 
 
 def _prompt(row: Row, key: PromptKey) -> Prompt:
-    tags = {name: told for name in PARTS if (told := row.text(name, None)) is not None}
+    tags = {name: value for name in PARTS if (value := row.text(name, None)) is not None}
     # The paper's "prompt length": how many details and styles follow the subject.
     return Prompt(key, row.text("prompt"), {**tags, "length": str(len(tags))}, at=row.at)
 

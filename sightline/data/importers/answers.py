@@ -1,4 +1,4 @@
-"""Answers as a plain table: one row an image a system answered a prompt with."""
+"""Answers as a plain table: one row per image with which a system answered a prompt."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def answers(
         ref = row.text("prompt_id", None)
         if text is not None and not (known_prompts and ref is None):
             prompt = PromptKey(within, ref or prompt_ref(text))
-            tags, told = row.group("tags."), row.group(TRANSLATION)
-            if once.new((prompt, text, *tags.items(), *told.items())):
-                yield Prompt(prompt, text, tags, at=at, translations=told)
+            tags, translations = row.group("tags."), row.group(TRANSLATION)
+            if once.new((prompt, text, *tags.items(), *translations.items())):
+                yield Prompt(prompt, text, tags, at=at, translations=translations)
         elif text is not None:
             prompt = PromptText(text)
         else:
@@ -85,7 +85,7 @@ def answers(
             key,
             row.number("score", None),
             row.whole("seed", None),
-            {name: setting_of(told) for name, told in row.group("settings.").items()} or None,
+            {name: setting_of(cell) for name, cell in row.group("settings.").items()} or None,
             failure,
             at,
         )

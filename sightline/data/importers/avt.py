@@ -48,7 +48,7 @@ WORDING = {
 
 
 def claims(source: Source) -> float:
-    """raw_test1.csv or raw_test2.csv, which is refused where the rest is not beside it."""
+    """raw_test1.csv or raw_test2.csv, which is refused where the rest is not next to it."""
     return 0.95 * any(source.has(file) for file in TESTS.values())
 
 

@@ -31,12 +31,12 @@ def captions(source: Source, *, collection: str = "images", names_only: bool = F
     for row in rows_of(source, ("image", "caption"), KNOWN):
         key = ImageKey(row.text("collection", collection), row.text("image"))
         caption = row.text("caption", None)
-        told = () if caption is None else (caption,)
+        given = () if caption is None else (caption,)
         if last is not None and last.key == key:
-            last = last._replace(captions=(*last.captions, *told))
+            last = last._replace(captions=(*last.captions, *given))
             continue
         if last is not None:
             yield last
-        last = Image(key, pictures.path(key.name, row.at), told, row.at)
+        last = Image(key, pictures.path(key.name, row.at), given, row.at)
     if last is not None:
         yield last

@@ -1,4 +1,4 @@
-"""COCO photos with boxes, as YOLO writes them: a text file of boxes beside each image."""
+"""COCO photos with boxes, as YOLO writes them: a text file of boxes next to each image."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def claims(source: Source) -> float:
 def coco_boxes(source: Source, *, collection: str = "coco_boxes") -> Iterator[Record]:
     """Images with boxes: images/NAME.jpg, labels/NAME.txt (class, centre, width, height) and classes.yaml.
 
-    The boxes are the scene of an image: {"objects": [{"kind", "box": [left, top, right, bottom]}]}, in shares
-    of its width and height. An image without a label file has, as YOLO has it, nothing labelled in it.
+    The boxes are the scene of an image: {"objects": [{"kind", "box": [left, top, right, bottom]}]}, as
+    fractions of its width and height. An image without a label file has nothing labelled in it, as in YOLO.
     """
     classes = _classes(source)
     labels = _labels(source)
@@ -137,6 +137,6 @@ def _corners(cells: list[str], at: str) -> list[float]:
         raise DataError(
             f"{' '.join(cells)} is no box within the image",
             where=at,
-            remedy="Centre, width and height are shares of the image's size, from 0 to 1.",
+            remedy="Centre, width and height are fractions of the image's size, from 0 to 1.",
         )
     return [round(min(1.0, max(0.0, edge)), 7) for edge in edges]

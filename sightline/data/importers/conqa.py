@@ -79,16 +79,16 @@ def conqa(source: Source, *, suite: str = "conqa", collection: str = "conqa") ->
             )
     seeds, votes = _by_query(source, SEEDS, dict), _by_query(source, VOTES, dict)
     rephrased = _by_query(source, REPHRASED, list)
-    for file, told in ((VOTES, votes), (REPHRASED, rephrased)):
-        _same_queries(file, told, seeds)
+    for file, entries in ((VOTES, votes), (REPHRASED, rephrased)):
+        _same_queries(file, entries, seeds)
     for question in QUESTIONS:
         yield question._replace(at=SEEDS)
     known: set[str] = set()
     for image in _images(source, collection):
         known.add(image.key.name)
         yield image
-    for query, told in seeds.items():
-        yield from _query(PromptKey(suite, query), told, collection, known)
+    for query, entry in seeds.items():
+        yield from _query(PromptKey(suite, query), entry, collection, known)
     for query, texts in rephrased.items():
         kind = _kind(seeds[query])
         yield from _rephrasings(PromptKey(suite, query), texts, kind)
@@ -100,18 +100,18 @@ def _by_query(source: Source, file: str, kind: type) -> dict[str, Any]:
     found = source.json(file)
     if not isinstance(found, dict) or not found:
         raise _another(file, "it is not an object with an entry a query")
-    for query, told in found.items():
-        if not isinstance(told, kind) or not told:
+    for query, entry in found.items():
+        if not isinstance(entry, kind) or not entry:
             raise _another(_at(file, query), f"the entry is not {'a list' if kind is list else 'an object'}")
     return found
 
 
-def _same_queries(file: str, told: Mapping[str, Any], seeds: Mapping[str, Any]) -> None:
-    for query in told:
+def _same_queries(file: str, entries: Mapping[str, Any], seeds: Mapping[str, Any]) -> None:
+    for query in entries:
         if query not in seeds:
             raise _another(_at(file, query), f"{SEEDS} has no such query")
     for query in seeds:
-        if query not in told:
+        if query not in entries:
             raise DataError(
                 f"query {query} of {SEEDS} is missing, so this is only a part of ConQA",
                 where=file,
@@ -133,12 +133,12 @@ def _images(source: Source, collection: str) -> Iterator[Image]:
         yield Image(ImageKey(collection, name), at=at)
 
 
-def _query(key: PromptKey, told: Mapping[str, Any], collection: str, known: set[str]) -> Iterator[Record]:
+def _query(key: PromptKey, entry: Mapping[str, Any], collection: str, known: set[str]) -> Iterator[Record]:
     at = _at(SEEDS, key.ref)
-    text, images = told.get("Text"), told.get("Seeds")
+    text, images = entry.get("Text"), entry.get("Seeds")
     if not isinstance(text, str) or not isinstance(images, list):
         raise _another(at, "it has no Text, Conceptual and Seeds")
-    yield Prompt(key, text, {"kind": _kind(told)}, at=at)
+    yield Prompt(key, text, {"kind": _kind(entry)}, at=at)
     names = [str(each) for each in images]
     if len(set(names)) < len(names):
         raise DataError("a seed is listed twice", where=at, remedy="Take one of the two out.")
@@ -147,10 +147,10 @@ def _query(key: PromptKey, told: Mapping[str, Any], collection: str, known: set[
         yield Truth("seed", Item(key, image=ImageKey(collection, name)), 1.0, at=at)
 
 
-def _kind(told: Mapping[str, Any]) -> str:
-    if not isinstance(told.get("Conceptual"), bool):
+def _kind(entry: Mapping[str, Any]) -> str:
+    if not isinstance(entry.get("Conceptual"), bool):
         raise _another(SEEDS, "Conceptual is not true or false everywhere")
-    return "conceptual" if told["Conceptual"] else "descriptive"
+    return "conceptual" if entry["Conceptual"] else "descriptive"
 
 
 def _rephrasings(key: PromptKey, texts: list[Any], kind: str) -> Iterator[Prompt]:

@@ -87,8 +87,8 @@ def _prompt(source: Source, key: PromptKey, rows: list[Row]) -> Prompt:
 def _question(source: Source, row: Row, ids: set[int]) -> dict[str, Any]:
     own = row.whole("proposition_id")
     needs = []
-    for told in row.text("dependency", "0").split(","):
-        said = told.strip()
+    for word in row.text("dependency", "0").split(","):
+        said = word.strip()
         # Some cells hold a word of the prompt, or the id of the question itself or of none: no dependency.
         if said.isdecimal() and (int(said) in ids - {own}):
             needs.append(int(said))

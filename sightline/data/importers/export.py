@@ -20,7 +20,7 @@ STAYS = {
     "predictions": "computed from the rest: sightline predict",
     "unsettled": "computed from the rest: sightline truth",
 }
-TOLD_ELSEWHERE = ("tags",)
+ALSO_ELSEWHERE = ("tags",)
 """Tables that repeat what another one tells: a tag is also a column of `prompts`."""
 
 
@@ -46,7 +46,7 @@ def export(
 ) -> Iterator[Record]:
     """A folder that `sightline export` wrote as csv, jsonl or parquet: all its tables at once.
 
-    Images come by name, since an export holds no pictures; scores and predictions are computed anew.
+    Images come by name, since an export holds no image files; scores and predictions are computed again.
     """
     readers: dict[str, Plain] = {
         "questions": _questions,
@@ -71,7 +71,7 @@ def export(
             source.skipped.setdefault(reason, []).extend(table.skipped[reason])
         if name in STAYS:
             source.skip(table.name, STAYS[name])
-        elif name not in readers and name not in (*TOLD_ELSEWHERE, "links"):
+        elif name not in readers and name not in (*ALSO_ELSEWHERE, "links"):
             source.skip(table.name, "tables that have no way back")
     if (source.root / "study.toml").is_file():
         source.skip("study.toml", "settings of the study it was: copy the file into the new study's folder")
@@ -101,7 +101,7 @@ class Table(Source):
 def _tables(source: Source) -> dict[str, Table]:
     """The tables that have rows, by name."""
     found: dict[str, Table] = {}
-    for file, told in export_note(source).items():
+    for file, entry in export_note(source).items():
         name = PurePosixPath(file).stem
         if name in found:
             raise DataError(
@@ -112,8 +112,8 @@ def _tables(source: Source) -> dict[str, Table]:
         path = source.inside(file, EXPORT_NOTE)
         if not path.is_file():
             raise DataError("there is no such file", where=file, remedy="It was exported: put it back.")
-        if told["rows"]:
-            found[name] = Table(path, told["rows"])
+        if entry["rows"]:
+            found[name] = Table(path, entry["rows"])
     return found
 
 

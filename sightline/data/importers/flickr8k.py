@@ -83,13 +83,13 @@ def flickr8k(source: Source, *, suite: str = "flickr8k", collection: str = "flic
             )
     for question in QUESTIONS:
         yield question._replace(at=f"{CAPTIONS}:1")
-    told: dict[str, str] = {}
-    yield from _captions(source, suite, collection, told)
-    yield from _experts(source, suite, collection, told)
-    yield from _crowd(source, suite, collection, told)
+    text_of: dict[str, str] = {}
+    yield from _captions(source, suite, collection, text_of)
+    yield from _experts(source, suite, collection, text_of)
+    yield from _crowd(source, suite, collection, text_of)
 
 
-def _captions(source: Source, suite: str, collection: str, told: dict[str, str]) -> Iterator[Record]:
+def _captions(source: Source, suite: str, collection: str, text_of: dict[str, str]) -> Iterator[Record]:
     pictures = Pictures(source, names_only=False)
     photos: dict[str, list[Row]] = {}
     for row in source.rows(CAPTIONS, required=OF_A_CAPTION, known=OF_A_CAPTION):
@@ -107,7 +107,7 @@ def _captions(source: Source, suite: str, collection: str, told: dict[str, str])
         yield Image(image, pictures.path(f"images/{name}", at), texts, at)
         for row in rows:
             key = PromptKey(suite, f"{name}#{row.count('n')}")
-            told[key.ref] = row.text("caption")
+            text_of[key.ref] = row.text("caption")
             yield Prompt(key, row.text("caption"), at=row.at)
             yield Truth("relevance", Item(key, image=image), 1.0, rule="own_caption", at=row.at)
     for file in source.pictures("images"):
@@ -115,40 +115,40 @@ def _captions(source: Source, suite: str, collection: str, told: dict[str, str])
             source.skip(file, f"photos that {CAPTIONS} does not name")
 
 
-def _experts(source: Source, suite: str, collection: str, told: dict[str, str]) -> Iterator[Judgement]:
+def _experts(source: Source, suite: str, collection: str, text_of: dict[str, str]) -> Iterator[Judgement]:
     required = (*OF_A_PAIR, *SEATS)
     pairs: set[Item] = set()
     for row in source.rows(EXPERTS, required=required, known=required):
-        subject = _subject(row, suite, collection, told, pairs)
+        item = _item(row, suite, collection, text_of, pairs)
         for seat in SEATS:
             value = row.whole(seat)
             if value not in (1, 2, 3, 4):
                 raise row.wrong(seat, "1, 2, 3 or 4", "Correct the rating.")
-            yield Judgement("expert_fit", subject, float(value), at=row.at)
+            yield Judgement("expert_fit", item, float(value), at=row.at)
 
 
-def _crowd(source: Source, suite: str, collection: str, told: dict[str, str]) -> Iterator[Judgement]:
+def _crowd(source: Source, suite: str, collection: str, text_of: dict[str, str]) -> Iterator[Judgement]:
     pairs: set[Item] = set()
     for row in source.rows(CROWD, required=OF_THE_CROWD, known=OF_THE_CROWD):
-        subject = _subject(row, suite, collection, told, pairs)
+        item = _item(row, suite, collection, text_of, pairs)
         yes, no = row.whole("n_yes"), row.whole("n_no")
         if min(yes, no) < 0 or yes + no == 0 or abs(row.number("frac_yes") - yes / (yes + no)) > 1e-6:
-            raise row.wrong("frac_yes", f"the share of {yes} yes and {no} no", "Correct the row.")
+            raise row.wrong("frac_yes", f"the proportion of {yes} yes and {no} no", "Correct the row.")
         for value, n in ((1.0, yes), (0.0, no)):
             if n:
-                yield Judgement("crowd_fit", subject, value, n=n, at=row.at)
+                yield Judgement("crowd_fit", item, value, n=n, at=row.at)
 
 
-def _subject(row: Row, suite: str, collection: str, told: dict[str, str], pairs: set[Item]) -> Item:
+def _item(row: Row, suite: str, collection: str, text_of: dict[str, str], pairs: set[Item]) -> Item:
     ref, name = row.text("caption_id"), row.text("image")
-    if told.get(ref) != row.text("caption"):
-        said = "reads otherwise" if ref in told else "is not there"
+    if text_of.get(ref) != row.text("caption"):
+        said = "reads otherwise" if ref in text_of else "is not there"
         raise DataError(
             f"caption {ref} {said} in {CAPTIONS}",
             where=row.at,
             remedy="Obtain the files again: they must belong together.",
         )
-    if f"{name}#0" not in told:
+    if f"{name}#0" not in text_of:
         raise DataError(
             f"photo {name} is not in {CAPTIONS}",
             where=row.at,

@@ -1,4 +1,4 @@
-"""Images in folders: a folder a system, and the prompt is the name of the file or of the folder below."""
+"""Images in folders: one folder per system, and the prompt is the name of the file or of the folder below."""
 
 from __future__ import annotations
 

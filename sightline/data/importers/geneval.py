@@ -13,7 +13,7 @@ from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
 
 
 def claims(source: Source) -> float:
-    """A metadata.jsonl in a folder a prompt, at the top or below a folder a system."""
+    """A metadata.jsonl in one folder per prompt, at the top or below one folder per system."""
     return 0.95 * (not source.is_file and (_is_run(source, "") or _first_run(source) is not None))
 
 
@@ -38,7 +38,7 @@ def geneval(
         if _is_run(source, below):
             yield from _run(source, below, below, suite, collection, once)
         else:
-            source.skip(below, "folders without a metadata.jsonl in a folder a prompt")
+            source.skip(below, "folders without a metadata.jsonl in one folder per prompt")
 
 
 def _is_run(source: Source, under: str) -> bool:
@@ -58,15 +58,15 @@ def _run(
         if not source.has(metadata):
             source.skip(folder, "folders without metadata.jsonl")
             continue
-        told = source.json(metadata)
-        if not isinstance(told, dict) or not isinstance(told.get("prompt"), str):
+        entry = source.json(metadata)
+        if not isinstance(entry, dict) or not isinstance(entry.get("prompt"), str):
             raise DataError(
                 "it names no prompt", where=f"{metadata}:1", remedy='Expected {"prompt": "...", ...}.'
             )
         key = PromptKey(suite, PurePosixPath(folder).name)
-        if once.new((key, told["prompt"])):
-            tags = {"tag": str(told["tag"])} if told.get("tag") else {}
-            yield Prompt(key, told["prompt"], tags, expects=expects_of(told), at=f"{metadata}:1")
+        if once.new((key, entry["prompt"])):
+            tags = {"tag": str(entry["tag"])} if entry.get("tag") else {}
+            yield Prompt(key, entry["prompt"], tags, expects=expects_of(entry), at=f"{metadata}:1")
         files = source.pictures(f"{folder}/samples")
         if not files:
             source.skip(folder, "prompts without samples")

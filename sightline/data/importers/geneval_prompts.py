@@ -34,26 +34,26 @@ def claims(source: Source) -> float:
 def geneval_prompts(source: Source, *, suite: str = "geneval") -> Iterator[Record]:
     """GenEval's evaluation_metadata.jsonl: prompts with what an image must show, numbered as its folders are.
 
-    The same prompt as told by a folder of GenEval's images is the same record. `generation_prompts.txt` and
-    `object_names.txt`, where they lie beside it, must agree with it.
+    The same prompt as given by a folder of GenEval's images is the same record. `generation_prompts.txt` and
+    `object_names.txt`, where they lie next to it, must agree with it.
     """
     file = _file(source)
     if file is None:
         raise DataError(
             f"there is no {METADATA}", where=str(source.path), remedy="It is the file that GenEval reads."
         )
-    beside = not source.is_file
-    wordings = list(source.lines(PROMPTS)) if beside and source.has(PROMPTS) else None
-    objects = _objects(source) if beside and source.has(OBJECTS) else None
+    in_folder = not source.is_file
+    wordings = list(source.lines(PROMPTS)) if in_folder and source.has(PROMPTS) else None
+    objects = _objects(source) if in_folder and source.has(OBJECTS) else None
     n = 0
     for n, row in enumerate(source.rows(file, required=COLUMNS), 1):
         text = row.text("prompt")
         if wordings is not None:
             _same(wordings, n, text, row)
-        told = {name: row.structure(name) for name in ("include", "exclude")}
-        _check(row, told, objects)
+        conditions = {name: row.structure(name) for name in ("include", "exclude")}
+        _check(row, conditions, objects)
         tags = {"tag": row.text("tag")}
-        yield Prompt(PromptKey(suite, f"{n - 1:05d}"), text, tags, expects=expects_of(told), at=row.at)
+        yield Prompt(PromptKey(suite, f"{n - 1:05d}"), text, tags, expects=expects_of(conditions), at=row.at)
     if wordings is not None and len([text for _, text in wordings if text.strip()]) != n:
         raise DataError(
             f"{n} prompts in {METADATA}, {len(wordings)} in {PROMPTS}",
@@ -73,17 +73,17 @@ def _objects(source: Source) -> frozenset[str]:
 
 
 def _same(wordings: list[tuple[int, str]], n: int, text: str, row: Row) -> None:
-    told = wordings[n - 1][1] if n <= len(wordings) else None
-    if told is None or told.strip() != text:
+    wording = wordings[n - 1][1] if n <= len(wordings) else None
+    if wording is None or wording.strip() != text:
         raise DataError(
-            f"prompt {n} reads {text!r} here, but {PROMPTS} has {told!r}",
+            f"prompt {n} reads {text!r} here, but {PROMPTS} has {wording!r}",
             where=row.at,
             remedy="The two files are not of the same version: obtain both again.",
         )
 
 
-def _check(row: Row, told: dict[str, Any], objects: frozenset[str] | None) -> None:
-    for name, found in told.items():
+def _check(row: Row, conditions: dict[str, Any], objects: frozenset[str] | None) -> None:
+    for name, found in conditions.items():
         if found is None and name == "exclude":
             continue
         if not isinstance(found, list) or not all(isinstance(e, dict) and "class" in e for e in found):

@@ -103,7 +103,7 @@ def _files(source: Source) -> tuple[str, str, str]:
         raise DataError(
             "the prompt directory is missing, so this is only a part of GIMBRR",
             where=verdicts,
-            remedy=f"Put {DIRECTORY} beside it and import the folder.",
+            remedy=f"Put {DIRECTORY} next to it and import the folder.",
         )
     if not verdicts:
         source.skip(VERDICTS, "files of GIMBRR that are not here")
@@ -143,7 +143,7 @@ def _control_variables(row: Row) -> dict[str, str]:
     tags = {
         tag: str(number) for name, tag in COUNTED.items() if (number := row.whole(name, None)) is not None
     }
-    return tags | {tag: told for name, tag in WORDED.items() if (told := row.text(name, None)) is not None}
+    return tags | {tag: word for name, tag in WORDED.items() if (word := row.text(name, None)) is not None}
 
 
 def _prompt(
@@ -154,10 +154,10 @@ def _prompt(
     extra: str,
 ) -> Prompt:
     ref, text = _ref(row), row.text("Prompt")
-    told = variables.get(ref)
-    if told is None and variables:
+    known = variables.get(ref)
+    if known is None and variables:
         raise _torn(f"prompt {ref} is not in {extra}", row.at)
-    if told is not None and told[0] != text:
+    if known is not None and known[0] != text:
         raise _torn(f"prompt {ref} reads otherwise in {extra}", row.at)
     tags = {"task": row.text("Task"), "auto_assessment": row.text("Auto_assessment")}
     for name, tag in (
@@ -168,7 +168,7 @@ def _prompt(
         cell = row.text(name, None)
         if cell is not None:
             tags[tag] = cell
-    tags |= told[1] if told is not None else _control_variables(row)
+    tags |= known[1] if known is not None else _control_variables(row)
     otherwise = {said: n for said, n in others.get(ref, Counter()).items() if said != text}
     if otherwise:
         tags["judged_text"] = "\n".join(sorted(otherwise))
@@ -216,15 +216,15 @@ def _verdicts(
     row = None
     for row in source.rows(file, required=VERDICT, known=(*VERDICT, *REPEATED)):
         name, ref, system = row.text("File_name"), _ref(row), row.text("Algorithm")
-        told = _gimbrr.told_by(name)
-        if told is None or told[0] != ref:
+        parsed = _gimbrr.parse_name(name)
+        if parsed is None or parsed[0] != ref:
             raise row.wrong("File_name", f"p{ref}_<n>... as ID says", "Correct the row.")
         if ref not in prompts:
             raise _torn(f"prompt {ref} is not in the prompt directory", row.at)
         if system not in systems:
             systems.add(system)
             yield System(system, at=row.at)
-        key, place = PromptKey(suite, ref), (system, ref, told[1])
+        key, place = PromptKey(suite, ref), (system, ref, parsed[1])
         image = _gimbrr.image_key(collection, system, name)
         if names.setdefault(place, image.name) != image.name:
             raise DataError(
@@ -235,7 +235,7 @@ def _verdicts(
         subject = Item(key, system, image)
         if subject not in judged:
             yield Image(image, at=row.at)
-            yield Answer(key, system, told[1], image, at=row.at)
+            yield Answer(key, system, parsed[1], image, at=row.at)
         yield Judgement(MATCH.name, subject, _verdict(row), repetition=judged[subject], at=row.at)
         judged[subject] += 1
     _whole(file, sum(judged.values()), row, partial)

@@ -16,7 +16,7 @@ def claims(source: Source) -> float:
     if source.is_file or any(file.lower().endswith((*TABLES, ".json")) for file in source.files()):
         return 0.0
     fits = [
-        _gimbrr.told_by(file) is not None
+        _gimbrr.parse_name(file) is not None
         for folder in _gimbrr.folders(source)[:50]
         for file in source.pictures(folder)[:50]
     ]
@@ -32,7 +32,7 @@ def claims(source: Source) -> float:
 def gimbrr_images(
     source: Source, *, suite: str = "gimbrr", collection: str = "gimbrr", system: str = ""
 ) -> Iterator[Record]:
-    """Images called p<ID>_<n>...png in a folder a system: sample n, from 1, of prompt ID of the study.
+    """Images called p<ID>_<n>...png in one folder per system: sample n, from 1, of prompt ID of the study.
 
     Where the images are at the top, `system` names the system, by default as the folder is called. Files
     named otherwise are listed as left out.

@@ -34,7 +34,7 @@ WORDING = {
 
 
 def claims(source: Source) -> float:
-    """images.csv with path, model, uid and prompt; or model folders beside dataset_lookup.json."""
+    """images.csv with path, model, uid and prompt; or model folders next to dataset_lookup.json."""
     if source.is_file:
         return 0.0
     if source.has(IMAGES) and set(COLUMNS) <= set(source.header(IMAGES)):
@@ -68,7 +68,7 @@ def _table(source: Source, suite: str, collection: str) -> Iterator[Record]:
         key = PromptKey(suite, row.text("uid"))
         if once.new(system):
             yield System(system, at=row.at)
-        tags = {name: told for name in ("category", "source") if (told := row.text(name, None)) is not None}
+        tags = {name: value for name in ("category", "source") if (value := row.text(name, None)) is not None}
         if once.new((key, row.text("prompt"), *tags.items())):
             yield Prompt(key, row.text("prompt"), tags, at=row.at)
         image = ImageKey(collection, file)
@@ -83,17 +83,17 @@ def _table(source: Source, suite: str, collection: str) -> Iterator[Record]:
 
 def _folders(source: Source, suite: str, collection: str) -> Iterator[Record]:
     lookup = source.json(LOOKUP)
-    if not isinstance(lookup, dict) or not all(isinstance(told, dict) for told in lookup.values()):
+    if not isinstance(lookup, dict) or not all(isinstance(entry, dict) for entry in lookup.values()):
         raise DataError(
             "not a table of prompts by uid", where=LOOKUP, remedy='Expected {uid: {"prompt": ...}, ...}.'
         )
-    for uid, told in lookup.items():
-        if not isinstance(told.get("prompt"), str):
+    for uid, entry in lookup.items():
+        if not isinstance(entry.get("prompt"), str):
             raise DataError(
                 f"{uid!r} has no prompt", where=LOOKUP, remedy='Expected {uid: {"prompt": ...}, ...}.'
             )
-        tags = {name: str(told[name]) for name in ("category", "source") if told.get(name)}
-        yield Prompt(PromptKey(suite, uid), told["prompt"], tags, at=LOOKUP)
+        tags = {name: str(entry[name]) for name in ("category", "source") if entry.get(name)}
+        yield Prompt(PromptKey(suite, uid), entry["prompt"], tags, at=LOOKUP)
     by_stem = {PurePosixPath(uid).stem: uid for uid in lookup}
     for folder in source.folders():
         files = source.pictures(folder)

@@ -1,4 +1,4 @@
-"""Votes as ITU recommendations lay them out: a row a presentation, a column a subject."""
+"""Votes as ITU recommendations lay them out: one row per presentation, one column per subject."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgements as a plain table: one row a vote."""
+"""Judgements as a plain table: one row per vote."""
 
 from __future__ import annotations
 

@@ -38,14 +38,14 @@ TRUTHS = (
 )
 QUESTIONS = (
     Question("hbpp", "interval", -1.0, 2.0, wording="How well do the generated images fit the prompt?"),
-    Question("p_at_10", "interval", 0.0, 1.0, wording="Share of relevant images among the first ten."),
+    Question("p_at_10", "interval", 0.0, 1.0, wording="Proportion of relevant images among the first ten."),
     Question("rr", "interval", 0.0, 1.0, wording="Reciprocal rank of the first relevant image."),
     Question("relevance", "ordinal", 0.0, 1.0, 1.0, wording="Is the image relevant to the prompt?"),
 )
 GENERATED = {"sdxl": (4, 5), "glide": (7, 8)}
 PHOTO = 6
 ENOUGH_ROWS = 30
-"""Rows after which it can be told whether the relevance belongs to the table; 1 in 57 lacks its photo."""
+"""Rows after which it is known whether the relevance belongs to the table; 1 in 57 lacks its photo."""
 
 
 def claims(source: Source) -> float:
@@ -136,14 +136,14 @@ def _relevant(source: Source, file: str) -> dict[int, list[str]]:
     found: Any = source.pickle(file)
     if not isinstance(found, dict):
         raise DataError("not a table of image ids by row number", where=file, remedy="Obtain the file again.")
-    told: dict[int, list[str]] = {}
+    judged: dict[int, list[str]] = {}
     for number, ids in found.items():
         if not isinstance(number, int) or not isinstance(ids, list):
             raise DataError(
                 f"entry {number!r} is not a list by row number", where=file, remedy="Obtain it again."
             )
-        told[number] = [str(each) for each in ids]
-    return told
+        judged[number] = [str(each) for each in ids]
+    return judged
 
 
 def _generated(source: Source, key: PromptKey, own: str, collection: str, at: str) -> Iterator[Record]:

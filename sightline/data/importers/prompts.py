@@ -47,8 +47,8 @@ def prompts(source: Source, *, suite: str = "prompts") -> Iterator[Record]:
         text = row.text("prompt")
         home = row.text("suite", suite)
         key = PromptKey(home, row.text("prompt_id", "") or prompt_ref(text))
-        told = row.group(TRANSLATION)
-        yield Prompt(key, text, row.group("tags."), _links(row, home), _expects(row), row.at, told)
+        translations = row.group(TRANSLATION)
+        yield Prompt(key, text, row.group("tags."), _links(row, home), _expects(row), row.at, translations)
 
 
 def _lines(source: Source, file: str, suite: str) -> Iterator[Record]:
@@ -61,13 +61,13 @@ def _lines(source: Source, file: str, suite: str) -> Iterator[Record]:
 def _links(row: Row, suite: str) -> list[tuple[str, PromptKey]]:
     found = []
     for kind in LINKS:
-        told: Any = row.get(kind)
-        if told is None:
+        cell: Any = row.get(kind)
+        if cell is None:
             continue
-        if isinstance(told, str) and told.startswith("["):
+        if isinstance(cell, str) and cell.startswith("["):
             # Ids with white space in them come as a JSON list.
-            told = row.structure(kind)
-        refs = told if isinstance(told, list) else str(told).split()
+            cell = row.structure(kind)
+        refs = cell if isinstance(cell, list) else str(cell).split()
         found += [(kind, PromptKey(suite, str(ref))) for ref in refs]
     return found
 

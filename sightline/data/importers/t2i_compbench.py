@@ -93,9 +93,9 @@ def _category(source: Source, suite: str, category: str, files: dict[str, str]) 
                 )
             places.setdefault(text, at)
             _note(source, tags.setdefault(text, {"category": category}), split, part, at)
-    for text, told in tags.items():
+    for text, values in tags.items():
         key = PromptKey(suite, f"{category}/{prompt_ref(text)}")
-        yield Prompt(key, text, told, at=places[text])
+        yield Prompt(key, text, values, at=places[text])
 
 
 def _note(source: Source, tags: dict[str, str], split: str, part: str, at: str) -> None:
@@ -106,4 +106,4 @@ def _note(source: Source, tags: dict[str, str], split: str, part: str, at: str) 
             source.skip(f"{at} ({earlier} and {value})", f"prompts of two {name}: the first was taken")
     elif split and tags.setdefault("split", split) != split:
         tags["split"] = " and ".join(SPLITS)
-        source.skip(at, "prompts both in train and in val (their split is told as such)")
+        source.skip(at, "prompts both in train and in val (their split says so)")

@@ -72,7 +72,7 @@ class Distorted(NamedTuple):
 
 
 def claims(source: Source) -> float:
-    """mos.csv with file, ref, type, level and mos; or mos_with_names.txt beside distorted_images."""
+    """mos.csv with file, ref, type, level and mos; or mos_with_names.txt next to distorted_images."""
     if source.is_file:
         return 0.0
     if source.has(TABLE) and set(COLUMNS) <= set(source.header(TABLE)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sightline.data.sources import Source
-from sightline.data.sources.topics import topics_beside, topics_of
+from sightline.data.sources.topics import topics_file, topics_of
 from sightline.errors import DataError
 from sightline.extension import importer
 from sightline.records import ImageKey, Item, PromptKey, Question, Record, Truth
@@ -35,10 +35,10 @@ def trec_qrels(
 ) -> Iterator[Record]:
     """TREC qrels (qid 0 docid grade): truth about an image for a prompt.
 
-    The qids are prompts of the study, or come from a topics file beside it: `topics.tsv` or `queries.tsv`
+    The qids are prompts of the study, or come from a topics file next to it: `topics.tsv` or `queries.tsv`
     (or the one `topics` names) with qid, tab, text and no header.
     """
-    yield from topics_of(source, topics or topics_beside(source), suite)
+    yield from topics_of(source, topics or topics_file(source), suite)
     file = source.the_file()
     yield Question(question, "ordinal", at=file)
     for number, line in source.lines(file):

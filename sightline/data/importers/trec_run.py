@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from sightline.data.sources import Source
-from sightline.data.sources.topics import topics_beside, topics_of
+from sightline.data.sources.topics import topics_file, topics_of
 from sightline.errors import DataError
 from sightline.extension import importer
 from sightline.records import Answer, ImageKey, PromptKey, Record, System
@@ -43,10 +43,10 @@ def trec_run(
 ) -> Iterator[Record]:
     """A TREC run (qid Q0 docid rank score tag): the tag is the system, a rank is a position.
 
-    The qids are prompts of the study, or come from a topics file beside the run: `topics.tsv` or
+    The qids are prompts of the study, or come from a topics file next to the run: `topics.tsv` or
     `queries.tsv` (or the one `topics` names) with qid, tab, text and no header.
     """
-    yield from topics_of(source, topics or topics_beside(source), suite)
+    yield from topics_of(source, topics or topics_file(source), suite)
     file = source.the_file()
     finished: set[tuple[str, str]] = set()
     systems: set[str] = set()
@@ -75,7 +75,7 @@ def trec_run(
                 )
             if position and line.rank == lines[position - 1].rank:
                 raise DataError(
-                    f"rank {line.rank} is there twice", where=line.at, remedy="Number the ranks anew."
+                    f"rank {line.rank} is there twice", where=line.at, remedy="Number the ranks again."
                 )
             if position and line.score > lines[position - 1].score:
                 source.note(line.at, "scores that rise with the rank (ranks decide, unlike in trec_eval)")

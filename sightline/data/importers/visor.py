@@ -1,4 +1,4 @@
-"""VISOR: spatial relations between two objects, four samples a prompt."""
+"""VISOR: spatial relations between two objects, four samples per prompt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ASKED = ("prompt_id", "prompt", "obj1", "relation", "obj2")
 
 
 def claims(source: Source) -> float:
-    """images.csv with path, model, prompt_id and sample beside prompts.csv with obj1, relation and obj2."""
+    """images.csv with path, model, prompt_id and sample, next to prompts.csv with obj1, relation and obj2."""
     if source.is_file or not (source.has(IMAGES) and source.has(PROMPTS)):
         return 0.0
     return 0.95 * (set(COLUMNS) <= set(source.header(IMAGES)) and set(ASKED) <= set(source.header(PROMPTS)))

@@ -33,7 +33,7 @@ def claims(source: Source) -> float:
 def w1kp(source: Source, *, suite: str = "w1kp", collection: str = "w1kp") -> Iterator[Record]:
     """W1KP folders: system/prompt id/seed/{image.png, prompt.txt, metadata.json}, in the order of seeds.
 
-    A 2afc.jsonl beside the systems comes in with them.
+    A 2afc.jsonl next to the systems is imported with them.
     """
     once = Once()
     for system in source.folders():
@@ -69,9 +69,9 @@ def w1kp(source: Source, *, suite: str = "w1kp", collection: str = "w1kp") -> It
 def _settings(source: Source, file: str) -> dict[str, Any] | None:
     if not source.has(file):
         return None
-    told = source.json(file)
-    if not isinstance(told, dict):
+    content = source.json(file)
+    if not isinstance(content, dict):
         raise DataError(
             "the metadata are not a JSON object", where=file, remedy='Expected {"name": value, ...}.'
         )
-    return told or None
+    return content or None

@@ -24,9 +24,9 @@ def claims(source: Source) -> float:
     example='{"ref_seed": "3", "seed1": "1", "seed2": "2", "id": "0", "model_name": "sd", "judgement": 1}\n',
 )
 def w1kp_2afc(source: Source, *, collection: str = "w1kp") -> Iterator[Record]:
-    """W1KP's 2afc.jsonl: triplets (reference, A, B) of a system, with the share of workers that chose A.
+    """W1KP's 2afc.jsonl: triplets (reference, A, B) of a system, with the proportion of workers that chose A.
 
-    `judgement` is settled truth, since it does not say who chose or how many; `ground_truth`, the seed of
+    `judgement` is imported as truth, since it does not say who chose or how many; `ground_truth`, the seed of
     the right one of an attention check, is truth by the rule `control`. Images are known as the folder
     layout calls them, system/prompt/seed/image.png; the whole folder brings this file in as well.
     """

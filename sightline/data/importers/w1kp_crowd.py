@@ -57,8 +57,8 @@ def w1kp_crowd(
 ) -> Iterator[Record]:
     """W1KP's crowd CSVs: forced choices between A and B, and five-point grades of how alike a pair is.
 
-    The address of the picture says what was shown: comparison-A-B-REFERENCE.jpg in a folder a prompt, or
-    SYSTEM-PROMPT-true.jpg for a pair. A pair's seeds are nowhere told, so its picture itself (in the
+    The address of the picture says what was shown: comparison-A-B-REFERENCE.jpg in one folder per prompt, or
+    SYSTEM-PROMPT-true.jpg for a pair. A pair's seeds are not given, so its picture itself (in the
     collection `shown`) is what was judged. Grades are labels that begin with a digit from 1 (nothing alike)
     to 5 (the same); `labels` names others in that order, with commas. Attention checks, where the reference
     is A or B or a pair is one image twice, are controls; the picture of such a pair is named twice. Rejected
@@ -121,9 +121,9 @@ def _shown(row: Row, collection: str, shown: str) -> Shown:
     )
 
 
-def _seeds(row: Row, told: str) -> list[str]:
+def _seeds(row: Row, name: str) -> list[str]:
     # A seed may itself hold hyphens (a UUID has four), but all three are of one kind.
-    parts = told.split("-")
+    parts = name.split("-")
     size = len(parts) // 3
     if not size or len(parts) % 3 or not all(parts):
         raise row.wrong(

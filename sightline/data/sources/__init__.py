@@ -198,14 +198,14 @@ class Source:
         return path, status
 
     def skip(self, what: str, reason: str) -> None:
-        """Note that something was left out and why; told after the import."""
+        """Note that something was left out and why; reported after the import."""
         self.skipped_count[reason] = self.skipped_count.get(reason, 0) + 1
         examples = self.skipped.setdefault(reason, [])
         if len(examples) < 5:
             examples.append(what)
 
     def note(self, what: str, reason: str) -> None:
-        """Note something that was taken as it is but should be known; told after the import."""
+        """Note something that was taken as it is but should be known; reported after the import."""
         self.noted.add(reason)
         self.skip(what, reason)
 
@@ -274,7 +274,7 @@ class Source:
                     relative = _joined(under, entry.name)
                     if entry.is_symlink() and not self._good_link(entry, relative):
                         continue
-                    found.append((_told(entry.name, relative), entry.is_dir()))
+                    found.append((_shown_name(entry.name, relative), entry.is_dir()))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
@@ -312,11 +312,11 @@ class Source:
 
     def _refuse_slip(self, file: str, column: str, absent: Sequence[str]) -> None:
         """A column that is all but one we would take is a slip: leaving it out would be silently wrong."""
-        told = column.lower().replace(" ", ".")
-        close = get_close_matches(told, absent, 1, SLIP) or [
-            name + told.partition(".")[2]
+        wanted = column.lower().replace(" ", ".")
+        close = get_close_matches(wanted, absent, 1, SLIP) or [
+            name + wanted.partition(".")[2]
             for name in absent
-            if name.endswith(".") and get_close_matches(told.partition(".")[0] + ".", [name], 1, SLIP)
+            if name.endswith(".") and get_close_matches(wanted.partition(".")[0] + ".", [name], 1, SLIP)
         ]
         if close:
             raise DataError(
@@ -338,7 +338,7 @@ class Source:
 
 
 def _refuse_packed(path: Path) -> None:
-    """A packed file, whole or cut short, is told as what it is instead of as damaged text."""
+    """A packed file, whole or cut short, is reported as what it is instead of as damaged text."""
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -359,7 +359,7 @@ class Once:
         self._met: set[Hashable] = set()
 
     def new(self, what: Hashable) -> bool:
-        """True for what was not met before, or so long ago that it may be told again."""
+        """True for what was not met before, or so long ago that it may be reported again."""
         if what in self._met:
             return False
         if len(self._met) >= _REMEMBERED:
@@ -421,7 +421,7 @@ def _content(path: Path) -> bytes:
         raise _unreadable(error, str(path)) from None
 
 
-def _told(name: str, relative: str) -> str:
+def _shown_name(name: str, relative: str) -> str:
     try:
         name.encode()
     except UnicodeEncodeError:

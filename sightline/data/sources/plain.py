@@ -27,7 +27,7 @@ SCALES = ("nominal", "ordinal", "interval")
 TRANSLATION = "prompt."
 """What the columns of a prompt's translations begin with: `prompt.de`, `prompt.pt-BR`."""
 EXPORT_NOTE = "sightline-export.json"
-"""What an export leaves beside its tables: which they are, how many rows each has, which are guarded."""
+"""What an export leaves next to its tables: which they are, how many rows each has, which are guarded."""
 EXPORT_VERSION = 1
 _GUARDED = re.compile(r"'('*[=+\-@\t\r])")
 
@@ -64,9 +64,9 @@ def export_note(source: Source) -> dict[str, dict[str, Any]]:
     if not path.is_file():
         return {}
     note = Source(path)
-    told = note.json(EXPORT_NOTE)
-    version = told.get("sightline_export") if isinstance(told, dict) else None
-    files = told.get("files") if isinstance(told, dict) else None
+    content = note.json(EXPORT_NOTE)
+    version = content.get("sightline_export") if isinstance(content, dict) else None
+    files = content.get("files") if isinstance(content, dict) else None
     if version != EXPORT_VERSION or not isinstance(files, dict) or not all(map(_is_file, files.values())):
         raise DataError(
             f"not the note of an export that this version reads ({version!r} instead of {EXPORT_VERSION})",
@@ -76,8 +76,8 @@ def export_note(source: Source) -> dict[str, dict[str, Any]]:
     return files
 
 
-def _is_file(told: Any) -> bool:
-    return isinstance(told, dict) and type(told.get("rows")) is int
+def _is_file(entry: Any) -> bool:
+    return isinstance(entry, dict) and type(entry.get("rows")) is int
 
 
 def unguarded(cell: Any) -> Any:
@@ -85,25 +85,25 @@ def unguarded(cell: Any) -> Any:
     return _GUARDED.sub(r"\1", cell, count=1) if isinstance(cell, str) and _GUARDED.match(cell) else cell
 
 
-def setting_of(told: str) -> Any:
+def setting_of(cell: str) -> Any:
     """A setting as what it means, since a table holds text: a number, true, false, null, JSON, or text."""
-    if told in ("true", "false"):
-        return told == "true"
-    if told == "null":
+    if cell in ("true", "false"):
+        return cell == "true"
+    if cell == "null":
         return None
     for kind in (int, float):
         try:
-            number = kind(told)
+            number = kind(cell)
         except ValueError:
             continue
         if number - number == 0:
             return number
-    if told[:1] in ("[", "{", '"'):
+    if cell[:1] in ("[", "{", '"'):
         try:
-            return parse_json(told)
+            return parse_json(cell)
         except ValueError:
-            return told
-    return told
+            return cell
+    return cell
 
 
 def setting_cell(value: Any) -> str:
@@ -179,7 +179,7 @@ def _image(row: Row, column: str, collection: str) -> ImageKey | None:
 
 
 def questions_of(row: Row, once: Once) -> Iterator[Question]:
-    """The question of a row, where it has not been told yet."""
+    """The question of a row, where it has not been given yet."""
     if row.columns.isdisjoint(SCALE_COLUMNS):
         if once.new(row.text("question")):
             yield Question(row.text("question"), at=row.at)

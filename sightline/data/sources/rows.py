@@ -236,18 +236,18 @@ class Columns:
                     f"there are two columns called {name!r}", where=at, remedy="Rename or remove one of them."
                 )
             index[name] = place
-        told_of = {ours: names.index(theirs) for ours, theirs in self.mapping.items() if theirs in names}
+        mapped_at = {ours: names.index(theirs) for ours, theirs in self.mapping.items() if theirs in names}
         # A mapped column is renamed: what is now `tags.kind` is no longer our `kind`.
-        for ours in told_of:
+        for ours in mapped_at:
             index.pop(self.mapping[ours], None)
-        index.update(told_of)
-        self._used.update(told_of)
+        index.update(mapped_at)
+        self._used.update(mapped_at)
         for wanted in self.required:
             either = (wanted,) if isinstance(wanted, str) else wanted
             if not any(name in index for name in either):
-                told = next((name for name in either if name in self.mapping), None)
-                if told is not None:
-                    raise no_mapped_column(told, self.mapping[told], names, at)
+                mapped = next((name for name in either if name in self.mapping), None)
+                if mapped is not None:
+                    raise no_mapped_column(mapped, self.mapping[mapped], names, at)
                 raise no_column(" or ".join(either), index, at)
         return Layout(file, index, mark)
 

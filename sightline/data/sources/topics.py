@@ -1,4 +1,4 @@
-"""What TREC runs and qrels share: the topics file that may lie beside them."""
+"""What TREC runs and qrels share: the topics file that may lie next to them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sightline.records import Prompt, PromptKey
 NAMES = ("topics.tsv", "queries.tsv")
 
 
-def topics_beside(source: Source) -> str:
+def topics_file(source: Source) -> str:
     """The topics file in the folder of the source, or nothing."""
     return next((name for name in NAMES if (source.root / name).is_file()), "")
 

@@ -318,7 +318,9 @@ def _shipped(tier: str, texts: Sequence[str]) -> Array | NoValue:
     return used.values(texts)[:, [list(used.targets).index(target) for target in COLUMNS]]
 
 
-def _against(values: Array | NoValue, judged: Rows, target: str, unsigned: bool) -> Mapping[str, EstimateWithTest]:
+def _against(
+    values: Array | NoValue, judged: Rows, target: str, unsigned: bool
+) -> Mapping[str, EstimateWithTest]:
     if isinstance(values, NoValue):
         return dict.fromkeys(MEASURES, EstimateWithTest(None, reason=values.reason))
     number = list(COLUMNS).index(target)

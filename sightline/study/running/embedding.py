@@ -32,7 +32,7 @@ Prepared = tuple[Any, str | None]
 
 @dataclass(frozen=True)
 class Embedded:
-    """One row a content asked for; rows of NaN, and the reason by content, where there is no vector."""
+    """One row per content asked for; rows of NaN, and the reason by content, where there is no vector."""
 
     vectors: np.ndarray
     without: Mapping[str, str] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Embedded:
 def embed_images(
     study: Study, encoder: Configured, images: Sequence[str], listener: Listener | None = None
 ) -> np.ndarray:
-    """One row an image of the study, by sha256; a row of NaN where a file is missing or no image.
+    """One row per image of the study, by sha256; a row of NaN where a file is missing or no image.
 
     What the study holds is read, the rest is computed and kept. `images_embedded` also tells the reasons.
     """
@@ -58,7 +58,7 @@ def images_embedded(
 def embed_texts(
     study: Study, encoder: Configured, texts: Sequence[str], listener: Listener | None = None
 ) -> np.ndarray:
-    """One row a text: read where the study holds it, computed and kept where not."""
+    """One row per text: read where the study holds it, computed and stored where not."""
     contents = [text_hash(text) for text in texts]
     by_content = dict(zip(contents, texts, strict=True))
     run = _Run(study, encoder, "text", contents, listener)

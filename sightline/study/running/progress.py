@@ -31,15 +31,15 @@ class Meter:
         self._listener = listener
         self._every = every
         self._started = time.monotonic()
-        self._told = 0.0
+        self._last = 0.0
 
     def add(self, computed: int = 0, known: int = 0) -> None:
         """Count n more, computed now or known from before."""
         self.done += computed + known
         self.computed += computed
         now = time.monotonic()
-        if self._listener is not None and now - self._told >= self._every:
-            self._told = now
+        if self._listener is not None and now - self._last >= self._every:
+            self._last = now
             self._listener(self.state())
 
     def finish(self) -> None:

@@ -27,7 +27,7 @@ WORTH = 5.0
 class Ran:
     """What a run did: how much was known and computed, and why scores have no value, known ones included.
 
-    `notes` say what a reader must know beside the numbers, such as how many images nobody judged.
+    `notes` say what a reader must know besides the numbers, such as how many images nobody judged.
     """
 
     measure: str
@@ -69,7 +69,7 @@ def run_together(
     longer than `worth` seconds.
 
     Whatever is killed, at most the batches under way are lost: each batch is committed when it is done,
-    and a second run asks the study what is known before it computes anything.
+    and a second run asks the study for what is cached, then computes the rest.
     """
     kind = measures[0].spec.kind
     if kind not in BATCH:

@@ -18,14 +18,14 @@ SLACK = 1e-9
 
 def gate(spec: Spec, results: Any, expected: int) -> list[Outcome]:
     """Results of an extension as outcomes, or an ExtensionError that says which promise was broken."""
-    told = _listed(spec, results, expected)
-    if len(told) != expected:
+    listed = _listed(spec, results, expected)
+    if len(listed) != expected:
         raise ExtensionError(
-            f"{spec.name} gave {len(told)} results for {expected} inputs",
+            f"{spec.name} gave {len(listed)} results for {expected} inputs",
             where=spec.origin,
             remedy="A measure must give one result an input, NoValue(reason) where there is none.",
         )
-    return [_one(spec, result, n) for n, result in enumerate(told)]
+    return [_one(spec, result, n) for n, result in enumerate(listed)]
 
 
 def _listed(spec: Spec, results: Any, expected: int) -> Sequence[Any]:
@@ -86,14 +86,14 @@ def _one(spec: Spec, result: Any, n: int) -> Outcome:
 def _plain(spec: Spec, evidence: Mapping[str, Any], n: int) -> dict[str, Any]:
     """The evidence as it will be read again: JSON, and nothing that JSON cannot hold."""
     try:
-        told: dict[str, Any] = json.loads(json.dumps(dict(evidence), allow_nan=False))
+        plain: dict[str, Any] = json.loads(json.dumps(dict(evidence), allow_nan=False))
     except (TypeError, ValueError) as error:
         raise ExtensionError(
             f"{spec.name}: the evidence of result {n} cannot be kept ({error})",
             where=spec.origin,
             remedy="Evidence is plain text, finite numbers, lists and mappings.",
         ) from None
-    return told
+    return plain
 
 
 def _border(spec: Spec, value: float, border: float, n: int) -> float:

@@ -47,7 +47,7 @@ def run_in_processes(
 ) -> Generator[Done, None, None]:
     """Compute in worker processes, each with one batch at a time, so that memory stays bounded.
 
-    After a failure no batch is handed out any more, but those under way still come back before it is raised.
+    After a failure no further batch is started, but those under way still come back before it is raised.
     """
     first = list(islice(batches, workers))
     crew: list[_Worker] = []
@@ -122,9 +122,9 @@ def _cause(exit_code: int | None) -> str:
 def _hire(measures: Sequence[Configured], files: ImageFiles) -> _Worker:
     ours, theirs = get_context("spawn").Pipe()
     printed = [str(measure) for measure in measures]
-    told = (measures[0].spec.kind, printed, files.root, os.getpid(), theirs)
+    arguments = (measures[0].spec.kind, printed, files.root, os.getpid(), theirs)
     # A daemon is ended by Python itself should this generator never be closed.
-    process = get_context("spawn").Process(target=_serve, args=told, daemon=True)
+    process = get_context("spawn").Process(target=_serve, args=arguments, daemon=True)
     # A worker that is still starting must not answer a Ctrl-C with a complaint of its own: it inherits that
     # the signal waits. What Python starts beside it would let the signal through again, so that comes first.
     resource_tracker.ensure_running()
@@ -157,7 +157,7 @@ def _serve(kind: str, printed: Sequence[str], root: str, parent: int, line: Conn
             return
         answer: list[list[Outcome]] | Exception
         try:
-            measures = measures or [configure(kind, told) for told in printed]
+            measures = measures or [configure(kind, name) for name in printed]
             answer = compute(measures, files, batch)
         except SightlineError as error:
             answer = error

@@ -120,7 +120,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def writing(engine: Engine, *, durable: bool = True) -> Iterator[Connection]:
-    """The one writer: all or nothing; another process waits, then is told.
+    """The one writer: all or nothing; another process waits, then gets an error.
 
     What can be computed again need not be durable: it outlives this process at once, but a power cut may
     undo the last transactions, whole ones only. It saves waiting for the disk at every batch.
@@ -153,10 +153,10 @@ def explained(engine: Engine) -> Iterator[None]:
     except Exception as error:
         # Bulk loads call the driver itself, so its errors come both wrapped by SQLAlchemy and bare.
         raw = error.orig if isinstance(error, DBAPIError) else error
-        told = _explanation(raw, place(engine)) if _from_driver(raw) else None
-        if told is None:
+        explanation = _explanation(raw, place(engine)) if _from_driver(raw) else None
+        if explanation is None:
             raise
-        raise told from None
+        raise explanation from None
 
 
 def _from_driver(error: BaseException | None) -> bool:
@@ -339,11 +339,11 @@ def as_json(value: Any, at: str = "") -> str | None:
     if value is None:
         return None
     try:
-        told = json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False, default=_plain)
-        told.encode("utf-8")
+        encoded = json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False, default=_plain)
+        encoded.encode("utf-8")
     except (TypeError, ValueError) as error:
         raise DataError(f"this cannot be kept as JSON: {error}", where=at) from None
-    return told
+    return encoded
 
 
 def _plain(value: Any) -> Any:

@@ -19,12 +19,12 @@ def content_name(sha256: str, collection: str, name: str) -> str:
     return f"{CONTENT}{sha256}:{trace}"
 
 
-def find_contents(connection: Connection, told: Iterable[tuple[str, str]]) -> dict[str, int]:
+def find_contents(connection: Connection, named: Iterable[tuple[str, str]]) -> dict[str, int]:
     """The ids of images by `content_name`, or by `sha256:` and the hash alone where only one image has it.
 
-    `told` are (name, place) pairs; a name that fits no image or several is an error that tells its place.
+    `named` are (name, place) pairs; a name that fits no image or several is an error that names its place.
     """
-    names = dict(told)
+    names = dict(named)
     hashes = {name.removeprefix(CONTENT).partition(":")[0] for name in names}
     database.matching(connection, [("sha256", "TEXT")], [(sha256,) for sha256 in sorted(hashes)])
     rows = connection.exec_driver_sql(

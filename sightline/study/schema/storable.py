@@ -18,13 +18,13 @@ BIGGEST = float(tables.BIGGEST)
 SCALES = ("nominal", "ordinal", "interval")
 
 
-def refuse_bad_text(told: Iterable[tuple[str | None, str]]) -> None:
+def refuse_bad_text(texts: Iterable[tuple[str | None, str]]) -> None:
     """Raise at the first (text, place) that holds a NUL or half a surrogate pair.
 
     PostgreSQL refuses NUL and SQLite takes it; neither takes lone surrogates. One scan over all texts
     together costs a fraction of one a text.
     """
-    pairs = [(text, at) for text, at in told if text]
+    pairs = [(text, at) for text, at in texts if text]
     if _writable("".join([text for text, _ in pairs])):
         return
     for text, at in pairs:
@@ -79,34 +79,34 @@ def finite_or_none(value: Any, what: str, at: str) -> float | None:
     return None if value is None else finite(value, what, at)
 
 
-def sound_question(told: Question) -> Question:
+def sound_question(question: Question) -> Question:
     """The question with plain numbers, or an error that says what is wrong with it."""
-    if told.scale not in SCALES:
+    if question.scale not in SCALES:
         raise DataError(
-            f"question {told.name!r} has the scale {told.scale!r}",
-            where=told.at,
+            f"question {question.name!r} has the scale {question.scale!r}",
+            where=question.at,
             remedy=f"One of {', '.join(SCALES)}.",
         )
-    if told.direction not in DIRECTIONS:
+    if question.direction not in DIRECTIONS:
         raise DataError(
-            f"question {told.name!r} has the direction {told.direction!r}",
-            where=told.at,
+            f"question {question.name!r} has the direction {question.direction!r}",
+            where=question.at,
             remedy=f"One of {', '.join(DIRECTIONS)}.",
         )
     low, high, step = (
-        finite_or_none(getattr(told, name), f"{name} of question {told.name!r}", told.at)
+        finite_or_none(getattr(question, name), f"{name} of question {question.name!r}", question.at)
         for name in ("low", "high", "step")
     )
     if low is not None and high is not None and low >= high:
         raise DataError(
-            f"question {told.name!r} goes from {low:g} to {high:g}",
-            where=told.at,
+            f"question {question.name!r} goes from {low:g} to {high:g}",
+            where=question.at,
             remedy="low is below high.",
         )
-    labels = {str(value): str(label) for value, label in told.labels.items()}
-    texts = (told.name, told.wording, *labels, *labels.values())
-    refuse_bad_text((text, told.at) for text in texts)
-    return told._replace(low=low, high=high, step=step, labels=labels)
+    labels = {str(value): str(label) for value, label in question.labels.items()}
+    texts = (question.name, question.wording, *labels, *labels.values())
+    refuse_bad_text((text, question.at) for text in texts)
+    return question._replace(low=low, high=high, step=step, labels=labels)
 
 
 def now() -> str:

@@ -86,7 +86,7 @@ mention = Table(
     _ref("source_id", "source", primary_key=True, index=True),
     sqlite_with_rowid=False,
 )
-"""Sources that told of a prompt, image or system that another source had brought already: undoing the
+"""Sources that contain a prompt, image or system that another source had imported before: undoing the
 first must leave it to the second."""
 
 prompt = Table(

@@ -23,7 +23,7 @@ def copy_study(study: Study, folder: Path, progress: Callable[[str], None] | Non
         raise StudyError(
             "there is something there already", where=str(folder), remedy="Choose an empty folder."
         )
-    say = progress or (lambda told: None)
+    say = progress or (lambda _: None)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         say("database")
@@ -45,14 +45,14 @@ def copy_study(study: Study, folder: Path, progress: Callable[[str], None] | Non
 
 
 def _copy_database(study: Study, folder: Path) -> None:
-    told = portable_settings(study)
+    settings = portable_settings(study)
     if study.engine.dialect.name == "sqlite":
         with database.explained(study.engine):
             _copy_sqlite(study.home / DATABASE_FILE, folder / DATABASE_FILE)
-        if told:
-            (folder / SETTINGS_FILE).write_text(told, "utf-8")
+        if settings:
+            (folder / SETTINGS_FILE).write_text(settings, "utf-8")
         return
-    with create_study(folder, settings=told) as copied:
+    with create_study(folder, settings=settings) as copied:
         _copy_rows(study, copied)
 
 

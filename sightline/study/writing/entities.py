@@ -112,27 +112,27 @@ class Entities:
             known = self.question(record.name, record)
             self._mention("question", [known], {known: self._question_owners.get(known, self.source_id)})
 
-    def question(self, name: str, told: Question | None = None) -> int:
+    def question(self, name: str, question: Question | None = None) -> int:
         """The id of a question, made if need be; a bare mention of a known one claims nothing."""
         known = self._questions.get(name)
-        if known is not None and told is None:
+        if known is not None and question is None:
             return known
-        told = self._declared(told or Question(name))
+        question = self._declared(question or Question(name))
         if known is not None:
-            self._agrees(known, told)
+            self._agrees(known, question)
             return known
         (known,) = database.fresh_ids(self.connection, tables.question, 1)
         row = {
             "id": known,
             "name": name,
             "version": 1,
-            "scale": told.scale,
-            "low": told.low,
-            "high": told.high,
-            "step": told.step,
-            "labels": database.as_json(dict(told.labels), told.at),
-            "wording": told.wording,
-            "direction": told.direction,
+            "scale": question.scale,
+            "low": question.low,
+            "high": question.high,
+            "step": question.step,
+            "labels": database.as_json(dict(question.labels), question.at),
+            "wording": question.wording,
+            "direction": question.direction,
             "source_id": self.source_id,
         }
         database.insert(self.connection, tables.question, list(row), [tuple(row.values())])
@@ -140,24 +140,24 @@ class Entities:
         self.counts["questions"] += 1
         return known
 
-    def _declared(self, told: Question) -> Question:
+    def _declared(self, question: Question) -> Question:
         """The question as study.toml has it, where it does."""
-        if told.name not in self.study.settings.get("question", {}):
-            return sound_question(told)
+        if question.name not in self.study.settings.get("question", {}):
+            return sound_question(question)
         from sightline.study.settings import declared_question
 
-        return declared_question(self.study, told)
+        return declared_question(self.study, question)
 
-    def _agrees(self, known: int, told: Question) -> None:
-        if told._replace(at="") == Question(told.name):
+    def _agrees(self, known: int, question: Question) -> None:
+        if question._replace(at="") == Question(question.name):
             return
         row = self.connection.execute(select(tables.question).where(tables.question.c.id == known)).one()
         for field in ("scale", "low", "high", "step", "direction"):
-            before, after = getattr(row, field), getattr(told, field)
+            before, after = getattr(row, field), getattr(question, field)
             if after is not None and before is not None and before != after:
                 raise ConflictError(
-                    f"question {told.name!r} has {field} {before} in this study, but {after} here",
-                    where=told.at,
+                    f"question {question.name!r} has {field} {before} in this study, but {after} here",
+                    where=question.at,
                     remedy="Give the question another name, or declare it in study.toml.",
                 )
 
@@ -198,8 +198,10 @@ class Entities:
         self._mention("prompt", list(owners), owners)
         self._tags(records)
         self._links(records)
-        told = [(self._prompts[p.key], p.translations, p.at) for p in records if p.translations]
-        self.counts["translations"] += keep_translations(self.connection, self.source_id, told, self.lean_on)
+        translated = [(self._prompts[p.key], p.translations, p.at) for p in records if p.translations]
+        self.counts["translations"] += keep_translations(
+            self.connection, self.source_id, translated, self.lean_on
+        )
 
     def _find_prompts(
         self, keys: Iterable[PromptKey]
@@ -234,10 +236,10 @@ class Entities:
             "JOIN prompt_tag t ON t.prompt_id = w.prompt_id AND t.name = w.name",
         )
         for prompt, name, value, owner in rows:
-            told, at = wanted.pop((prompt, name))
-            if told != value:
+            here, at = wanted.pop((prompt, name))
+            if here != value:
                 raise ConflictError(
-                    f"tag {name} of this prompt is {value!r} in the study, {told!r} here",
+                    f"tag {name} of this prompt is {value!r} in the study, {here!r} here",
                     where=at,
                     remedy="Correct the tag, or use --replace if this is a newer version of the file.",
                 )
@@ -247,20 +249,20 @@ class Entities:
         database.insert(self.connection, tables.prompt_tag, columns, fresh)
 
     def _links(self, records: Sequence[Prompt]) -> None:
-        told = [(record.key, kind, to, record.at) for record in records for kind, to in record.links]
-        if not told:
+        links = [(record.key, kind, to, record.at) for record in records for kind, to in record.links]
+        if not links:
             return
-        refuse_bad_text((text, at) for _, kind, to, at in told for text in (kind, *to))
-        for _, kind, _, at in told:
+        refuse_bad_text((text, at) for _, kind, to, at in links for text in (kind, *to))
+        for _, kind, _, at in links:
             refuse_long_text(kind, 32, "kind of link", at)
-        unknown = {to for _, _, to, _ in told if to not in self._prompts}
+        unknown = {to for _, _, to, _ in links if to not in self._prompts}
         self._prompts.update({key: row[0] for key, row in self._find_prompts(unknown).items()})
         # A file may link to a prompt that stands further down, perhaps in a later batch.
-        self._late_links += [link for link in told if link[2] not in self._prompts]
-        self._link([link for link in told if link[2] in self._prompts])
+        self._late_links += [link for link in links if link[2] not in self._prompts]
+        self._link([link for link in links if link[2] in self._prompts])
 
-    def _link(self, told: Sequence[tuple[PromptKey, str, PromptKey, str]]) -> None:
-        wanted = {(self._prompts[key], kind, self._prompts[to]) for key, kind, to, _ in told}
+    def _link(self, links: Sequence[tuple[PromptKey, str, PromptKey, str]]) -> None:
+        wanted = {(self._prompts[key], kind, self._prompts[to]) for key, kind, to, _ in links}
         columns = [("prompt_id", "BIGINT"), ("kind", "TEXT"), ("to_prompt_id", "BIGINT")]
         database.matching(self.connection, columns, sorted(wanted))
         same = " AND ".join(f"l.{name} = w.{name}" for name, _ in columns)
@@ -276,11 +278,11 @@ class Entities:
         database.insert(self.connection, tables.prompt_link, names, fresh)
         self.counts["links"] += len(fresh)
 
-    def find_prompts(self, told: Iterable[tuple[PromptKey | PromptText, str]]) -> None:
+    def find_prompts(self, named: Iterable[tuple[PromptKey | PromptText, str]]) -> None:
         """Make sure these prompts are known to `prompt_id`; one that does not exist is an error."""
         keys: dict[PromptKey, str] = {}
         texts: dict[PromptText, str] = {}
-        for prompt, at in told:
+        for prompt, at in named:
             if isinstance(prompt, PromptText):
                 texts.setdefault(prompt, at)
             elif prompt not in self._prompts:
@@ -361,8 +363,8 @@ class Entities:
         self._mention("image", list(owners), owners)
         self._mention("bytes", same_bytes, self._bytes_owners(same_bytes))
         self._captions(records)
-        told = [(self._images[record.key], record.scene, record.at) for record in records if record.scene]
-        self.counts["scenes"] += keep_scenes(self.connection, self.source_id, told, self.lean_on)
+        scenes = [(self._images[record.key], record.scene, record.at) for record in records if record.scene]
+        self.counts["scenes"] += keep_scenes(self.connection, self.source_id, scenes, self.lean_on)
 
     def _fill_in(self, changed: Sequence[tuple[Any, ...]]) -> None:
         mark = "%s" if self.connection.dialect.name == "postgresql" else "?"
@@ -402,8 +404,8 @@ class Entities:
         with ThreadPoolExecutor(4) as pool:
             taken = list(pool.map(self._take_one, records))
         facts: dict[ImageKey, tuple[str, int | None, int | None, str | None]] = {}
-        for record, told in zip(records, taken, strict=True):
-            if facts.setdefault(record.key, told)[0] != told[0]:
+        for record, stored in zip(records, taken, strict=True):
+            if facts.setdefault(record.key, stored)[0] != stored[0]:
                 raise _another_picture(record)
         return facts
 
@@ -442,9 +444,9 @@ class Entities:
         )
         return {ImageKey(homes[home], name): (key, sha, owner) for home, name, key, sha, owner in rows}
 
-    def find_images(self, told: Iterable[tuple[ImageKey, str]]) -> None:
+    def find_images(self, named: Iterable[tuple[ImageKey, str]]) -> None:
         """Make sure these images are known to `image_id`; an unknown one is made, known by name only."""
-        unknown = {key: at for key, at in told if key not in self._images}
+        unknown = {key: at for key, at in named if key not in self._images}
         if not unknown:
             return
         refuse_bad_text((text, at) for key, at in unknown.items() for text in key)
@@ -462,14 +464,14 @@ class Entities:
         return 0 if key is None else self._images[key]
 
     def _captions(self, records: Sequence[Image]) -> None:
-        told: dict[int, list[str]] = {}
+        wanted: dict[int, list[str]] = {}
         for record in records:
             if record.captions:
-                seen = told.setdefault(self._images[record.key], [])
+                seen = wanted.setdefault(self._images[record.key], [])
                 seen += [text for text in record.captions if text not in seen]
-        if not told:
+        if not wanted:
             return
-        database.matching(self.connection, [("image_id", "BIGINT")], [(key,) for key in told])
+        database.matching(self.connection, [("image_id", "BIGINT")], [(key,) for key in wanted])
         known: dict[int, set[str]] = {}
         free: dict[int, int] = {}
         rows = database.fetch(
@@ -480,10 +482,10 @@ class Entities:
         for key, n, text, owner in rows:
             known.setdefault(key, set()).add(text)
             free[key] = max(free.get(key, 0), n + 1)
-            if text in told[key]:
+            if text in wanted[key]:
                 self.lean_on(owner)
         fresh = []
-        for key, captions in told.items():
+        for key, captions in wanted.items():
             new = [text for text in captions if text not in known.get(key, ())]
             fresh += [(key, n, text, self.source_id) for n, text in enumerate(new, free.get(key, 0))]
         database.insert(self.connection, tables.caption, ["image_id", "n", "text", "source_id"], fresh)

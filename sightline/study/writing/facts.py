@@ -96,29 +96,31 @@ class Facts:
         )
 
     def _settings_id(self, record: Answer) -> int:
-        told = database.as_json(dict(record.settings or {}), record.at)
-        assert told is not None
-        if told not in self._settings:
-            sha256 = hashlib.sha256(told.encode()).hexdigest()
+        encoded = database.as_json(dict(record.settings or {}), record.at)
+        assert encoded is not None
+        if encoded not in self._settings:
+            sha256 = hashlib.sha256(encoded.encode()).hexdigest()
             table = tables.settings
             known = self.connection.execute(select(table.c.id).where(table.c.sha256 == sha256)).scalar()
             if known is None:
                 (known,) = database.fresh_ids(self.connection, table, 1)
-                database.insert(self.connection, table, ["id", "sha256", "json"], [(known, sha256, told)])
+                database.insert(self.connection, table, ["id", "sha256", "json"], [(known, sha256, encoded)])
             if len(self._settings) > 10_000:
                 self._settings.clear()
-            self._settings[told] = int(known)
-        return self._settings[told]
+            self._settings[encoded] = int(known)
+        return self._settings[encoded]
 
     # -- items --------------------------------------------------------------------------------------------
 
-    def items(self, told: Sequence[tuple[Item, str]]) -> list[int]:
+    def items(self, named: Sequence[tuple[Item, str]]) -> list[int]:
         """The ids of what was judged, made if need be, in the order given."""
         entities = self.entities
-        entities.find_prompts((s.prompt, at) for s, at in told if s.prompt is not None)
-        pictures = [(key, at) for s, at in told for key in (s.image, s.image_b, s.image_c) if key is not None]
+        entities.find_prompts((s.prompt, at) for s, at in named if s.prompt is not None)
+        pictures = [
+            (key, at) for s, at in named for key in (s.image, s.image_b, s.image_c) if key is not None
+        ]
         entities.find_images(pictures)
-        wanted = [self._ids(item, at) for item, at in told]
+        wanted = [self._ids(item, at) for item, at in named]
         return item_ids(self.connection, wanted)
 
     def _ids(self, item: Item, at: str) -> Ids:

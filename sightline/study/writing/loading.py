@@ -172,7 +172,7 @@ def _chunks(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
 
 
 def undo(study: Study, source_id: int) -> dict[str, int]:
-    """Take an import back: its facts go, and so does every prompt, image and system only it told of."""
+    """Undo an import: remove its facts, and every prompt, image and system that only it contains."""
     with database.writing(study.engine) as connection:
         return undo_within(connection, source_id)
 

@@ -32,8 +32,8 @@ def keep_references(
         known = connection.execute(select(table).where(table.c.name == record.name)).first()
         if known is None:
             columns = ["name", "distance", "squared", "n", "json", "source_id"]
-            told = (record.name, *row[:-1], database.as_json(values), source_id)
-            database.insert(connection, table, columns, [told])
+            new = (record.name, *row[:-1], database.as_json(values), source_id)
+            database.insert(connection, table, columns, [new])
             made += 1
         elif (known.distance, known.squared, known.n, known.json) != row:
             raise ConflictError(

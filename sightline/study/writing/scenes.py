@@ -1,4 +1,4 @@
-"""What is known to be in an image: kept once an image, told by any number of sources."""
+"""What is known to be in an image: stored once per image, from any number of sources."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sightline.study.study import Study
 def keep_scenes(
     connection: Connection,
     source_id: int | None,
-    told: Sequence[tuple[int, Mapping[str, Any], str]],
+    records: Sequence[tuple[int, Mapping[str, Any], str]],
     lean_on: Callable[[int | None], None],
 ) -> int:
     """Write scenes of images, given as (image id, scene, place); one that is there must be the same."""
     wanted: dict[int, tuple[str | None, str]] = {}
-    for key, scene, at in told:
+    for key, scene, at in records:
         text = database.as_json(scene, at)
         if wanted.setdefault(key, (text, at))[0] != text:
             raise _another_scene(at)
@@ -52,7 +52,7 @@ def scenes(study: Study) -> dict[ImageKey, dict[str, Any]]:
             "SELECT c.name, i.name, CAST(s.json AS TEXT) FROM scene s JOIN image i ON i.id = s.image_id "
             "JOIN collection c ON c.id = i.collection_id ORDER BY s.image_id",
         )
-    return {ImageKey(collection, name): json.loads(told) for collection, name, told in rows}
+    return {ImageKey(collection, name): json.loads(scene) for collection, name, scene in rows}
 
 
 def _another_scene(at: str) -> ConflictError:

@@ -43,8 +43,8 @@ def settle(
             connection.execute(past.values(identity=_identity("past", identity, known)))
         (key,) = database.fresh_ids(connection, table, 1)
         columns = ["id", "question_id", "rule", "screening", "up_to", "identity", "at", "notes"]
-        told = database.as_json(None if notes is None else dict(notes))
-        row = (key, question_id, rule, screening, up_to, identity, now(), told)
+        encoded = database.as_json(None if notes is None else dict(notes))
+        row = (key, question_id, rule, screening, up_to, identity, now(), encoded)
         database.insert(connection, table, columns, [row])
         columns = ["settlement_id", "item_id", "value", "low", "high", "n", "reason"]
         database.insert(connection, tables.truth, columns, [(key, *row) for row in rows])
@@ -77,10 +77,10 @@ def keep_predictions(
         return int(known)
 
 
-def note_events(study: Study, actor: str, what: str, told: Iterable[Mapping[str, Any]]) -> None:
+def note_events(study: Study, actor: str, what: str, events: Iterable[Mapping[str, Any]]) -> None:
     """Append to the study's log; it is never changed."""
     with database.writing(study.engine) as connection:
-        rows = list(told)
+        rows = list(events)
         ids = database.fresh_ids(connection, tables.event, len(rows))
         at = now()
         made = [

@@ -16,19 +16,19 @@ LONGEST = 16
 _CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 
 
-def language_code(told: str, at: str = "") -> str:
+def language_code(code: str, at: str = "") -> str:
     """A language in the one spelling that BCP 47 recommends (`pt-BR`, `zh-Hant`), or a DataError.
 
     Case means nothing there: languages are written small, scripts with a capital, regions in capitals.
     """
-    if len(told) > LONGEST or not _CODE.fullmatch(told):
+    if len(code) > LONGEST or not _CODE.fullmatch(code):
         raise DataError(
-            f"{told[:40]!r} is not the code of a language",
+            f"{code[:40]!r} is not the code of a language",
             where=at,
             remedy="Name translations as prompt.de, prompt.pt-BR or prompt.zh-Hant; keep another column as "
             "a tag with --column tags.NAME=THEIRS.",
         )
-    parts = told.lower().split("-")
+    parts = code.lower().split("-")
     return "-".join([parts[0], *map(_written, parts[1:], parts)])
 
 
@@ -42,13 +42,13 @@ def _written(part: str, before: str) -> str:
 def keep_translations(
     connection: Connection,
     source_id: int | None,
-    told: Sequence[tuple[int, Mapping[str, str], str]],
+    translated: Sequence[tuple[int, Mapping[str, str], str]],
     lean_on: Callable[[int | None], None],
 ) -> int:
     """Write translations of prompts, given as (prompt id, texts by language, place); known ones must fit."""
     wanted: dict[tuple[int, str], tuple[str, str]] = {}
-    refuse_bad_text((text, at) for _, texts, at in told for text in texts.values())
-    for prompt, texts, at in told:
+    refuse_bad_text((text, at) for _, texts, at in translated for text in texts.values())
+    for prompt, texts, at in translated:
         for language, text in texts.items():
             if not text.strip():
                 raise DataError(f"the translation ({language}) is empty", where=at, remedy="Leave it out.")

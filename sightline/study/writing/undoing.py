@@ -1,4 +1,4 @@
-"""Taking an import back."""
+"""Undoing an import."""
 
 from __future__ import annotations
 
@@ -86,49 +86,49 @@ HEIRS: Mapping[str, tuple[str, ...]] = {
 
 def undo_within(connection: Connection, source_id: int) -> dict[str, int]:
     """Undo a source inside an open transaction; gives how many rows of each table went."""
-    told = {"source": source_id}
-    _refuse(connection, told)
+    values = {"source": source_id}
+    _refuse(connection, values)
     gone: dict[str, int] = {}
-    _delete_computed(connection, told)
+    _delete_computed(connection, values)
     for table in FACTS:
-        gone[table] = _run(connection, f"DELETE FROM {table} WHERE source_id = :source", told)
-    _forget_bytes(connection, told)
-    _run(connection, "DELETE FROM mention WHERE source_id = :source", told)
+        gone[table] = _run(connection, f"DELETE FROM {table} WHERE source_id = :source", values)
+    _forget_bytes(connection, values)
+    _run(connection, "DELETE FROM mention WHERE source_id = :source", values)
     for table in USES:
         mine = "" if table == "item" else "WHERE source_id = :source"
-        gone[table] = _delete_unused(connection, table, mine, told)
+        gone[table] = _delete_unused(connection, table, mine, values)
         if mine:
-            _hand_over(connection, table, told)
+            _hand_over(connection, table, values)
     _run(
         connection,
         "DELETE FROM settings WHERE id IN (SELECT id FROM settings EXCEPT SELECT settings_id FROM answer)",
         {},
     )
     gone["score"] = _delete_scores(connection)
-    _run(connection, "DELETE FROM source WHERE id = :source", told)
+    _run(connection, "DELETE FROM source WHERE id = :source", values)
     return {table: n for table, n in gone.items() if n}
 
 
-def _refuse(connection: Connection, told: Mapping[str, int]) -> None:
-    if connection.execute(text("SELECT 1 FROM source WHERE id = :source"), told).scalar() is None:
+def _refuse(connection: Connection, values: Mapping[str, int]) -> None:
+    if connection.execute(text("SELECT 1 FROM source WHERE id = :source"), values).scalar() is None:
         known = connection.execute(text("SELECT id FROM source ORDER BY id")).scalars().all()
         listed = ", ".join(map(str, known)) or "none"
         raise UsageError(
-            f"there is no import number {told['source']}", remedy=f"Imports in this study: {listed}."
+            f"there is no import number {values['source']}", remedy=f"Imports in this study: {listed}."
         )
     query = "SELECT source_id FROM mention WHERE kind = 'source' AND entity_id = :source ORDER BY source_id"
-    leaning = connection.execute(text(query), told).scalars().all()
+    leaning = connection.execute(text(query), values).scalars().all()
     if leaning:
         # Rows that both tell of are kept once, under the first: without it the second had holes.
         later = ", ".join(map(str, leaning))
         raise ConflictError(
-            f"import {later} repeats rows of import {told['source']}, which would be lost to it",
+            f"import {later} repeats rows of import {values['source']}, which would be lost to it",
             remedy=f"Undo import {later} first, then this one, and import again what should stay.",
         )
 
 
-def _run(connection: Connection, statement: str, told: Mapping[str, int]) -> int:
-    return int(connection.execute(text(statement), told).rowcount)
+def _run(connection: Connection, statement: str, values: Mapping[str, int]) -> int:
+    return int(connection.execute(text(statement), values).rowcount)
 
 
 # What was settled from votes of a source, among others.
@@ -138,23 +138,23 @@ _SETTLED = (
 )
 
 
-def _delete_computed(connection: Connection, told: Mapping[str, int]) -> None:
+def _delete_computed(connection: Connection, values: Mapping[str, int]) -> None:
     """Drop what was computed from votes and truths that are about to go: it can be computed again."""
     fits = (
         f"SELECT id FROM fit WHERE settlement_id IN ({_SETTLED} UNION "
         "SELECT settlement_id FROM truth WHERE source_id = :source)"
     )
-    _delete_scores_of_sets(connection, told)
-    _run(connection, f"DELETE FROM prediction WHERE fit_id IN ({fits})", told)
-    _run(connection, f"DELETE FROM fit WHERE id IN ({fits})", told)
-    _run(connection, f"DELETE FROM truth WHERE settlement_id IN ({_SETTLED})", told)
-    _run(connection, f"DELETE FROM settlement WHERE id IN ({_SETTLED})", told)
+    _delete_scores_of_sets(connection, values)
+    _run(connection, f"DELETE FROM prediction WHERE fit_id IN ({fits})", values)
+    _run(connection, f"DELETE FROM fit WHERE id IN ({fits})", values)
+    _run(connection, f"DELETE FROM truth WHERE settlement_id IN ({_SETTLED})", values)
+    _run(connection, f"DELETE FROM settlement WHERE id IN ({_SETTLED})", values)
     # SQLite gives the keys of deleted judgements out again: what comes next must still count as newer.
     left = "(SELECT coalesce(max(id), 0) FROM judgement WHERE source_id IS NULL OR source_id <> :source)"
-    _run(connection, f"UPDATE settlement SET up_to = {left} WHERE up_to > {left}", told)
+    _run(connection, f"UPDATE settlement SET up_to = {left} WHERE up_to > {left}", values)
 
 
-def _delete_scores_of_sets(connection: Connection, told: Mapping[str, int]) -> None:
+def _delete_scores_of_sets(connection: Connection, values: Mapping[str, int]) -> None:
     """Scores of a prompt's images, of rankings and of answers that lose a part do not hold any more."""
     answered = "SELECT 1 FROM answer a WHERE a.source_id = :source AND a.prompt_id = {table}.prompt_id"
     judged = (
@@ -176,22 +176,24 @@ def _delete_scores_of_sets(connection: Connection, told: Mapping[str, int]) -> N
     for table in ("evidence", "score"):
         for kind, condition in rests_on:
             of_kind = f"measure_id IN (SELECT id FROM measure WHERE kind = '{kind}')"
-            _run(connection, f"DELETE FROM {table} WHERE {of_kind} AND {condition.format(table=table)}", told)
+            _run(
+                connection, f"DELETE FROM {table} WHERE {of_kind} AND {condition.format(table=table)}", values
+            )
 
 
-def _delete_unused(connection: Connection, table: str, mine: str, told: Mapping[str, int]) -> int:
+def _delete_unused(connection: Connection, table: str, mine: str, values: Mapping[str, int]) -> int:
     # Differences of whole sets: neither database needs an index on every column that refers to something.
     used = [f"SELECT {column} FROM {user}" for user, column in USES[table]]
     if table in MENTIONED:
         used.append(f"SELECT entity_id FROM mention WHERE kind = '{table}'")
     unused = " EXCEPT ".join([f"SELECT id FROM {table} {mine}", *used])
-    return _run(connection, f"DELETE FROM {table} WHERE id IN ({unused})", told)
+    return _run(connection, f"DELETE FROM {table} WHERE id IN ({unused})", values)
 
 
-def _hand_over(connection: Connection, table: str, told: Mapping[str, int]) -> None:
-    """What stays belongs from now on to a source that told of it as well, or that uses it, or to nobody."""
+def _hand_over(connection: Connection, table: str, values: Mapping[str, int]) -> None:
+    """What stays belongs from now on to a source that values of it as well, or that uses it, or to nobody."""
     stays = f"SELECT 1 FROM {table} WHERE source_id = :source LIMIT 1"
-    if connection.execute(text(stays), told).scalar() is None:
+    if connection.execute(text(stays), values).scalar() is None:
         return
     named = [f"SELECT entity_id AS id, source_id FROM mention WHERE kind = '{table}'"]
     for queries in (named if table in MENTIONED else [], HEIRS[table]):
@@ -201,15 +203,15 @@ def _hand_over(connection: Connection, table: str, told: Mapping[str, int]) -> N
         _run(
             connection,
             "CREATE TEMPORARY TABLE heir AS SELECT id, min(source_id) AS source_id FROM "
-            f"({' UNION ALL '.join(queries)}) AS told WHERE source_id IS NOT NULL GROUP BY id",
+            f"({' UNION ALL '.join(queries)}) AS users WHERE source_id IS NOT NULL GROUP BY id",
             {},
         )
         _run(connection, "CREATE INDEX heir_by_id ON heir (id)", {})
         found = f"SELECT h.source_id FROM heir h WHERE h.id = {table}.id"
         statement = f"UPDATE {table} SET source_id = ({found}) WHERE source_id = :source AND EXISTS ({found})"
-        _run(connection, statement, told)
+        _run(connection, statement, values)
     database.drop_temporary(connection, "heir")
-    _run(connection, f"UPDATE {table} SET source_id = NULL WHERE source_id = :source", told)
+    _run(connection, f"UPDATE {table} SET source_id = NULL WHERE source_id = :source", values)
     if table in MENTIONED:
         _run(
             connection,
@@ -219,20 +221,20 @@ def _hand_over(connection: Connection, table: str, told: Mapping[str, int]) -> N
         )
 
 
-def _forget_bytes(connection: Connection, told: Mapping[str, int]) -> None:
+def _forget_bytes(connection: Connection, values: Mapping[str, int]) -> None:
     """Bytes that another source brought as well become its own; the others go, the name stays."""
     others = "FROM mention m WHERE m.kind = 'bytes' AND m.entity_id = image.id AND m.source_id <> :source"
     _run(
         connection,
         "UPDATE image SET sha256 = NULL, width = NULL, height = NULL, defect = NULL, bytes_source_id = NULL "
         f"WHERE bytes_source_id = :source AND NOT EXISTS (SELECT 1 {others})",
-        told,
+        values,
     )
     _run(
         connection,
         f"UPDATE image SET bytes_source_id = (SELECT min(m.source_id) {others}) "
         "WHERE bytes_source_id = :source",
-        told,
+        values,
     )
     _run(
         connection,

@@ -189,7 +189,7 @@ BAD: dict[str, tuple[dict[str, str | None], str, str]] = {
     "a share that is not": (
         {"crowdflower": f"{PAIR},frac_yes,n_yes,n_no\ncat.jpg,cat.jpg#2,cat 2,0.5,3,0\n"},
         "crowdflower.csv:2",
-        "frac_yes must be the share of 3 yes and 0 no",
+        "frac_yes must be the proportion of 3 yes and 0 no",
     ),
     "nobody's votes": (
         {"crowdflower": f"{PAIR},frac_yes,n_yes,n_no\ncat.jpg,cat.jpg#2,cat 2,0,0,0\n"},

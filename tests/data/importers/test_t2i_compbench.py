@@ -64,7 +64,7 @@ def test_splits_are_those_of_the_lists(published: tuple[list[Prompt], Source], d
 def test_what_was_left_out_is_told(published: tuple[list[Prompt], Source]) -> None:
     _, source = published
     assert source.skipped["files that hold no prompts of a category"] == ["new_objects.txt"]
-    assert source.skipped_count["prompts both in train and in val (their split is told as such)"] == 2
+    assert source.skipped_count["prompts both in train and in val (their split says so)"] == 2
     repeated = sum(n for reason, n in source.skipped_count.items() if reason.startswith("lines that repeat"))
     # 18 + 21 + 5 in the three lists of color, 15 + 15 of shape, 5 + 5 of texture, 2 of spatial.
     assert repeated == 86
