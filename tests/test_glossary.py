@@ -221,7 +221,7 @@ def test_phrases_and_contexts(word: str, text: str, count: int) -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("class OutlookShown: pass", ["prediction"]),
+        ("class OutlookShown: pass", ["outlook"]),
         ("def keep_in_vain(told=1): ...", ["told", "in vain", "vain"]),
         ("self.told, rest = 1, 2", ["told"]),
         ("from x import y as occasion", ["occasion"]),
