@@ -20,6 +20,7 @@ ITSELF = "A and B are the same"
     range=(0, 1),
     source="Bradley and Terry 1952",
     licence="Apache-2.0",
+    aliases={"elo": "Elo ratings depend on the order of comparisons; this fits all of them at once."},
 )
 def bradley_terry(votes: Votes, *, prior: float = round(PRIOR, 4), confidence: float = 0.95) -> Settled:
     """Probability that A of a pair is preferred to B, from the choices between all pairs together.

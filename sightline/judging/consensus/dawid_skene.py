@@ -22,6 +22,7 @@ MOST = 100
     scales=("nominal", "ordinal"),
     source="Dawid and Skene 1979; the smoothing is ours",
     licence="Apache-2.0",
+    aliases=("ds",),
 )
 def dawid_skene(
     votes: Votes, *, probability: bool = False, smoothing: float | None = None, confidence: float = 0.95

@@ -15,7 +15,12 @@ from sightline.statistics import consensus as rules
 TIES = ("none", "highest", "lowest")
 
 
-@consensus(scales=("nominal", "ordinal", "interval"), source="common practice", licence="Apache-2.0")
+@consensus(
+    scales=("nominal", "ordinal", "interval"),
+    source="common practice",
+    licence="Apache-2.0",
+    aliases=("majority_vote",),
+)
 def majority(votes: Votes, *, ties: Literal["none", "highest", "lowest"] = "none") -> Settled:
     """The value that most votes were cast for, be it a label, a grade or A of A and B.
 

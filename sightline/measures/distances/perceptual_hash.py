@@ -13,7 +13,7 @@ FINER = 4
 """Pixels per frequency that is kept."""
 
 
-@distance(range=(0, 1), source="Zauner 2010 (pHash)", licence="Apache-2.0")
+@distance(range=(0, 1), source="Zauner 2010 (pHash)", licence="Apache-2.0", aliases=("phash",))
 def perceptual_hash(images: Sequence[Picture], *, bits: int = 8) -> np.ndarray:
     """Proportion of bits in which the perceptual hashes of two images differ: 0 for copies, .5 by chance.
 

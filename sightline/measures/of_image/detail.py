@@ -13,7 +13,11 @@ TOO_SMALL = "the image has no inner pixel: it is less than three pixels wide or 
 
 
 @measure.of_image(
-    direction="higher", range=(0, None), source="Pech-Pacheco et al. 2000", licence="Apache-2.0"
+    direction="higher",
+    range=(0, None),
+    source="Pech-Pacheco et al. 2000",
+    licence="Apache-2.0",
+    aliases=("laplacian_variance",),
 )
 def sharpness(images: Sequence[Picture], *, side: int = 512) -> Values:
     """Variance of the Laplacian of the luma: how crisp the finest detail is.

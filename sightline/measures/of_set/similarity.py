@@ -13,7 +13,14 @@ from sightline.statistics import sets
 Distance = Callable[[Sequence[Picture]], np.ndarray]
 
 
-@measure.of_set(range=(None, 1), source="Tang et al. 2024 (W1KP)", licence="Apache-2.0")
+@measure.of_set(
+    range=(None, 1),
+    source="Tang et al. 2024 (W1KP)",
+    licence="Apache-2.0",
+    aliases={
+        "fid": "FID compares a whole collection with real images; this compares the images of one prompt."
+    },
+)
 def pairwise_mean(
     images: Sequence[Picture], *, distance: Distance = needs("distance", "ssim")
 ) -> float | NoValue:

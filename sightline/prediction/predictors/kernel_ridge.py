@@ -15,7 +15,12 @@ from sightline.records import Examples
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
-@predictor(sees="prompt", source="Saunders et al. 1998; Williams and Seeger 2001", licence="Apache-2.0")
+@predictor(
+    sees="prompt",
+    source="Saunders et al. 1998; Williams and Seeger 2001",
+    licence="Apache-2.0",
+    aliases=("krr",),
+)
 class kernel_ridge(KernelModel):
     """Kernel ridge regression on the encoded wording: prompts that mean alike are predicted alike.
 

@@ -17,7 +17,12 @@ from sightline.prediction.predictors._parts import (
 from sightline.records import Examples
 
 
-@predictor(sees="prompt", source="Drucker et al. 1997; Chang and Lin 2011", licence="Apache-2.0")
+@predictor(
+    sees="prompt",
+    source="Drucker et al. 1997; Chang and Lin 2011",
+    licence="Apache-2.0",
+    aliases=("svr", "svm"),
+)
 class support_vectors(KernelModel):
     """Support vector regression on the encoded wording: errors up to `epsilon` cost nothing, others linearly.
 

@@ -15,7 +15,12 @@ from sightline.records import Examples
 FIELDS = ("left", "right", "feature", "threshold", "value", "root", "owner")
 
 
-@predictor(sees="prompt", source="Friedman 2001, 2002; explained as in Saabas 2014", licence="Apache-2.0")
+@predictor(
+    sees="prompt",
+    source="Friedman 2001, 2002; explained as in Saabas 2014",
+    licence="Apache-2.0",
+    aliases=("gbrt", "gradient_boosting"),
+)
 class trees:
     """Boosted regression trees on the features: effects that are not straight lines, and their interplay.
 
