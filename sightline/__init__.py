@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from sightline.samples.study import demo as demo
     from sightline.selection.select import select as select
     from sightline.study.cache import cache as cache
+    from sightline.study.init import init as init
     from sightline.study.study import create_study as create
     from sightline.study.study import open_study as open
     from sightline.systems.bridge_answers import bridge_answers as bridge_answers

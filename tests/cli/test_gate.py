@@ -68,7 +68,7 @@ def test_what_programs_read(run: Run, study: Path) -> None:
 
 
 def test_selecting_by_difficulty_shows_what_is_expected(run: Run, study: Path, tmp_path: Path) -> None:
-    assert run("predict", study, "--folds", "3").code == 0
+    assert run("fit", study, "--folds", "3").code == 0
     words = ["select", study, "3", "--by", "difficulty", "--judged"]
     told = run(*words, "--json").json
     assert len(told["rows"]) == 3 and "alignment predicted by ridge" in told["how"]

@@ -119,7 +119,7 @@ def test_it_goes_on_where_it_was_and_is_one_source(study: Study, tmp_path: Path)
     assert (third.made, third.known, len(log(tmp_path))) == (0, 6, 6)
     (made,) = [source for source in sources(study) if source["importer"] == "generate"]
     assert (made["counts"]["answers"], made["counts"]["images"]) == (6, 3)
-    gone = sightline.undo(study, made["id"])
+    gone = sightline.undo(study, made["id"]).counts
     assert (gone["answer"], gone["image"], gone["system"]) == (6, 3, 1)
     assert reading.counts(study)["prompt"] == 2
 
