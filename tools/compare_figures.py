@@ -38,7 +38,8 @@ from string import Template
 from time import monotonic
 from typing import Any
 
-# Commands of 0.2 for those of 0.1: tried where those of 0.1 are wrong usage.
+# Commands of 0.2 for those of 0.1, which are run only where the program refuses the others as wrong usage:
+# "mos" names a rule in both, but not the same one.
 COMMANDS = {
     r"^predict \.": "fit .",
     r"^variability (.*) --reuse\b": r"reuse \1",
@@ -207,25 +208,26 @@ def prepare(here: Path, data: Path) -> None:
 
 def run(program: list[str], words: str, study: Path, target: Path, step: str) -> dict[str, float]:
     """The numbers of one step; a RuntimeError if it has none."""
-    given = shlex.split(words)
-    if given[0] == "settings":
-        file, line = study / "study.toml", f'[score]\n{given[1]} = "{given[2]}"'
+    command = shlex.split(words)
+    if command[0] == "settings":
+        file, line = study / "study.toml", f'[score]\n{command[1]} = "{command[2]}"'
         file.write_text(re.sub(r"^\[score\]$", line, file.read_text("utf-8"), flags=re.M), "utf-8")
         return {}
-    command = [*program, *(str(study) if word == "." else word for word in given)]
-    command += [] if given[0] in {"demo", "report"} else ["--json"]
     env = os.environ | {"OMP_NUM_THREADS": "1", "SIGHTLINE_OFFLINE": "1", "COLUMNS": "200"}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=target.parent, env=env)
+    for given in dict.fromkeys((reworded(words, COMMANDS), words)):
+        full = [*program, *(str(study) if word == "." else word for word in shlex.split(given))]
+        full += [] if command[0] in {"demo", "report"} else ["--json"]
+        done = subprocess.run(full, capture_output=True, text=True, cwd=target.parent, env=env)
+        if done.returncode != 2:
+            break
     numbers = {f"{step}/exit_code": float(done.returncode)}
     if done.stdout.startswith("{"):
         numbers |= walk(json.loads(done.stdout), step)
-    elif done.returncode == 2 and (renamed := reworded(words, COMMANDS)) != words:
-        return run(program, renamed, study, target, step)
     elif done.returncode:
         raise RuntimeError(f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()[-400:]}")
-    if given[0] == "export":
+    if command[0] == "export":
         numbers |= exported(target, step, whole=step.startswith("demo/"))
-    if given[0] == "report":
+    if command[0] == "report":
         page = Page()
         page.feed(target.with_suffix(".html").read_text("utf-8"))
         numbers |= {f"{step}{name}": float(count) for name, count in page.numbers.items()}
