@@ -12,15 +12,14 @@ from sightline.data.sources import IMAGES, natural
 from sightline.errors import DataError, UsageError
 from sightline.estimate import Cell, absent
 from sightline.extension import Configured
-from sightline.measures.rankings import UNJUDGED, Ranked, looks_beyond, rankings_for, rankings_of
 from sightline.pictures import Picture
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
-from sightline.study import reading, scores
+from sightline.study import reading
 from sightline.study.running.calls import compute_pictures
 from sightline.study.running.progress import Listener
-from sightline.study.running.run import Ran, register, run_together
-from sightline.study.scores import Outcome, Target
+from sightline.study.running.run import Ran, run_together
+from sightline.study.scores import Outcome
 from sightline.study.study import Study
 
 BATCH = 16
@@ -116,7 +115,10 @@ def score(
     for kind, numbers in together.items():
         alike = [chosen[number] for number in numbers]
         if kind == "of_ranking":
-            ran = _score_rankings(study, alike)
+            # Rankings need much that images do not: search, contexts, predicted relevance.
+            from sightline.measures.ranking_scores import score_all_rankings
+
+            ran = score_all_rankings(study, alike)
         else:
             ran = run_together(study, alike, workers=workers, listener=listener)
         runs.update(zip(numbers, ran, strict=True))
@@ -173,77 +175,3 @@ def _readable(path: str) -> bool:
         return Picture(path=path).rgb is not None
     except DataError:
         return False
-
-
-def _score_rankings(study: Study, measures: Sequence[Configured]) -> list[Ran]:
-    """Score rankings by measures that need relevance and those that do not, each read once."""
-    read: dict[bool, Ranked] = {}
-    ran = []
-    for measure in measures:
-        judged = measure.spec.details["rests_on"] not in UNJUDGED
-        if judged not in read:
-            read[judged] = rankings_of(study, judged=judged)
-        ran.append(score_rankings(study, measure, read[judged]))
-    return ran
-
-
-def score_rankings(study: Study, measure: Configured, ranked: Ranked | None = None) -> Ran:
-    """Score every ranking of every retriever by its relevance, or by its scores alone."""
-    known = rankings_for(study, measure) if ranked is None else ranked
-    ran = Ran(str(measure), len(known))
-    results = list(zip(_items(known, *_looks_at(measure)), known.outcomes(measure), strict=True))
-    # A ranking that no longer exists, or that the rules now exclude, must lose its score.
-    scores.clear(study, measure.identity)
-    scores.write(study, register(study, measure), results)
-    ran.computed = len(results)
-    ran.reasons.update(outcome.reason for _, outcome in results if outcome.reason is not None)
-    ran.notes = known.notes_for(measure)
-    return ran
-
-
-def stale_rankings(study: Study) -> list[str]:
-    """The measures of rankings whose stored scores are out of date with the rankings and the relevance.
-
-    Comparisons do not read them, but compute them again; exports show what is stored.
-    """
-    stored = reading.measures(study)
-    stored = stored.filter((stored["kind"] == "of_ranking") & (stored["values"] + stored["without"] > 0))
-    if stored.is_empty():
-        return []
-    read: dict[bool, Ranked | None] = {}
-    items: dict[tuple[str, bool], list[Target]] = {}
-    stale = []
-    for row in stored.iter_rows(named=True):
-        looks_at = _looked_at(str(row["measure"]))
-        judged = looks_at[0] not in UNJUDGED
-        if judged not in read:
-            try:
-                read[judged] = rankings_of(study, judged=judged)
-            except DataError:
-                read[judged] = None  # the rankings or their relevance have been removed
-        ranked = read[judged]
-        if looks_at not in items:
-            items[looks_at] = [] if ranked is None else _items(ranked, *looks_at)
-        targets = items[looks_at]
-        todo, copies = scores.known(study, int(row["measure_id"]), targets)
-        if todo or copies or row["values"] + row["without"] != len(targets):
-            stale.append(str(row["measure"]))
-    return stale
-
-
-def _looked_at(measure: str) -> tuple[str, bool]:
-    try:
-        return _looks_at(registry.find_measure(measure))
-    except UsageError:
-        return "relevance", False  # scored by an extension that is not installed here
-
-
-def _looks_at(measure: Configured) -> tuple[str, bool]:
-    """What a measure rests on, and whether it also reads what was searched."""
-    return str(measure.spec.details["rests_on"]), looks_beyond(measure)
-
-
-def _items(ranked: Ranked, rests_on: str, beyond: bool) -> list[Target]:
-    """Each ranking as the target of a score."""
-    keys = zip(ranked.prompt.tolist(), ranked.system.tolist(), ranked.hashes(rests_on, beyond), strict=True)
-    return [Target(prompt, system, 0, inputs, None, ()) for prompt, system, inputs in keys]

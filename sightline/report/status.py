@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sightline.judging.store import rounds
-from sightline.measures.score import stale_rankings
+from sightline.measures.ranking_scores import stale_rankings
 from sightline.prediction.fit import LEAST
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table

@@ -18,8 +18,9 @@ from sightline import registry
 from sightline.data.sources import Source
 from sightline.errors import DataError
 from sightline.measures.ranking_context import NO_VECTOR, NOT_OURS, ONE_WORD, fewer_words
+from sightline.measures.ranking_scores import stale_rankings
 from sightline.measures.rankings import rankings_of
-from sightline.measures.score import score, stale_rankings
+from sightline.measures.score import score
 from sightline.records import (
     Answer,
     Image,

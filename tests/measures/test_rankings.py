@@ -15,8 +15,9 @@ from sightline.comparison.compare import compare
 from sightline.comparison.compare_sets import compare_sets
 from sightline.comparison.queries import queries
 from sightline.errors import DataError, UsageError
+from sightline.measures.ranking_scores import stale_rankings
 from sightline.measures.rankings import overlap, rankings_for, rankings_of
-from sightline.measures.score import score, stale_rankings
+from sightline.measures.score import score
 from sightline.records import (
     Answer,
     ImageKey,

@@ -10,7 +10,8 @@ import pytest
 from PIL import Image as Pillow
 
 from sightline.errors import DataError, UsageError
-from sightline.measures.score import score, score_files, score_rankings
+from sightline.measures.ranking_scores import score_rankings
+from sightline.measures.score import score, score_files
 from sightline.records import (
     Answer,
     Image,
