@@ -1,4 +1,4 @@
-"""Tables for spreadsheets."""
+"""Tables as files: CSV for people and spreadsheets, JSON lines and Parquet for programs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sightline.extension import exporter
 
 if TYPE_CHECKING:
     import polars
+
 
 # With the apostrophes that stand before it already: so what the guard does can be taken back exactly.
 FORMULA = r"^('*[=+\-@\t\r])"
@@ -57,3 +58,25 @@ def _safe(table: polars.DataFrame) -> polars.DataFrame:
 def _as_json(value: Any) -> str:
     plain = value.to_list() if hasattr(value, "to_list") else value
     return json.dumps(plain, ensure_ascii=False, default=str)
+
+
+@exporter(suffix=".jsonl", source="jsonlines.org", licence="Apache-2.0")
+def jsonl(tables: Mapping[str, polars.DataFrame], folder: Path) -> Sequence[Path]:
+    """One file per table, one JSON object per row, in UTF-8; a missing value is null."""
+    written = []
+    for table, path in targets(tables, folder, ".jsonl"):
+        with whole(path) as draft:
+            table.write_ndjson(draft)
+        written.append(path)
+    return written
+
+
+@exporter(suffix=".parquet", source="Apache Parquet", licence="Apache-2.0")
+def parquet(tables: Mapping[str, polars.DataFrame], folder: Path) -> Sequence[Path]:
+    """One compressed Parquet file a table; types and missing values come back as they were."""
+    written = []
+    for table, path in targets(tables, folder, ".parquet"):
+        with whole(path) as draft:
+            table.write_parquet(draft)
+        written.append(path)
+    return written

@@ -1,0 +1,227 @@
+"""Judgements that are missing, out of range, in conflict or without items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sightline.data.checks import few, item_examples, outside, prompt_examples
+from sightline.extension import check
+from sightline.records import Finding, Material
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@check(severity="warning", source="Achterberg et al. 2023 (GIMBRR)", licence="Apache-2.0")
+def judgements_in_conflict(material: Material) -> Iterator[Finding]:
+    """Items judged more than once by the same annotator, or listed more than once where nobody is named.
+
+    A changed mind is a revision and no conflict: the latest counts. A second repetition is either a repeat on
+    purpose or a row that stands twice; where its value differs, the two are in conflict, and where it does
+    not, the vote counts twice. The first is a warning, the second a note.
+    """
+    import polars as pl
+
+    asked = (
+        material.judgements.group_by("question", "annotator", "item_id", maintain_order=True)
+        .agg(
+            pl.col("repetition").n_unique().alias("times"),
+            pl.col("value").n_unique().alias("values"),
+            pl.col("prompt_id").first(),
+            pl.col("system_id").first(),
+            pl.col("image_id").first(),
+        )
+        .filter(pl.col("times") > 1)
+    )
+    for (question,), rows in asked.group_by(["question"], maintain_order=True):
+        conflict = rows.filter(pl.col("values") > 1)
+        if not conflict.is_empty():
+            yield Finding(
+                f"items whose judgements of {question} by one hand contradict each other",
+                conflict.height,
+                item_examples(material, conflict),
+                "Find out which holds and take the other out, or have a third person decide.",
+            )
+        yield Finding(
+            f"items judged more than once on {question} by one hand ({conflict.height} in conflict)",
+            rows.height,
+            item_examples(material, rows),
+            "If they are repeats on purpose all is well; if rows stand twice, take the copies out.",
+            "note",
+        )
+
+
+@check(severity="warning", source="Sightline", licence="Apache-2.0")
+def judgements_missing(material: Material, *, share: float = 0.5) -> Iterator[Finding]:
+    """Prompts judged for other systems of the suite and not for one that was judged on most of them.
+
+    A system judged on less than `share` of the prompts was judged on a sample, which is no fault. A judgement
+    of a prompt with an image counts for the system that gave the image.
+    """
+    import polars as pl
+
+    given = _judged(material)
+    asked = given.select("question", "suite", "prompt_id").unique()
+    systems = given.group_by("question", "suite", "system_id").agg(pl.len().alias("judged"))
+    whole = asked.group_by("question", "suite").agg(pl.len().alias("all"))
+    most = systems.join(whole, on=["question", "suite"]).filter(pl.col("judged") >= share * pl.col("all"))
+    lacking = (
+        most.select("question", "suite", "system_id")
+        .join(asked, on=["question", "suite"])
+        .join(given, on=["question", "system_id", "prompt_id"], how="anti")
+        .join(material.systems.select("system_id", "system"), on="system_id")
+        .sort("question", "system", "prompt_id")
+    )
+    for (question, system), rows in lacking.group_by(["question", "system"], maintain_order=True):
+        yield Finding(
+            f"prompts without a judgement of {question} for {system} that others were judged on",
+            rows.height,
+            prompt_examples(material, rows["prompt_id"]),
+            "Judge them as well, or compare the systems on the prompts that all were judged on.",
+        )
+
+
+def _judged(material: Material) -> pl.DataFrame:
+    """Each question, system and prompt with at least one judgement."""
+    import polars as pl
+
+    votes = material.judgements.filter(pl.col("prompt_id") > 0)
+    named = votes.filter(pl.col("system_id") > 0).select("question", "system_id", "prompt_id")
+    generators = material.systems.filter(pl.col("kind") == "generator").select("system_id")
+    gave = material.answers.join(generators, on="system_id").select("system_id", "prompt_id", "image_id")
+    by_image = (
+        votes.filter((pl.col("system_id") == 0) & (pl.col("image_id") > 0))
+        .select("question", "prompt_id", "image_id")
+        .unique()
+        .join(gave, on=["prompt_id", "image_id"])
+        .select("question", "system_id", "prompt_id")
+    )
+    suites = material.prompts.select("prompt_id", "suite")
+    return pl.concat([named, by_image]).unique().join(suites, on="prompt_id")
+
+
+@check(severity="warning", source="Sightline", licence="Apache-2.0")
+def judgements_one_value(material: Material, *, least: int = 10) -> Iterator[Finding]:
+    """Annotators who gave one value throughout a question, over at least `least` judgements.
+
+    Where everybody else said the same as well, the question and not the annotator is at fault; both are
+    reported, since neither helps to tell systems apart.
+    """
+    import polars as pl
+
+    named = material.judgements.filter(pl.col("annotator").is_not_null())
+    constant = (
+        named.group_by("question", "annotator", maintain_order=True)
+        .agg(
+            pl.len().alias("votes"),
+            pl.col("value").n_unique().alias("values"),
+            pl.col("value").first(),
+        )
+        .filter((pl.col("values") == 1) & (pl.col("votes") >= least))
+    )
+    for (question,), rows in constant.group_by(["question"], maintain_order=True):
+        examples = (
+            f"{who}: {value:g}, {votes} times"
+            for who, votes, value in rows.select("annotator", "votes", "value").iter_rows()
+        )
+        yield Finding(
+            f"annotators who answered {question} with one value throughout",
+            rows.height,
+            few(examples),
+            'Leave them out with the screening rule "one_value" in study.toml, or look at what they saw.',
+        )
+
+
+@check(severity="error", source="Sightline", licence="Apache-2.0")
+def judgements_out_of_range(material: Material) -> Iterator[Finding]:
+    """Judgements below the low or above the high end of their question's scale, or between its steps.
+
+    Steps count on nominal and ordinal scales alone: a slider's step is a matter of the page.
+    """
+    wrong = outside(material, material.judgements)
+    for (question, low, high), rows in wrong.group_by(
+        ["question", "scale_low", "scale_high"], maintain_order=True
+    ):
+        examples = (
+            f"{value:g} by {who or 'somebody unnamed'}"
+            for value, who in rows.select("value", "annotator").iter_rows()
+        )
+        yield Finding(
+            f"judgements of {question} outside {_ends(low, high)}",
+            int(rows["n"].sum()),
+            few(examples),
+            "Correct the scale of the question in study.toml, or the values and import them again.",
+        )
+    yield from _between_steps(material)
+
+
+def _between_steps(material: Material) -> Iterator[Finding]:
+    import polars as pl
+
+    for question in material.questions:
+        if question.step is None or question.step <= 0 or question.scale == "interval":
+            continue
+        steps = (pl.col("value") - (question.low or 0.0)) / question.step
+        rows = material.judgements.filter(
+            (pl.col("question") == question.name) & ((steps - steps.round()).abs() > 1e-6)
+        )
+        if not rows.is_empty():
+            counted = rows["value"].value_counts(sort=True)
+            yield Finding(
+                f"judgements of {question.name} between the steps of {question.step:g} of its scale",
+                int(rows["n"].sum()),
+                few(f"{value:g}, {times} times" for value, times in counted.iter_rows()),
+                "Were they averaged, or given on another scale? If they hold, correct the question's step.",
+            )
+
+
+def _ends(low: object, high: object) -> str:
+    return f"its scale from {'anything' if low is None else low} to {'anything' if high is None else high}"
+
+
+@check(severity="error", source="Sightline", licence="Apache-2.0")
+def judgements_without_items(material: Material) -> Iterator[Finding]:
+    """Judgements and truths of answers that do not exist.
+
+    A prompt that does not exist is refused on import. What remains is a system judged on a prompt it did not
+    answer, an image judged as a system's answer that it did not give, and a generated image judged under a
+    prompt that it was not made for. Systems without any answer here are left out: much published data holds
+    judgements alone.
+    """
+    for what, rows in (("judgements", material.judgements), ("truths", material.truths)):
+        yield from _of(material, what, rows)
+
+
+def _of(material: Material, what: str, rows: pl.DataFrame) -> Iterator[Finding]:
+    import polars as pl
+
+    answers = material.answers.select("system_id", "prompt_id", "image_id")
+    active = answers.select("system_id").unique()
+    # Of generators only: a search engine may leave out any image, and people judge pools.
+    generators = material.systems.filter(pl.col("kind") == "generator").select("system_id")
+    made = answers.join(generators, on="system_id")
+    about = rows.filter(pl.col("prompt_id") > 0)
+    of_system = about.filter(pl.col("system_id") > 0).join(active, on="system_id", how="semi")
+    unanswered = of_system.join(answers, on=["system_id", "prompt_id"], how="anti", maintain_order="left")
+    answered = of_system.join(made, on=["system_id", "prompt_id"], how="semi", maintain_order="left")
+    another = answered.filter(pl.col("image_id") > 0).join(
+        made, on=["system_id", "prompt_id", "image_id"], how="anti", maintain_order="left"
+    )
+    of_image = about.filter((pl.col("system_id") == 0) & (pl.col("image_id") > 0))
+    misplaced = of_image.join(made, on="image_id", how="semi", maintain_order="left").join(
+        answers, on=["prompt_id", "image_id"], how="anti", maintain_order="left"
+    )
+    kinds = (
+        (unanswered, f"{what} of systems on prompts that they did not answer"),
+        (another, f"{what} of images as answers of a system that did not give them"),
+        (misplaced, f"{what} of images under prompts that they were not made for"),
+    )
+    for wrong, said in kinds:
+        for (question,), found in wrong.group_by(["question"], maintain_order=True):
+            yield Finding(
+                f"{said} ({question})",
+                found.height,
+                item_examples(material, found),
+                "Import the missing answers, or correct the prompt, system or image that these rows name.",
+            )

@@ -1,0 +1,238 @@
+"""Rankings and relevance that do not fit the collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sightline.data.checks import image_examples, prompt_examples
+from sightline.extension import check
+from sightline.records import Finding, Material
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@check(severity="warning", source="Cabanac et al. 2010; TREC", licence="Apache-2.0")
+def ranking_scores(material: Material) -> Iterator[Finding]:
+    """Rankings of a retriever with tied scores, and rankings whose scores rise and fall.
+
+    Where scores are tied the order is an accident of the program that wrote the file; measures order them by
+    falling image names, unless study.toml says otherwise. A retriever all of whose rankings rise gives
+    distances instead of scores, which is no fault; ties are looked for between neighbours.
+    """
+    import polars as pl
+
+    retrievers = material.systems.filter(pl.col("kind") == "retriever")["system_id"].to_list()
+    scored = material.answers.filter(pl.col("system_id").is_in(retrievers) & pl.col("score").is_not_null())
+    step = pl.col("score").diff().over("system_id", "prompt_id", order_by="position").alias("step")
+    rankings = (
+        scored.with_columns(step)
+        .group_by("system", "prompt_id", maintain_order=True)
+        .agg(
+            (pl.col("step") == 0).sum().alias("ties"),
+            (pl.col("step") > 0).any().alias("rises"),
+            (pl.col("step") < 0).any().alias("falls"),
+        )
+    )
+    for (system,), rows in rankings.group_by(["system"], maintain_order=True):
+        tied = rows.filter(pl.col("ties") > 0)
+        if not tied.is_empty():
+            places = int(tied["ties"].sum())
+            yield Finding(
+                f"rankings of {system} with tied scores ({places} places tied with the one before)",
+                tied.height,
+                prompt_examples(material, tied["prompt_id"]),
+                "Give scores with more digits, or state the order: measures take falling image names (ties).",
+            )
+        wrong = rows.filter("rises") if rows["falls"].any() else rows.clear()
+        if not wrong.is_empty():
+            yield Finding(
+                f"rankings of {system} whose positions contradict their scores",
+                wrong.height,
+                prompt_examples(material, wrong["prompt_id"]),
+                "Sort them by score and import the run again: a higher score must stand first.",
+                "error",
+            )
+
+
+@check(severity="warning", source="Buckley and Voorhees 2004; ConQA", licence="Apache-2.0")
+def rankings_unjudged(material: Material, *, question: str = "") -> Iterator[Finding]:
+    """Rankings without a single image that was judged on `question`, although images were for their prompt.
+
+    By default it is the question that [score] in study.toml names. Measures would call such a ranking
+    worthless. Where that is so of all rankings of an engine, run and relevance speak of different collections
+    or name images differently, which is an error.
+    """
+    import polars as pl
+
+    retrievers = material.systems.filter(pl.col("kind") == "retriever").select("system_id")
+    ranked = material.answers.join(retrievers, on="system_id", maintain_order="left").filter(
+        pl.col("image_id").is_not_null()
+    )
+    known = (pl.col("prompt_id") > 0) & (pl.col("image_id") > 0) & pl.col("value").is_not_null()
+    judged = material.truths.filter(known & (pl.col("question") == (question or material.relevance)))
+    pairs = judged.select("prompt_id", "image_id", judged=pl.lit(True)).unique()
+    counted = (
+        ranked.join(pairs.select("prompt_id").unique(), on="prompt_id", how="semi", maintain_order="left")
+        .join(pairs, on=["prompt_id", "image_id"], how="left", maintain_order="left")
+        .group_by("system", "prompt_id", maintain_order=True)
+        .agg(pl.col("judged").any())
+    )
+    for (system,), rows in counted.group_by(["system"], maintain_order=True):
+        without = rows.filter(~pl.col("judged"))
+        if without.is_empty():
+            continue
+        every = without.height == rows.height
+        yield Finding(
+            f"rankings of {system} without any judged image, of {rows.height} whose prompt has some",
+            without.height,
+            prompt_examples(material, without["prompt_id"]),
+            "Is the relevance that of another collection, or are images named otherwise in it?"
+            if every
+            else "Judge their first images, or read `judged` alongside the other measures.",
+            "error" if every else "warning",
+        )
+
+
+@check(severity="warning", source="ConQA; TREC", licence="Apache-2.0")
+def ranked_images_missing(material: Material) -> Iterator[Finding]:
+    """Images in rankings that are of another collection than the engine searches, or known by name only.
+
+    A run names images that the study has never seen where it was made on another version of the collection,
+    or where names have folders or suffixes here and not there. Names alone are suspicious only in a
+    collection of which other images have a file or a caption.
+    """
+    import polars as pl
+
+    retrievers = material.systems.filter(pl.col("kind") == "retriever")
+    ranked = (
+        material.answers.join(retrievers.select("system_id", searched="collection"), on="system_id")
+        .filter(pl.col("image_id").is_not_null())
+        .select("system", "searched", "image_id")
+        .unique(maintain_order=True)
+        .join(material.images, on="image_id", maintain_order="left")
+    )
+    elsewhere = ranked.filter(pl.col("searched").is_not_null() & (pl.col("collection") != pl.col("searched")))
+    for (system, searched), rows in elsewhere.group_by(["system", "searched"], maintain_order=True):
+        yield Finding(
+            f"images in rankings of {system} that are not of the collection it searches ({searched})",
+            rows.height,
+            image_examples(material, rows["image_id"]),
+            "Was the run made on another collection? Import it under that collection's name.",
+            "error",
+        )
+    held = (pl.col("sha256").is_not_null() | (pl.col("captions") > 0)).any()
+    collections = material.images.group_by("collection").agg(held.alias("held")).filter("held")
+    bare = ranked.filter(
+        pl.col("sha256").is_null() & (pl.col("captions") == 0) & pl.col("defect").is_null()
+    ).join(collections, on="collection", how="semi", maintain_order="left")
+    for (system, collection), rows in bare.group_by(["system", "collection"], maintain_order=True):
+        yield Finding(
+            f"images in rankings of {system} that only the run knows of in {collection}",
+            rows.height,
+            image_examples(material, rows["image_id"]),
+            "Are they named otherwise in the collection, or was the run made on another version of it?",
+        )
+
+
+@check(severity="warning", source="Poesina et al. 2025 (PQPP)", licence="Apache-2.0")
+def relevance_repeated(material: Material) -> Iterator[Finding]:
+    """Prompts whose list of relevant images, as published, names an image more than once.
+
+    The importer keeps each image once and notes how many were repeats in the tag `relevant_repeated`; a
+    recall computed on the list as it was divides by too many.
+    """
+    import polars as pl
+
+    noted = material.tags.filter(pl.col("name") == "relevant_repeated").sort("prompt_id")
+    if noted.is_empty():
+        return
+    repeats = int(noted["value"].cast(pl.Int64, strict=False).fill_null(1).sum())
+    yield Finding(
+        f"prompts whose relevant images are listed with repeats ({repeats} repeats in all)",
+        noted.height,
+        prompt_examples(material, noted["prompt_id"]),
+        "Nothing to do here: each counts once. Published recalls may have counted them twice.",
+        "note",
+    )
+
+
+@check(severity="warning", source="ConQA; TREC", licence="Apache-2.0")
+def relevant_images_missing(material: Material) -> Iterator[Finding]:
+    """Relevant images outside the collections that are searched, or of which only the name is known.
+
+    Relevant is an image with a truth above the low end of its scale for a prompt, whoever gave it. A
+    collection is held here if any of its images has a file or a caption; a relevant image without either is
+    then missing from it. That is a warning where files are held, and a note where only captions are: data
+    is often published with the captions of its queries alone.
+    """
+    import polars as pl
+
+    wanted = _relevant(material)
+    if wanted.is_empty():
+        return
+    searched = material.systems["collection"].drop_nulls().unique().to_list()
+    outside = wanted.filter(~pl.col("collection").is_in(searched)) if searched else wanted.clear()
+    if not outside.is_empty():
+        yield Finding(
+            f"relevant images outside what is searched ({', '.join(sorted(searched))})",
+            outside.height,
+            image_examples(material, outside["image_id"]),
+            "Are they named otherwise there, with folders or suffixes? No search can find them as they are.",
+        )
+    held = pl.col("sha256").is_not_null()
+    collections = material.images.group_by("collection").agg(
+        held.any().alias("files"), (held | (pl.col("captions") > 0)).any().alias("held")
+    )
+    bare = wanted.filter(~held & (pl.col("captions") == 0) & pl.col("defect").is_null())
+    missing = bare.join(collections.filter("held"), on="collection", maintain_order="left")
+    for (collection, files), rows in missing.group_by(["collection", "files"], maintain_order=True):
+        yield Finding(
+            f"relevant images of {collection} that are known by name only",
+            rows.height,
+            image_examples(material, rows["image_id"]),
+            "Import the rest of the collection before anything is searched here: these cannot be found.",
+            "warning" if files else "note",
+        )
+
+
+def _relevant(material: Material) -> pl.DataFrame:
+    import polars as pl
+
+    lows = pl.DataFrame(
+        [(question.name, question.low or 0.0) for question in material.questions],
+        schema={"question": pl.String, "floor": pl.Float64},
+        orient="row",
+    )
+    generators = material.systems.filter(pl.col("kind") == "generator").select("system_id")
+    made = material.answers.join(generators, on="system_id").select("image_id").drop_nulls().unique()
+    relevant = (
+        material.truths.filter(
+            (pl.col("prompt_id") > 0) & (pl.col("image_id") > 0) & (pl.col("system_id") == 0)
+        )
+        .join(lows, on="question")
+        .filter(pl.col("value") > pl.col("floor"))
+        .select("image_id")
+        .unique()
+        .join(made, on="image_id", how="anti")
+    )
+    return material.images.join(relevant, on="image_id", how="semi", maintain_order="left")
+
+
+@check(severity="warning", source="Poesina et al. 2025 (PQPP)", licence="Apache-2.0")
+def own_image_missing(material: Material) -> Iterator[Finding]:
+    """Prompts that are the caption of an image which the published relevance leaves out.
+
+    The importer notes them in the tag `own_image_missing`.
+    """
+    import polars as pl
+
+    noted = material.tags.filter(pl.col("name") == "own_image_missing").sort("prompt_id")
+    if not noted.is_empty():
+        yield Finding(
+            "prompts whose own image is not among their relevant images",
+            noted.height,
+            prompt_examples(material, noted["prompt_id"]),
+            "A search engine that finds the very image is counted as wrong there: judge it, or leave it out.",
+        )

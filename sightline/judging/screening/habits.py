@@ -1,0 +1,85 @@
+"""Annotators screened by their habits: one value for everything, haste, unfinished work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+import numpy as np
+
+from sightline.extension import screening
+from sightline.judging.screening._panel import ROUNDING, by_annotator, cast
+from sightline.records import Controls, Exclusion, Votes
+
+
+@screening(source="common practice", licence="Apache-2.0")
+def one_value(votes: Votes, controls: Controls | None, *, least: int = 10) -> Sequence[Exclusion]:
+    """Excludes annotators who gave one and the same value to everything, over at least `least` judgements."""
+    excluded = []
+    for number, annotator in enumerate(votes.annotators):
+        given = votes.value[(votes.annotator == number) & ~np.isnan(votes.value)]
+        if len(given) >= least and (given == given[0]).all():
+            excluded.append(Exclusion(annotator, f"gave {given[0]:g} in all of {len(given)} judgements"))
+    return excluded
+
+
+# A panel of two has no usual pace.
+LEAST_PEOPLE = 3
+
+
+@screening(source="common practice", licence="Apache-2.0")
+def speed(
+    votes: Votes, controls: Controls | None, *, least_ms: float = 0.0, share: float = 0.25, least: int = 10
+) -> Sequence[Exclusion]:
+    """Excludes annotators whose median time per item is below a limit.
+
+    The limit is the larger of `least_ms` milliseconds and `share` times the panel's pace, the median of its
+    annotators' medians (0 turns either off); a panel of fewer than three has no pace. Fewer than `least`
+    judgements with a time are no ground, and those without one are ignored.
+    """
+    rows = cast(votes)
+    rows = rows[~np.isnan(votes.took_ms[rows])]
+    times = {
+        annotator: (float(np.median(votes.took_ms[rows[own]])), len(own))
+        for annotator, own in by_annotator(votes, rows)
+        if len(own) >= least
+    }
+    panels: dict[str, list[float]] = {}
+    for annotator, (middle, _) in times.items():
+        panels.setdefault(annotator.panel, []).append(middle)
+    excluded = []
+    for annotator, (middle, n) in times.items():
+        panel = panels[annotator.panel]
+        pace = median(panel) if len(panel) >= LEAST_PEOPLE else 0.0
+        if middle < least_ms:
+            limit = f"{least_ms:g} ms"
+        elif middle < share * pace:
+            limit = f"{share:g} of the panel's median {pace:.0f} ms"
+        else:
+            continue
+        excluded.append(Exclusion(annotator, f"median {middle:.0f} ms over {n} judgements, below {limit}"))
+    return excluded
+
+
+@screening(source="Göring et al. 2023 (AVT AI images)", licence="Apache-2.0")
+def unfinished(
+    votes: Votes, controls: Controls | None, *, share: float = 1.0, least: int = 10
+) -> Sequence[Exclusion]:
+    """Excludes annotators who did not judge enough of the items of their panel.
+
+    The items of a panel are those that anybody of it judged, control items aside; each counts once, however
+    often it was judged. Whoever judged less than a proportion of `share` of them (all) is out. For panels in
+    which everybody is meant to judge everything. A panel that judged fewer than `least` items is no ground.
+    """
+    rows = cast(votes)
+    rows = rows[~votes.control[rows]]
+    judged = {annotator: np.unique(votes.item[rows[own]]) for annotator, own in by_annotator(votes, rows)}
+    panels: dict[str, list[np.ndarray]] = {}
+    for annotator, items in judged.items():
+        panels.setdefault(annotator.panel, []).append(items)
+    whole = {panel: np.unique(np.concatenate(parts)).size for panel, parts in panels.items()}
+    return [
+        Exclusion(annotator, f"judged {items.size} of {whole[annotator.panel]} items, fewer than {share:.0%}")
+        for annotator, items in judged.items()
+        if whole[annotator.panel] >= least and items.size < share * whole[annotator.panel] - ROUNDING
+    ]
