@@ -111,7 +111,13 @@ def test_the_report_is_one_page_that_loads_nothing(demo: Path) -> None:
     assert "<script" not in page
     assert not re.findall(r'(?:src|href)="(?!data:|#)', page)
     assert page.count("data:image/jpeg") >= 40
-    for heading in ("The ranking", "Hardest and easiest prompts", "Variability", "Prediction", "The judges"):
+    for heading in (
+        "The ranking",
+        "Hardest and easiest prompts",
+        "Variability",
+        "Prediction",
+        "The annotators",
+    ):
         assert heading in page
 
 

@@ -69,7 +69,7 @@ def test_undo_does_not_go_through_a_table_for_each_row(study: Study) -> None:
     start = time.perf_counter()
     gone = undo(study, 1)
     took = time.perf_counter() - start
-    assert (gone["judgement"], gone["subject"], gone["image"]) == (n, n, 2 * n)
+    assert (gone["judgement"], gone["item"], gone["image"]) == (n, n, 2 * n)
     assert took < 10 * loading
     counts = reading.counts(study)
     assert (counts["judgement"], counts["image"], counts["prompt"]) == (n, 2 * n, n // 100)

@@ -285,12 +285,12 @@ def test_the_grid_takes_the_pair_of_least_held_out_error(load: Callable[..., Any
     least: dict[tuple[float, float], float] = {}
     for epoch in epochs:
         if epoch.setting.seed == 0:
-            pair = (epoch.setting.rate, epoch.setting.decay)
+            pair = (epoch.setting.learning_rate, epoch.setting.decay)
             least[pair] = min(epoch.held, least.get(pair, np.inf))
     assert len(least) == 12 and {decay for _, decay in least} == {0.0, 0.1, 0.01}
     (rate, decay) = min(least, key=lambda pair: least[pair])
     assert model.chosen == [(rate, decay)]
-    assert [epoch.setting.rate for epoch in epochs if epoch.setting.seed == 1] == [rate, rate]
+    assert [epoch.setting.learning_rate for epoch in epochs if epoch.setting.seed == 1] == [rate, rate]
     plain = load(f"learning_rate={rate}, decay={decay}, rank=2, epochs=2, batch=16, seeds=2").fit(x, truth)
     assert plain.predict(x).tobytes() == model.predict(x).tobytes()
 

@@ -330,7 +330,7 @@ def test_a_rest_counts_down_and_ends_by_itself(live: Any, visit: Any) -> None:
     person.page.wait_for_selector("#screen .rest")
     assert person.page.inner_text(".clock").startswith("0:0")
     person.page.wait_for_selector("#things .thing:visible", timeout=60_000)
-    assert person.page.inner_text("#session") == "0 of 1 page"
+    assert person.page.inner_text("#session") == "0 of 1 task"
 
 
 @pytest.mark.slow
