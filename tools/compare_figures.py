@@ -42,9 +42,13 @@ from typing import Any
 # "mos" names a rule in both, but not the same one.
 COMMANDS = {
     r"^predict \.": "fit .",
-    r"^variability (.*) --reuse\b": r"reuse \1",
+    r"^import \. --list": "imports .",
+    r"^variability (.*) --reuse\b(.*?)(?: --workers 1)?$": r"reuse \1\2",
+    r"^variability (.*) --fit-reference (\S+)(?: --workers 1)?$": r"fit-reference \1 \2",
+    r"^compare \. --between (\S+)": r"compare-sets . \1",
+    r"^bridge \. (\S+)(.*) --answers (\S+)": r"bridge-answers . \3 \1\2",
     r"^retrieve \. (\S+) --rerank (\S+)": r"rerank . \1 \2",
-    r"^retrieve \. (\S+) --fuse (\S+)": r"fuse . \1 \2",
+    r"^retrieve \. (\S+) --fuse (\w+),(\w+)": r"fuse . \1 \2 \3",
     r"--rule mos$": "--rule mos_mle",
     r"--rule either": "--rule any_relevant",
     r"--rule share": "--rule proportion",

@@ -52,6 +52,16 @@ def command(name: str) -> click.Command:
     )
 
 
+NEARER = {
+    ("import", "list"): "imports",
+    ("compare", "between"): "compare-sets",
+    ("bridge", "answers"): "bridge-answers",
+    ("wording", "setting"): "setting-effect",
+    ("variability", "calibrate"): "calibrate",
+}
+"""Options that somebody may look for on a command, and the command that does it."""
+
+
 class VerbCommand(click.Command):
     """A command that refers to another one where an option has its name."""
 
@@ -59,7 +69,8 @@ class VerbCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            name = error.option_name.lstrip("-")
+            option = error.option_name.lstrip("-")
+            name = NEARER.get((str(self.name), option), option)
             if name not in index():
                 raise
             what = f"No such option {error.option_name!r}: use the command sightline {name}."
