@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars
 
 
-# With the apostrophes that stand before it already: so what the guard does can be taken back exactly.
+# With the apostrophes that stand before it already: so what the guard does can be undone exactly.
 FORMULA = r"^('*[=+\-@\t\r])"
 
 
