@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sightline.data.checks.near_identical_images import near_identical_images
+from sightline.data.checks.images import near_identical_images
 from sightline.statistics.near_duplicates import hamming, near_pairs
 
 MOST_SECONDS = 120.0

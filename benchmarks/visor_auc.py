@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from sightline import registry
-from sightline.data.checks.blank_images import blank_images
+from sightline.data.checks.images import blank_images
 from sightline.errors import MissingPackage
 from sightline.extension import Picture
 

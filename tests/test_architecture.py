@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import importlib.util
+import pkgutil
 import re
 import subprocess
 import sys
@@ -349,3 +351,18 @@ def test_no_file_names_one_machine_or_registry() -> None:
 )
 def test_what_counts_as_one_machine(line: str, one_machine: bool) -> None:
     assert bool(OF_ONE_MACHINE.search(line)) == one_machine
+
+
+def test_scripts_import_what_the_package_has():
+    lost = []
+    for script in sorted([*ROOT.glob("benchmarks/*.py"), *ROOT.glob("tools/*.py")]):
+        for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("sightline"):
+                continue
+            for name in node.names:
+                try:
+                    pkgutil.resolve_name(f"{node.module}:{name.name}")
+                except (ImportError, AttributeError):
+                    if importlib.util.find_spec(f"{node.module}.{name.name}") is None:
+                        lost.append(f"{script.name}:{node.lineno}: {node.module} has no {name.name}")
+    assert lost == []
