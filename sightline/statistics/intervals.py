@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sightline.estimate import Estimate
+from sightline.statistics.crossed import Variance
 from sightline.statistics.grouping import sum_by
 
 Array = NDArray[np.float64]
@@ -19,21 +20,80 @@ Statistic = Callable[..., Any]
 BLOCK_CELLS = 4_000_000
 
 
-def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> Estimate:
-    """Mean of the values that are not NaN with Student's interval: mean +- t(n-1) sd / sqrt(n).
+def mean_interval(
+    values: ArrayLike,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    variance: Variance | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Mean of the values that are not NaN with an interval that keeps to their scale.
 
-    Source: Student, The probable error of a mean, Biometrika 6 (1908).
+    Without a scale: Student's, mean +- t(df) sqrt(V). On a scale from `low` to `high`: the exact binomial
+    interval (mid-P) at the mean's place on the scale, with the number of trials n* = m (1 - m) / V times
+    (z / t(df))^2, at which a proportion would be as uncertain as this mean is; where values lie at the two
+    ends only, or do not vary, n* is their number. V is that of the mean over values, or `variance`.
+    Sources: Student, Biometrika 6 (1908); Korn and Graubard, Survey Methodology 24 (1998) for n*; Berry and
+    Armitage, The Statistician 44 (1995) for mid-P. docs/statistics.md has the simulated coverage.
     """
-    from scipy.special import stdtrit
-
     known = known_values(values)
+    bounded = low is not None and high is not None and high > low
+    method = ("mid-P" if bounded else "t") + (
+        " over prompts and raters" if variance and variance.raters else ""
+    )
     if known.size == 0:
-        return Estimate(None, None, None, 0, "t", "no value is known")
+        return Estimate(None, None, None, 0, method, "no value is known")
     mean = float(known.mean())
     if known.size == 1:
-        return Estimate(mean, None, None, 1, "t", "one value shows no spread")
-    half = float(stdtrit(known.size - 1, (1 + confidence) / 2) * known.std(ddof=1) / np.sqrt(known.size))
-    return Estimate(mean, mean - half, mean + half, known.size, "t")
+        return Estimate(mean, None, None, 1, method, "one value shows no spread")
+    spread = variance or Variance(float(known.var(ddof=1)) / known.size, 0.0, known.size - 1)
+    ratio = _t(spread.df, confidence)
+    if low is None or high is None or high <= low:
+        half = ratio * spread.total**0.5
+        return within(Estimate(mean, mean - half, mean + half, known.size, method), low, high)
+    place = min(1.0, max(0.0, (mean - low) / (high - low)))
+    trials = float(known.size)
+    total = spread.total / (high - low) ** 2
+    if total > 0 and not (spread.raters == 0 and bool(np.isin(known, (low, high)).all())):
+        trials = place * (1 - place) / total * (_t(np.inf, confidence) / ratio) ** 2
+    least, most = mid_p(np.array([place]), np.array([max(trials, 1e-3)]), confidence=confidence)
+    ends = (low + float(end[0]) * (high - low) for end in (least, most))
+    return Estimate(mean, min(next(ends), mean), max(next(ends), mean), known.size, method)
+
+
+def mid_p(share: Array, trials: Array, *, confidence: float = 0.95) -> tuple[Array, Array]:
+    """Limits of proportions by the mid-P exact binomial test, for any positive numbers of trials.
+
+    The upper limit solves P(X < x) + P(X = x) / 2 = (1 - confidence) / 2 with x = share * trials, the lower
+    one likewise from below. At a proportion of 0 or 1 the limit on that side is the proportion itself.
+    """
+    both = np.concatenate([share, 1 - share])
+    upper = _mid_p_upper(both, np.concatenate([trials, trials]), (1 - confidence) / 2)
+    return 1 - upper[share.size :], upper[: share.size]
+
+
+def _mid_p_upper(share: Array, trials: Array, tail: float) -> Array:
+    from scipy.special import betaincc, betainccinv
+
+    x = share * trials
+    rest = np.maximum(trials - x, 1e-9)
+    few = x <= 1e-9
+    # Between the exact limits of one success less and of x: P(X <= x) is a tail of a beta distribution.
+    least = np.where(few, 0.0, betainccinv(np.maximum(x, 1e-9), rest + 1, tail))
+    most = np.asarray(betainccinv(x + 1, rest, tail))
+    for _ in range(30):
+        middle = (least + most) / 2
+        fewer = np.where(few, 0.0, betaincc(np.maximum(x, 1e-9), rest + 1, middle))
+        inside = (betaincc(x + 1, rest, middle) + fewer) / 2 > tail
+        least, most = np.where(inside, middle, least), np.where(inside, most, middle)
+    return np.asarray(np.where(share >= 1, 1.0, (least + most) / 2), dtype=np.float64)
+
+
+def _t(df: float, confidence: float) -> float:
+    from scipy.special import ndtri, stdtrit
+
+    return float(ndtri((1 + confidence) / 2) if np.isinf(df) else stdtrit(df, (1 + confidence) / 2))
 
 
 def negated(estimate: Estimate) -> Estimate:

@@ -1,0 +1,199 @@
+"""Raters are a sample too: how much of a mean's variance comes from who happened to judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+MIN_RATERS = 2.5
+"""The effective number of raters below which their variance cannot be estimated."""
+SWEEPS = 50
+"""Sweeps of the additive fit: complete designs need two, sparse ones some tens."""
+SHUFFLES = 20
+
+
+class Variance(NamedTuple):
+    """The variance of a mean or difference, by where it comes from, and its degrees of freedom."""
+
+    prompts: float
+    raters: float
+    df: float
+
+    @property
+    def total(self) -> float:
+        return self.prompts + self.raters
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Who judged what: one row per vote of a known rater, all indices from 0.
+
+    `unit` is a prompt or a family of prompts, `item` what was judged (an image for a prompt). A system's
+    value on a unit is the mean over its items there of the mean over the votes of each.
+    """
+
+    unit: Indices
+    system: Indices
+    item: Indices
+    rater: Indices
+    value: Array
+
+    @cached_property
+    def shape(self) -> tuple[int, int, int]:
+        """Systems, units and raters."""
+        return tuple(int(each.max(initial=-1)) + 1 for each in (self.system, self.unit, self.rater))  # type: ignore[return-value]
+
+    @cached_property
+    def repeated(self) -> float:
+        """The proportion of judged items with more than one vote."""
+        cast = np.bincount(self.item)
+        return float(np.mean(cast[cast > 0] > 1)) if cast.size else 0.0
+
+    def variance(
+        self, prompts: float, first: int, second: int | None = None, units: Flags | None = None
+    ) -> Variance:
+        """The variance over prompts and raters of a system's mean, or of the difference of two.
+
+        `prompts` is the variance of the mean over units. Balanced designs give the analysis of variance of
+        a crossed design, V = (MS prompts + MS raters - MS residual) / N with the raters' part not below 0,
+        and Satterthwaite's degrees of freedom. Others use the additive fit item + rater x system; what raters
+        who changed from unit to unit add is part of the variance over units already, and counts once.
+        Source: Searle, Casella and McCulloch, Variance components (1992); Owen, The pigeonhole bootstrap,
+        Annals of Applied Statistics 1 (2007) for crossed samples of raters and items.
+        """
+        n, weights, gross, noise, inside = self._parts(first, second, units)
+        if n < 2:
+            return Variance(prompts, 0.0, max(n - 1, 1))
+        freedom = self.effective_raters(weights) - 1
+        net = (gross - noise) * (1 - inside)
+        if freedom < MIN_RATERS - 1 or net <= 0:
+            return Variance(prompts, 0.0, n - 1)
+        gross, noise = gross * (1 - inside), noise * (1 - inside)
+        squares = prompts**2 / (n - 1) + gross**2 / freedom + noise**2 / (freedom * (n - 1))
+        return Variance(prompts, net, (prompts + net) ** 2 / squares)
+
+    @staticmethod
+    def effective_raters(weights: Array) -> float:
+        """How many raters of equal weight would be as good: 1 / sum of squared weights."""
+        total = weights.sum()
+        return float(total**2 / np.sum(weights**2)) if total > 0 else 0.0
+
+    def confounded(self, first: int, second: int, seed: int = 0) -> bool:
+        """Whether raters and systems are mixed up: far fewer raters judged both than chance would have it."""
+        mine = np.isin(self.system, (first, second))
+        rater, second_one = self.rater[mine], self.system[mine] == second
+        rng = np.random.default_rng(seed)
+
+        def shared(which: Flags) -> float:
+            counts = [
+                np.bincount(rater[each], minlength=self.shape[2]) / max(each.sum(), 1)
+                for each in (which, ~which)
+            ]
+            return float(np.minimum(*counts).sum())
+
+        expected = np.mean([shared(rng.permutation(second_one)) for _ in range(SHUFFLES)])
+        return bool(expected > 0.2 and shared(second_one) < expected / 3)
+
+    def _parts(
+        self, first: int, second: int | None, units: Flags | None
+    ) -> tuple[int, Array, float, float, float]:
+        """Units, weights of raters, variance of their effects and of noise alone, and the part in units."""
+        systems = [first] if second is None else [first, second]
+        n, means, squares, crossed = self._moments(systems, units)
+        if n < 2:
+            return n, np.zeros(self.shape[2]), 0.0, 0.0, 0.0
+        _, _, effects, crowding = self._cells
+        own = effects[systems]
+        moved = means * (own - np.sum(means * own, axis=1, keepdims=True))
+        sign = np.array([1.0, -1.0])[: len(systems)]
+        weights = np.asarray(means.mean(axis=0), dtype=np.float64)
+        count = self.effective_raters(weights)
+        if count <= 1:
+            return n, weights, 0.0, 0.0, 0.0
+        gross = count / (count - 1) * float(np.sum((sign @ moved) ** 2))
+        noise = (
+            float(sign @ crossed @ sign) / (n * (n - 1)) * float(crowding[systems].mean()) * (1 - 1 / count)
+        )
+        spread = float(np.sum(means**2))
+        inside = (squares - n * spread) / (n * (n - 1)) / spread
+        return n, weights, gross, noise, min(1.0, max(0.0, inside))
+
+    def _moments(self, systems: list[int], units: Flags | None) -> tuple[int, Array, float, Array]:
+        """Units of all these systems; weights of raters by system, their squares, products of residuals."""
+        chosen = np.asarray(self._judged[systems].all(axis=0))
+        if units is not None:
+            chosen = chosen & units
+        if chosen.all():
+            means, squares, crossed = self._complete
+            part = means[systems], float(squares[systems].sum()), crossed[np.ix_(systems, systems)]
+            return (chosen.size, *part)
+        columns = np.flatnonzero(np.repeat(chosen, self.shape[2]))
+        kept = [each[systems, :][:, columns] for each in self._cells[:2]]
+        means, squares, crossed = _moments(kept[0], kept[1], self.shape[2])
+        return int(chosen.sum()), means, float(squares.sum()), crossed
+
+    @cached_property
+    def _complete(self) -> tuple[Array, Array, Array]:
+        return _moments(self._cells[0], self._cells[1], self.shape[2])
+
+    @cached_property
+    def _judged(self) -> Flags:
+        judged = np.zeros(self.shape[:2], dtype=np.bool_)
+        judged[self.system, self.unit] = True
+        return judged
+
+    @cached_property
+    def _cells(self) -> tuple[Any, Any, Array, Array]:
+        """Weights and weighted residuals (systems x units * raters), raters' effects, and the fit's cost."""
+        from scipy.sparse import csr_array
+
+        systems, units, raters = self.shape
+        votes = np.bincount(self.item)[self.item].astype(np.float64)
+        answer = self.system * units + self.unit
+        _, first = np.unique(self.item, return_index=True)
+        items = np.bincount(answer[first], minlength=systems * units)
+        weight = 1 / (votes * items[answer])
+        effects, residual = self._fit()
+        # The item's own level took 1 / votes of each residual's variance: it is given back.
+        crowding = np.where(votes > 1, votes / np.maximum(votes - 1, 1), 0.0)
+        place = (self.system, self.unit * raters + self.rater)
+        shape = (systems, units * raters)
+        known = np.maximum(np.bincount(self.system, votes > 1, minlength=systems), 1)
+        return (
+            csr_array((weight, place), shape=shape),
+            csr_array((weight * residual * np.sqrt(crowding), place), shape=shape),
+            effects,
+            np.bincount(self.system, crowding, minlength=systems) / known,
+        )
+
+    def _fit(self) -> tuple[Array, Array]:
+        """Least squares of value = item + rater x system: effects (systems x raters) and residuals."""
+        systems, _, raters = self.shape
+        cell = self.system * raters + self.rater
+        cast = np.maximum(np.bincount(cell, minlength=systems * raters), 1)
+        votes = np.maximum(np.bincount(self.item), 1)
+        effect = np.zeros(systems * raters)
+        for _ in range(SWEEPS):
+            level = np.bincount(self.item, self.value - effect[cell]) / votes
+            step = np.bincount(cell, self.value - level[self.item], minlength=effect.size) / cast - effect
+            effect += step
+            if np.abs(step).max(initial=0.0) < 1e-9:
+                break
+        level = np.bincount(self.item, self.value - effect[cell]) / votes
+        return effect.reshape(systems, raters), self.value - level[self.item] - effect[cell]
+
+
+def _moments(weights: Any, residuals: Any, raters: int) -> tuple[Array, Array, Array]:
+    rows = weights.tocoo()
+    cell = rows.coords[0] * raters + rows.coords[1] % raters
+    means = np.bincount(cell, rows.data, minlength=weights.shape[0] * raters).reshape(-1, raters)
+    squares = np.bincount(rows.coords[0], rows.data**2, minlength=weights.shape[0]).astype(np.float64)
+    return means / max(1, weights.shape[1] // raters), squares, (residuals @ residuals.T).toarray()
