@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from sightline.comparison.compare import values_by
+from sightline.comparison.values import Basis, values_by
+from sightline.errors import UsageError, near
 from sightline.estimate import Cell, Direction, Estimate, direction_said, format_cell
 from sightline.measures.rankings import Ranked
 from sightline.rendering import charts
@@ -16,8 +17,10 @@ from sightline.rendering.charts import Dot
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import ACCENT, Colour, system_colours
-from sightline.statistics.intervals import mean_interval, within
+from sightline.statistics.intervals import mean_interval
+from sightline.statistics.pooling import partial_pooling
 from sightline.study import reading
+from sightline.study.groups import groups_of
 from sightline.study.study import Study
 
 GROUPS = range(2, 17)
@@ -31,11 +34,16 @@ MOST_COLUMNS_ON_A_PHONE = 9
 
 @dataclass(frozen=True)
 class GroupMean:
-    """One system's mean over the prompts with one value of a tag."""
+    """One system's mean over the prompts with one value of a tag, and drawn to its mean over all of them.
+
+    The fewer prompts a group has, the more it is `pooled`: the extremes among many small groups are mostly
+    luck.
+    """
 
     group: str
     system: str
     mean: Estimate
+    pooled: Estimate
 
 
 @dataclass(frozen=True)
@@ -52,21 +60,21 @@ class Breakdown(Result):
 
     @property
     def sentence(self) -> str:
-        """The worst group of a system that lies significantly below its own mean, if there is one."""
+        """The weakest group of a system after pooling, and whether it is below the system's own mean."""
         sign = -1.0 if self.direction == "lower" else 1.0
-        weak = []
-        for each in self.rows:
-            end = each.mean.high if sign > 0 else each.mean.low
-            below = end is not None and sign * end < sign * self.overall[each.system]
-            if each.mean.value is not None and each.mean.n >= ENOUGH and below:
-                weak.append((sign * each.mean.value, each))
-        if not weak:
-            return f"No group of {ENOUGH} or more prompts is significantly below its system's own mean."
-        worst = min(weak, key=lambda each: each[0])[1]
-        return (
-            f"The weakest spot among groups of {ENOUGH} or more prompts is {worst.system} on {worst.group}: "
-            f"{format_cell(worst.mean)} over {worst.mean.n}; overall {self.overall[worst.system]:.2f}."
+        known = [each for each in self.rows if each.pooled.value is not None and each.mean.n >= ENOUGH]
+        if self.direction == "none" or not known:
+            return ""
+        worst = min(known, key=lambda each: sign * (each.pooled.value or 0.0))
+        limit = worst.pooled.high if sign > 0 else worst.pooled.low
+        overall = self.overall[worst.system]
+        spot = (
+            f"{worst.system} on {worst.group}: {format_cell(worst.pooled)} after partial pooling, over "
+            f"{worst.mean.n} prompts; overall {overall:.2f}"
         )
+        if limit is not None and sign * limit < sign * overall:
+            return f"The weakest spot among groups of {ENOUGH} or more prompts is {spot}."
+        return f"No group is significantly below its system's own mean; the lowest is {spot}."
 
     @property
     def groups(self) -> list[str]:
@@ -78,23 +86,33 @@ class Breakdown(Result):
 
     def tables(self) -> dict[str, Table]:
         """One row per group and one column per system, or the other way round where systems are many."""
-        means = {(each.group, each.system): each.mean for each in self.rows}
+        means = {(each.group, each.system): each.pooled for each in self.rows}
         first, down, across = Column("group", self.tag), self.groups, self.systems
         if len(across) > len(down):
             first, down, across = Column("system"), across, down
             means = {(system, group): mean for (group, system), mean in means.items()}
         columns = [first, *(Column(f"mean_{name}", name, self.direction, estimate=True) for name in across)]
         rows: list[list[Cell]] = [[each, *(means.get((each, name)) for name in across)] for each in down]
-        return {"": Table(columns, rows, f"Mean {self.by} for each {self.tag}")}
+        return {"": Table(columns, rows, f"Mean {self.by} for each {self.tag}, partially pooled")}
+
+    def long_table(self) -> Table:
+        """One row per group and system, with both means."""
+        columns = [
+            Column("group", self.tag), Column("system"), Column("n"),
+            Column("mean", f"mean {self.by}", self.direction, estimate=True),
+            Column("pooled", "partially pooled", self.direction, estimate=True),
+        ]  # fmt: skip
+        rows = [(each.group, each.system, each.mean.n, each.mean, each.pooled) for each in self.rows]
+        return Table(columns, rows, f"Mean {self.by} for each {self.tag}")
 
     def figures(self, colours: Mapping[str, Colour] | None = None) -> dict[str, Figure]:
         """Dots with intervals, or a heat map where systems are too many for dots."""
         palette = colours or system_colours(self.systems)
         drawn = set(self.groups[:MOST_GROUPS])
         dots = [
-            Dot(each.group, each.mean, each.system)
+            Dot(each.group, each.pooled, each.system)
             for each in self.rows
-            if each.mean.value is not None and each.group in drawn
+            if each.pooled.value is not None and each.group in drawn
         ]
         if not dots:
             return {}
@@ -111,7 +129,7 @@ class Breakdown(Result):
                 lambda width: charts.dot_interval(
                     dots, axis=self.by, direction=self.direction, domain=domain, colours=palette, width=width
                 ),
-                f"Mean {self.by} with its interval for each {self.tag}. {more}",
+                f"Mean {self.by}, partially pooled, with its 95 % interval for each {self.tag}. {more}",
                 [(name, palette[name].name) for name in self.systems],
             )
             return {"means": figure}
@@ -120,7 +138,8 @@ class Breakdown(Result):
             lambda width: charts.heatmap(
                 dots, axis=self.by, direction=self.direction, domain=domain, width=width
             ),
-            f"Mean {self.by}{f' ({better})' if better else ''}: the stronger the colour, the higher. {more}",
+            f"Mean {self.by}, partially pooled{f' ({better})' if better else ''}: the stronger the colour, "
+            f"the higher. {more}",
         )
         if min(len(drawn), len(self.systems)) > MOST_COLUMNS_ON_A_PHONE:
             figure = replace(figure, narrow=None, scrolls=True)
@@ -129,16 +148,45 @@ class Breakdown(Result):
 
 def breakdown(study: Study, by: str | None, tag: str, ranked: Ranked | None = None) -> Breakdown:
     """The means of every system, split by the values of one tag."""
-    basis = values_by(study, by, ranked)
+    return breakdown_of(study, values_by(study, by, ranked), tag)
+
+
+def breakdown_of(study: Study, basis: Basis, tag: str, prompts: Sequence[int] | None = None) -> Breakdown:
+    """The same of values that were read before, and of these prompts alone."""
+    names = reading.tags(study)["name"].unique().sort().to_list()
+    if tag not in names:
+        raise UsageError(f"no prompt has a tag {tag!r}", remedy=near(tag, names))
+    values = basis.values
+    if prompts is not None:
+        values = values.filter(pl.col("prompt_id").is_in(list(prompts)))
     tags = reading.tags(study).filter(pl.col("name") == tag).select("prompt_id", group="value")
-    joined = basis.values.join(tags, on="prompt_id").sort("group", "system_id")
-    rows = [
-        GroupMean(
-            str(group), str(system), within(mean_interval(values["value"].to_numpy()), basis.low, basis.high)
+    kept = values["prompt_id"].unique().sort()
+    family = pl.DataFrame({"prompt_id": kept, "unit": groups_of(study, kept, captions=True)})
+    joined = (
+        values.join(tags, on="prompt_id").join(family, on="prompt_id")
+        .group_by("group", "system_id", "system", "unit", maintain_order=True).agg(pl.col("value").mean())
+        .sort("group", "system_id", "unit")
+    )  # fmt: skip
+    cells = {
+        (str(group), str(system)): part["value"].to_numpy()
+        for (group, system), part in joined.group_by(["group", "system"], maintain_order=True)
+    }
+    overall = {
+        str(system): float(part["value"].mean())  # type: ignore[arg-type]
+        for (system,), part in joined.unique(["system", "unit"], maintain_order=True).group_by(
+            ["system"], maintain_order=True
         )
-        for (group, system), values in joined.group_by(["group", "system"], maintain_order=True)
-    ]
-    overall = dict(basis.values.group_by("system").agg(pl.col("value").mean()).iter_rows())
+    }
+    rows = []
+    for system in overall:
+        groups = {group: cells[group, name] for group, name in cells if name == system}
+        pooled = partial_pooling(list(groups.values()), low=basis.low, high=basis.high)
+        rows += [
+            GroupMean(group, system, mean_interval(own, low=basis.low, high=basis.high), each)
+            for (group, own), each in zip(groups.items(), pooled, strict=True)
+        ]
+    order = {group: number for number, group in enumerate(dict.fromkeys(group for group, _ in cells))}
+    rows.sort(key=lambda each: order[each.group])
     return Breakdown(tag, basis.name, basis.direction, rows, overall, basis.low, basis.high)
 
 

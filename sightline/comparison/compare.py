@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
+import numpy as np
 import polars as pl
 
-from sightline import registry
+from sightline.comparison.breakdown import Breakdown, breakdown_of
+from sightline.comparison.values import Basis, Grid, bases_of, failed, grid_of
+from sightline.comparison.where import prompts_where
 from sightline.errors import DataError, UsageError, near
-from sightline.estimate import Cell, Direction, absent
-from sightline.extension import MEASURE_KINDS, Configured
-from sightline.measures.rankings import UNJUDGED, Overlap, Ranked, overlap, place, rankings_for
+from sightline.estimate import Cell, Direction, Estimate, absent
+from sightline.measures.rankings import UNJUDGED, Overlap, overlap, place
 from sightline.rendering.blocks import Figure
 from sightline.rendering.charts import Dot, dot_interval
 from sightline.rendering.result import Result
@@ -21,8 +22,6 @@ from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import Colour
 from sightline.statistics import comparison
 from sightline.statistics.comparison import Pair, Standing
-from sightline.statistics.intervals import within
-from sightline.study import reading, rollup
 from sightline.study.study import Study
 from sightline.verbs import SEED, option, verb
 
@@ -31,10 +30,21 @@ SURE = 0.05
 
 
 @dataclass(frozen=True)
-class Comparison(Result):
-    """The systems on one question or measure, best first.
+class Criterion:
+    """A further question or measure of a leaderboard: each system's mean by its name."""
 
-    `notes` say what a measure of rankings counted as not relevant, `overlaps` what engines have in common.
+    by: str
+    direction: Direction
+    means: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
+class Comparison(Result):
+    """The systems on a question or measure, best mean first, with their means on others.
+
+    `prompts` counts independent prompts: families of them count once. `raters` says whether intervals and
+    tests are over prompts alone or over raters too. `notes` say what else a reader must know, `overlaps` what
+    engines have in common, `failures` how many answers of each system failed.
     """
 
     by: str
@@ -51,6 +61,11 @@ class Comparison(Result):
     overlaps: Sequence[Overlap] = ()
     brief: str = ""
     """The notes in a sentence, for a page with little room."""
+    raters: str = ""
+    margin: float | None = None
+    others: Sequence[Criterion] = ()
+    per: Breakdown | None = None
+    failures: Mapping[str, int] | None = None
 
     @property
     def least_p(self) -> float:
@@ -58,6 +73,19 @@ class Comparison(Result):
         most = max((pair.difference.n for pair in self.pairs), default=0)
         exact = 2.0 ** (1 - most) if self.test == "sign_flip" else 0.0
         return float(min(1.0, max(exact, 1 / (self.permutations + 1)) * len(self.pairs)))
+
+    @property
+    def winner(self) -> str | None:
+        """The system that is significantly better than every other, if the data can name one."""
+        if self.direction == "none" or len(self.systems) < 2:
+            return None
+        best = self.systems[0]
+        return best.system if best.worst_rank == 1 and best.mean.value is not None else None
+
+    @property
+    def confounded(self) -> bool:
+        """Whether raters and systems are mixed up in some pair."""
+        return any(pair.untested for pair in self.pairs)
 
     @property
     def sentence(self) -> str:
@@ -71,6 +99,14 @@ class Comparison(Result):
             figure += f" [{best.mean.low:.2f}, {best.mean.high:.2f}]"
         if len(self.systems) == 1:
             return f"{best.system} reaches {figure} on {self.by} {over}. No other system has a value here."
+        if self.confounded:
+            shown = "; ".join(
+                f"{each.system} {each.mean.value:.2f}" for each in self.systems if each.mean.value is not None
+            )
+            return (
+                f"Which system is better on {self.by} cannot be said: {comparison.CONFOUNDED}. "
+                f"The means are {shown}."
+            )
         if self.least_p >= SURE:
             level = [placed.system for placed in self.systems if placed.mean.value == best.mean.value]
             leads = "is ahead" if self.direction != "none" else "has the highest"
@@ -79,39 +115,58 @@ class Comparison(Result):
                 f"{self.prompts} prompts are too few to tell {len(self.systems)} systems apart on {self.by}: "
                 f"the smallest p they allow is {self.least_p:.2g}. So far {ahead}: {figure}.{self._neither()}"
             )
+        first = self.winner
         tied = [placed.system for placed in self.systems if placed.best_rank == 1]
-        if len(tied) == len(self.systems):
-            alike = f"{_listed(tied)} cannot be told apart on {self.by} {over}"
+        if first is None and len(tied) == len(self.systems):
+            alike = f"{_listed(tied)} {self._alike(tied)} on {self.by} {over}"
             return f"{alike}; {best.system} has {figure}.{self._neither()}"
         if self.direction == "none":
             return f"{best.system} has the highest {self.by}: {figure} {over}.{self._neither()}"
-        if len(tied) > 1:
-            return (
-                f"{_listed(tied)} lead on {self.by} and cannot be told apart {over}; "
-                f"{best.system} has {figure}."
+        if first is None:
+            rest = [name for name in tied if name != best.system]
+            return f"{best.system} has the best mean {self.by}, {figure} {over}" + (
+                f"; it is not significantly better than {_listed(rest)}." if rest else "."
             )
-        first = f"{best.system} is the best of {len(self.systems)} systems on {self.by}: {figure} {over}."
+        text = f"{best.system} is the best of {len(self.systems)} systems on {self.by}: {figure} {over}."
         if len({placed.mean.n for placed in self.systems}) > 1:
-            first += " Not all systems answered the same prompts: their order comes from those they share."
+            text += " Not all systems answered the same prompts: differences are over those they share."
         if all(pair.significant for pair in self.pairs):
-            return first + " All differences are significant."
+            return text + " All differences are significant."
         unsure = [f"{pair.first} and {pair.second}" for pair in self.pairs if not pair.significant]
-        return first + (f" {'; '.join(unsure)} cannot be told apart." if len(unsure) <= 3 else "")
+        return text + (f" {'; '.join(unsure)} are not significantly different." if len(unsure) <= 3 else "")
 
     @property
     def next(self) -> Sequence[str]:
         return ("sightline report STUDY",)
 
+    def facts(self) -> Mapping[str, Any]:
+        return {**super().facts(), "winner": self.winner, "failures": dict(self.failures or {})}
+
     def tables(self) -> dict[str, Table]:
         kept = f" where {self.where}" if self.where else ""
+        failures = self.failures or {}
+        shown = any(failures.values())
         made = {
             "systems": Table(
                 [
                     Column("system"),
                     Column("mean", f"mean {self.by}", self.direction, estimate=True),
                     Column("rank"),
+                    Column("letters", "not different"),
+                    *(
+                        Column(each.by, f"mean {each.by}", each.direction, estimate=True)
+                        for each in self.others
+                    ),
+                    *([Column("failures", "failed answers")] if shown else []),
                 ],
-                [(each.system, each.mean, _ranks(each)) for each in self.systems],
+                [
+                    (
+                        each.system, each.mean, _ranks(each), each.letters,
+                        *(other.means.get(each.system, absent("no value")) for other in self.others),
+                        *([failures.get(each.system, 0)] if shown else []),
+                    )
+                    for each in self.systems
+                ],
                 f"Systems by {self.by} over {self.prompts:,} prompts{kept}",
             ),
             "pairs": Table(
@@ -125,12 +180,17 @@ class Comparison(Result):
                     Column("p_adjusted", "p after Holm", format="p"),
                     Column("p_bh", "p after BH", format="p", detail=True),
                     Column("significant", detail=True),
+                    Column("p_equivalent", "p of equivalence", format="p", detail=self.margin is None),
+                    Column("equivalent", detail=True),
+                    Column("raters", "variance from raters", format="%", detail=self.pairs_without_raters),
                     Column("detectable", "detectable effect"),
                 ],
                 [self._pair(each) for each in self.pairs],
                 f"Differences in {self.by}, first minus second, over the prompts that both answered",
             ),
-        }
+        }  # fmt: skip
+        if self.per is not None:
+            made |= {f"per_{self.per.tag}": self.per.long_table()}
         if self.overlaps:
             made["overlap"] = Table(
                 [Column("first"), Column("second"), Column("share", "images in common", estimate=True)],
@@ -150,26 +210,47 @@ class Comparison(Result):
             lambda width: dot_interval(
                 dots, axis=self.by, direction=self.direction, domain=domain, colours=colours, width=width
             ),
-            f"Each dot is a system's mean {self.by} over prompts, each line its 95 % interval (Student's t). "
-            f"Differences are paired by prompt; p by {how}, adjusted after Holm.",
+            f"Each dot is a system's mean {self.by} over prompts, each line its 95 % interval. "
+            f"{self.raters} Differences are paired by prompt; p by {how}, adjusted after Holm.".replace(
+                "  ", " "
+            ),
         )
         return {"means": figure}
 
+    @property
+    def pairs_without_raters(self) -> bool:
+        return all(pair.raters is None for pair in self.pairs)
+
     def _pair(self, pair: Pair) -> tuple[Cell, ...]:
-        tested = (absent("not tested") if p is None else p for p in (pair.p, pair.p_adjusted, pair.p_bh))
+        why = absent(pair.untested or "not tested")
+        tested = (why if p is None else p for p in (pair.p, pair.p_adjusted, pair.p_bh))
         detectable = absent(pair.undetectable or "not known") if pair.detectable is None else pair.detectable
         names = f"{pair.first} − {pair.second}", pair.first, pair.second, self._verdict(pair)
-        return *names, pair.difference, *tested, pair.significant, detectable
+        same = absent("no margin is given" if self.margin is None else "not tested")
+        equivalence = same if pair.p_equivalent is None else pair.p_equivalent
+        raters = absent("over prompts alone") if pair.raters is None else pair.raters
+        settled = pair.significant, equivalence, pair.equivalent, raters
+        return *names, pair.difference, *tested, *settled, detectable
 
     def _verdict(self, pair: Pair) -> str:
         if pair.difference.value is None:
             return "no prompt in common"
+        if pair.untested:
+            return "different raters"
+        if pair.equivalent and not pair.significant:
+            return f"the same within {self.margin:g}"
         if not pair.significant:
-            return "cannot be told apart"
+            return "not significant"
         if self.direction == "none":
             return "they differ"
         first = (pair.difference.value > 0) == (self.direction != "lower")
         return f"{pair.first if first else pair.second} is better"
+
+    def _alike(self, names: Sequence[str]) -> str:
+        both = [pair for pair in self.pairs if {pair.first, pair.second} <= set(names)]
+        if self.margin is not None and all(pair.equivalent for pair in both):
+            return f"are the same within {self.margin:g}"
+        return "are not significantly different"
 
     def _neither(self) -> str:
         return " Neither end of it is better." if self.direction == "none" else ""
@@ -180,72 +261,105 @@ class Comparison(Result):
         return f" of {self.high:g}" if self.low == 0 else f" on a scale from {self.low:g} to {self.high:g}"
 
 
-@dataclass(frozen=True)
-class Basis:
-    """A system's value on each prompt, what it is a value of, and which values can occur.
-
-    `ranked` are the rankings that were measured, where they are.
-    """
-
-    values: pl.DataFrame
-    name: str
-    direction: Direction
-    low: float | None
-    high: float | None
-    measure: Configured | None = None
-    ranked: Ranked | None = None
-
-
 @verb("analyse")
 def compare(
     study: Study,
     by: Annotated[
-        str | None,
+        str | Sequence[str] | None,
         option(
-            "Compare by this question with truth, or this measure with scores.",
+            "Compare by this question with truth, or measure with scores; repeatable, sorted by the first.",
             metavar="QUESTION|MEASURE",
             shown="the first question with truth",
         ),
     ] = None,
     *,
-    where: Annotated[str, option("Keep only the prompts with this tag.", metavar="TAG=VALUE")] = "",
+    where: Annotated[
+        str,
+        option(
+            "Keep only these prompts: TAG=VALUE or suite=NAME, joined by and, or, not.", metavar="EXPRESSION"
+        ),
+    ] = "",
+    per: Annotated[str, option("Split the means by the values of this tag.", metavar="TAG")] = "",
+    margin: Annotated[
+        float | None,
+        option("Say which systems are the same within M: two one-sided tests.", metavar="M"),
+    ] = None,
     test: Annotated[comparison.PairedTest, option("Use this paired test of two systems.")] = "sign_flip",
     seed: Annotated[int, SEED] = 0,
 ) -> Comparison:
     """Compare systems: which is better, by how much, and how sure that is.
 
-    Means have 95 % intervals over prompts. Pairs are tested by sign flips (or the bootstrap) over the prompts
-    both answered; p is adjusted after Holm, and after Benjamini and Hochberg, for all pairs. The minimum
-    detectable effect is the difference that so many prompts would find with a power of 80 %.
+    Means have 95 % intervals over prompts, and over raters where three or more judged the same items.
+    Rephrasings, duplicate prompts and captions of one image count once. Pairs are tested by sign flips (or
+    the bootstrap) over the prompts both answered, with the variance that raters add; p is adjusted after
+    Holm, and after Benjamini and Hochberg, for all pairs. The detectable effect is the difference that the
+    test would find with a power of 80 %. Several --by make a leaderboard, sorted by the first.
     """
     if test not in comparison.PAIRED_TESTS:
         raise UsageError(f"there is no test {test!r}", remedy=near(test, comparison.PAIRED_TESTS))
-    basis = values_by(study, by)
-    values, name = basis.values, basis.name
-    kept = tagged(study, where) if where else None
-    if kept is not None:
-        values = values.filter(pl.col("prompt_id").is_in(kept))
-    if values["system_id"].n_unique() < 1:
-        raise DataError(f"no system has a value of {name}" + (f" where {where}" if where else ""))
-    matrix, prompts, systems = rollup.matrix(values)
-    compared = comparison.compare(matrix, systems, direction=basis.direction, seed=seed, test=test)
-    standings = [replace(each, mean=within(each.mean, basis.low, basis.high)) for each in compared.standings]
+    if margin is not None and not (np.isfinite(margin) and margin > 0):
+        raise UsageError(f"the margin is {margin:g}", remedy="A difference that does not matter: above 0.")
+    bases = bases_of(study, by)
+    kept = prompts_where(study, where) if where else None
+    grids = [_grid(study, basis, kept, where) for basis in bases]
+    basis, grid = bases[0], grids[0]
+    compared = _compared(basis, grid, margin=margin, seed=seed, test=test)
     notes, overlaps, brief = _about_rankings(study, basis, kept)
+    others = [
+        Criterion(each.name, each.direction, _means_of(each, part))
+        for each, part in zip(bases[1:], grids[1:], strict=True)
+    ]
+    lost, rule = failed(study, grid.prompts)
+    extra = [grid.raters, grid.families, f"Failed answers {rule}." if any(lost.values()) else ""]
     return Comparison(
-        by=name,
+        by=basis.name,
         direction=basis.direction,
-        prompts=len(prompts),
-        systems=standings,
+        prompts=len(grid.matrix),
+        systems=compared.standings,
         pairs=compared.pairs,
         where=where,
         low=basis.low,
         high=basis.high,
         permutations=compared.permutations,
         test=test,
-        notes=notes,
+        notes=[*notes, *(note for note in extra if note)],
         overlaps=overlaps,
         brief=brief,
+        raters=grid.raters,
+        margin=margin,
+        others=others,
+        per=breakdown_of(study, basis, per, kept) if per else None,
+        failures=lost,
     )
+
+
+def _grid(study: Study, basis: Basis, kept: Sequence[int] | None, where: str) -> Grid:
+    values = basis.values
+    if kept is not None:
+        values = values.filter(pl.col("prompt_id").is_in(list(kept)))
+    if values.is_empty():
+        raise DataError(f"no system has a value of {basis.name}" + (f" where {where}" if where else ""))
+    return grid_of(study, basis, kept)
+
+
+def _compared(
+    basis: Basis, grid: Grid, *, margin: float | None, seed: int, test: comparison.PairedTest
+) -> comparison.Compared:
+    return comparison.compare(
+        grid.matrix,
+        grid.systems,
+        direction=basis.direction,
+        scale=(basis.low, basis.high),
+        panel=grid.panel,
+        margin=margin,
+        seed=seed,
+        test=test,
+    )
+
+
+def _means_of(basis: Basis, grid: Grid) -> dict[str, Estimate]:
+    means = comparison.means_of(grid.matrix, (basis.low, basis.high), grid.panel)
+    return dict(zip(grid.systems, means, strict=True))
 
 
 def _ranks(standing: Standing) -> str:
@@ -266,120 +380,6 @@ def _about_rankings(
         predicts = "it predicts which queries are easy, not which engine is better"
         notes.insert(0, f"{basis.name} needs no judgement: {predicts}.")
     return notes, shared, ranked.brief_for(measure, prompts)
-
-
-def values_by(study: Study, by: str | None, ranked: Ranked | None = None) -> Basis:
-    """A system's value on each prompt by a question or a measure; `ranked` if rankings were read before."""
-    questions = {asked.name: asked for _, asked in reading.questions(study)}
-    settled = reading.about_systems(study)
-    if by is None:
-        known = settled or ranking_measures(study)
-        if not known:
-            remedy = _by_ranking(study) or "Aggregate the judgements first: sightline truth STUDY"
-            raise DataError("there is no truth to compare by", where=study.name, remedy=remedy)
-        by = known[0]
-    if by in questions:
-        if by not in settled:
-            remedy = _by_ranking(study) or "sightline truth STUDY"
-            raise DataError(f"{by} has no truth about systems yet", remedy=remedy)
-        asked = questions[by]
-        return Basis(rollup.by_system(study, by), by, asked.direction, asked.low, asked.high)
-    chosen = _scored(study, by, settled)
-    spec = chosen.spec
-    low, high = spec.range
-    if spec.kind == "of_ranking":
-        ranked = rankings_for(study, chosen, ranked)
-        return Basis(ranked.values(chosen), chosen.short, spec.direction, low, high, chosen, ranked)
-    return Basis(scores_by_system(study, str(chosen)), chosen.short, spec.direction, low, high, chosen)
-
-
-def _by_ranking(study: Study) -> str:
-    """What to do where the systems are search engines."""
-    if "retriever" not in reading.systems(study)["kind"].to_list():
-        return ""
-    return "Search engines are compared by measures of their rankings: sightline score STUDY ndcg@10"
-
-
-def ranking_measures(study: Study) -> list[str]:
-    """The measures of rankings that are scored, have a better end and still a value, NDCG first."""
-    scored = reading.measures(study).filter((pl.col("kind") == "of_ranking") & (pl.col("values") > 0))
-    forms = [str(form) for form in scored["measure"]]
-    by_form = {form: registry.find_measure(form) for form in forms}
-    good, ranked = [], None
-    for form in forms:
-        if by_form[form].spec.direction == "none":
-            continue
-        try:
-            ranked = rankings_for(study, by_form[form], ranked)
-            if not ranked.values(by_form[form]).is_empty():
-                good.append(form)
-        except DataError:
-            # Judgements that a predictor learned from may have been taken out since.
-            if by_form[form].spec.details["rests_on"] != "everything":
-                raise
-    return sorted(good, key=lambda form: not form.startswith("ndcg"))
-
-
-def _scored(study: Study, by: str, settled: Sequence[str]) -> Configured:
-    """The measure a user means: as written if it is scored, else the one scored form of that name."""
-    forms = [str(row["measure"]) for row in reading.measures(study).iter_rows(named=True) if row["values"]]
-    name = by.partition("(")[0].partition("@")[0]
-    alike = [form for form in forms if form.partition("(")[0] == name]
-    if not alike:
-        remedy = near(by, [*settled, *(form.partition("(")[0] for form in forms)])
-        if any(name in registry.names(kind) for kind in MEASURE_KINDS):
-            remedy = f"Compute it first: sightline score {study.name} {shlex.quote(by)}"
-        raise UsageError(f"there is neither a question nor a scored measure called {by!r}", remedy=remedy)
-    asked = registry.find_measure(by)
-    if str(asked) in alike:
-        return asked
-    if by == name and len(alike) == 1:
-        return registry.find_measure(alike[0])
-    raise UsageError(f"{asked.short} is not scored in this study", remedy=f"Scored are: {'; '.join(alike)}.")
-
-
-def scores_by_system(study: Study, measure: str) -> pl.DataFrame:
-    """A system's mean score on each prompt.
-
-    Rankings are measured again: judgements, settings and answers may have changed since they were scored, and
-    finding that out costs more than the measure.
-    """
-    configured = registry.find_measure(measure)
-    if configured.spec.kind == "of_ranking":
-        return rankings_for(study, configured).values(configured)
-    scores = reading.scores(study, configured.identity).filter(pl.col("value").is_not_null())
-    kind = configured.spec.kind
-    if kind == "of_set":
-        systems = reading.systems(study).select("system_id", "system")
-        return scores.join(systems, on="system_id").select("prompt_id", "system_id", "system", "value")
-    on = {"of_image": ["image_id"], "of_answer": ["prompt_id", "image_id"]}.get(kind)
-    if on is None:
-        raise UsageError(f"{measure} is a measure of a prompt: it does not tell systems apart")
-    answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
-    return (
-        answers.drop("score")
-        .join(scores.select([*on, "value"]), on=on)
-        .group_by("prompt_id", "system_id", "system")
-        .agg(pl.col("value").mean())
-        .sort("prompt_id", "system_id")
-    )
-
-
-def tagged(study: Study, where: str) -> list[int]:
-    """The prompts with a tag, written `name=value`."""
-    name, separator, value = where.partition("=")
-    tags = reading.tags(study)
-    if not separator:
-        raise UsageError(f"cannot read {where!r}", remedy="Write a tag and its value: --where skill=counting")
-    known = tags.filter(pl.col("name") == name)
-    if known.is_empty():
-        raise UsageError(f"no prompt has a tag {name!r}", remedy=near(name, tags["name"].unique().to_list()))
-    ids = known.filter(pl.col("value") == value)["prompt_id"].to_list()
-    if not ids:
-        raise UsageError(
-            f"no prompt has {name} = {value!r}", remedy=near(value, known["value"].unique().to_list())
-        )
-    return [int(prompt) for prompt in ids]
 
 
 def _listed(names: Sequence[str]) -> str:

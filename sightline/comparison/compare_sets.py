@@ -9,7 +9,8 @@ from typing import Annotated
 import numpy as np
 import polars as pl
 
-from sightline.comparison.compare import tagged, values_by
+from sightline.comparison.values import values_by
+from sightline.comparison.where import prompts_where
 from sightline.errors import DataError, UsageError
 from sightline.estimate import absent
 from sightline.rendering.result import Result
@@ -139,7 +140,7 @@ def _two_sets(study: Study, sets: str) -> tuple[str, str, pl.DataFrame, pl.DataF
             f"cannot read {sets!r}",
             remedy="Write a tag and two of its values: kind=conceptual,descriptive",
         )
-    chosen = [tagged(study, f"{tag}={name}") for name in names]
+    chosen = [prompts_where(study, f"{tag}={name}") for name in names]
     tags = reading.tags(study).filter(pl.col("name") == tag)
     without = reading.prompts(study).select("prompt_id")
     without = without.clear() if len(chosen) == 2 else without.join(tags, on="prompt_id", how="anti")

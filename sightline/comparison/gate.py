@@ -12,17 +12,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sightline.comparison.compare import Basis, values_by
 from sightline.comparison.gate_classes import WHOLE, classes_of
+from sightline.comparison.values import Basis, values_by
 from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Cell, Direction, Estimate, absent
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.statistics.comparison import MOST_DRAWN
 from sightline.statistics.intervals import mean_interval, negated
+from sightline.statistics.power import minimum_detectable_effect
 from sightline.statistics.significance import (
     holm,
-    minimum_detectable_effect,
     sign_flip_columns,
     varies,
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from sightline.comparison.compare import tagged
+from sightline.comparison.where import prompts_where
 from sightline.errors import UsageError, near
 from sightline.selection.difficulty import expected_of, target_of
 from sightline.study import reading
@@ -101,7 +101,7 @@ def _meant(study: Study, word: str, prompts: pl.DataFrame, tags: pl.DataFrame) -
     name, separator, value = word.partition("=")
     suites = prompts["suite"].unique().sort().to_list()
     if separator and not (name == "suite" and name not in tags["name"]):
-        return [PromptClass(word, frozenset(tagged(study, word)))]
+        return [PromptClass(word, frozenset(prompts_where(study, word)))]
     if separator:
         if value not in suites:
             raise UsageError(f"there is no suite called {value!r}", remedy=near(value, suites))

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sightline.comparison.breakdown import main_tags
-from sightline.comparison.compare import Basis, values_by
+from sightline.comparison.values import Basis, values_by
 from sightline.errors import DataError
 from sightline.estimate import Cell, Direction, Estimate, absent
 from sightline.language import wordnet

@@ -9,7 +9,7 @@ from typing import Annotated
 import polars as pl
 
 from sightline import registry
-from sightline.comparison.compare import scores_by_system
+from sightline.comparison.values import scores_by_system
 from sightline.errors import DataError, UsageError
 from sightline.estimate import Direction, format_cell
 from sightline.rendering.blocks import Figure

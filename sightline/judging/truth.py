@@ -223,6 +223,11 @@ def _aggregate(
         "controls": controls,
         "adjudicated": sorted(decided),
         "annotators": _tally(counted, votes),
+        "counted": [
+            [each.panel, each.name]
+            for number, each in enumerate(counted.annotators)
+            if (counted.annotator == number).any()
+        ],
     }
     printed = "; ".join(str(screen) for screen in screens)
     settlement_id = settling.settle(study, key, str(consensus), printed, rows, votes.up_to, notes)

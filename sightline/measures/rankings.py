@@ -16,7 +16,7 @@ from sightline.extension import Configured
 from sightline.measures.ranking_context import RankingContext
 from sightline.records import NoValue, Rankings
 from sightline.statistics import runs
-from sightline.statistics.intervals import mean_interval, within
+from sightline.statistics.intervals import mean_interval
 from sightline.study import reading
 from sightline.study.groups import groups_of
 from sightline.study.pools import pools
@@ -343,7 +343,7 @@ def overlap(
     for n, (a, first) in enumerate(names):
         for b, second in names[n + 1 :]:
             _, shares = runs.overlap(*tops[a], *tops[b])
-            found.append(Overlap(first, second, k, within(mean_interval(shares), 0, 1)))
+            found.append(Overlap(first, second, k, mean_interval(shares, low=0, high=1)))
     return found
 
 

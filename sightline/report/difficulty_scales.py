@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from sightline.comparison.compare import ranking_measures, values_by
+from sightline.comparison.values import ranking_measures, values_by
 from sightline.errors import UsageError
 from sightline.rendering.shown import Scale
 from sightline.report.prompt_cards import scale_of

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from sightline.comparison.compare import Comparison, values_by
+from sightline.comparison.compare import Comparison
+from sightline.comparison.values import values_by
 from sightline.errors import DataError
 from sightline.estimate import Estimate
 from sightline.measures.rankings import relevance

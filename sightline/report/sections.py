@@ -10,9 +10,10 @@ import polars as pl
 
 from sightline import registry
 from sightline.comparison.breakdown import breakdown, main_tags
-from sightline.comparison.compare import Comparison, compare, ranking_measures, scores_by_system
+from sightline.comparison.compare import Comparison, compare
 from sightline.comparison.queries import queries
 from sightline.comparison.trust import trust
+from sightline.comparison.values import ranking_measures, scores_by_system
 from sightline.data.check import check
 from sightline.errors import DataError, UsageError
 from sightline.estimate import Cell, Estimate, absent, direction_said
@@ -28,7 +29,7 @@ from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import Colour
 from sightline.report.prediction_figures import prediction_figures
 from sightline.report.stored_predictions import best, quality_table, read_predictions, scatter_figure
-from sightline.statistics.intervals import mean_interval, within
+from sightline.statistics.intervals import mean_interval
 from sightline.study import reading
 from sightline.study.study import Study
 from sightline.variability.figures import variability_pictures
@@ -237,7 +238,7 @@ def measures(study: Study) -> Section | None:
         else:
             for system in systems:
                 mine = values.filter(pl.col("system") == system)["value"].to_numpy()
-                mean = within(mean_interval(mine), *measure.spec.range)
+                mean = mean_interval(mine, low=measure.spec.range[0], high=measure.spec.range[1])
                 cells.append(mean if len(mine) else absent("no score"))
         rows.append((measure.short, direction_said(measure.spec.direction), *cells))
     if not rows or not systems:

@@ -11,39 +11,46 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sightline.estimate import Direction, Estimate
+from sightline.statistics.crossed import Panel, Variance
 from sightline.statistics.intervals import mean_interval
+from sightline.statistics.paired import Spread, paired_spread
+from sightline.statistics.power import detectable_effect
 from sightline.statistics.significance import (
     benjamini_hochberg,
     holm,
-    minimum_detectable_effect,
     paired_bootstrap,
     sign_flip_columns,
-    varies,
 )
 
 PairedTest = Literal["sign_flip", "bootstrap"]
 PAIRED_TESTS: tuple[str, ...] = get_args(PairedTest)
 MOST_DRAWN = 200_000
 """Sign patterns drawn at the most: enough for the 10,000 pairs of some 140 systems."""
+CONFOUNDED = "different raters judged the two systems: what differs may be the raters"
 
 
 @dataclass(frozen=True)
 class Standing:
-    """One system: its mean over its own prompts and the best and worst rank that the tests leave open."""
+    """One system: its mean over its own prompts and the best and worst rank that the tests leave open.
+
+    Systems that share a letter are not significantly different.
+    """
 
     system: str
     mean: Estimate
     best_rank: int
     worst_rank: int
+    letters: str = ""
 
 
 @dataclass(frozen=True)
 class Pair:
     """Mean of first minus second over the n prompts that both answered, with p and Holm-adjusted p.
 
-    `p_bh` is p adjusted after Benjamini and Hochberg, which bounds the false discovery rate.
-    `detectable` is the difference that n prompts with this spread would find with a power of 80 %, and
-    `undetectable` why there is none.
+    `p_bh` is p adjusted after Benjamini and Hochberg, which bounds the false discovery rate. `detectable` is
+    the difference that the test would find with a power of 80 %, and `undetectable` why there is none.
+    `raters` is the proportion of the difference's variance that comes from who judged. With a margin,
+    `p_equivalent` tests that the difference is beyond it, after Holm. `untested` says why there is no p.
     """
 
     first: str
@@ -55,10 +62,14 @@ class Pair:
     p_bh: float | None = None
     detectable: float | None = None
     undetectable: str | None = None
+    raters: float | None = None
+    p_equivalent: float | None = None
+    equivalent: bool = False
+    untested: str = ""
 
 
 class Compared(NamedTuple):
-    """Standings from the best rank down, equal ones by mean, and all pairs in order of column."""
+    """Standings from the best mean down, and all pairs in order of column."""
 
     permutations: int
     standings: tuple[Standing, ...]
@@ -70,6 +81,9 @@ def compare(
     names: Sequence[str] | None = None,
     *,
     direction: Direction = "higher",
+    scale: tuple[float | None, float | None] = (None, None),
+    panel: Panel | None = None,
+    margin: float | None = None,
     confidence: float = 0.95,
     permutations: int | None = None,
     seed: int = 0,
@@ -77,11 +91,13 @@ def compare(
 ) -> Compared:
     """Compare the columns (systems) of a prompts x systems matrix in which NaN means missing.
 
-    Differences are paired by prompt: Student's interval, p by sign flips (or by `test="bootstrap"`), Holm
-    over all pairs, and the smallest difference that would be found at Holm's strictest step. A system's best
-    rank is 1 + the number of systems significantly above it, its worst the number of systems minus those
-    significantly below: systems whose ranges overlap are not significantly different. Better values rank
-    first, as `direction` has it; names are by default the numbers of the columns.
+    Means have intervals that keep to the `scale`; differences are paired by prompt, p by sign flips (or by
+    `test="bootstrap"`), Holm over all pairs. With a `panel` of raters (its units the rows, its systems the
+    columns) means and differences hold for other raters too: the variance of their effects is added, and p
+    is the larger of sign flips and the t test with that variance. Pairs that different raters judged are not
+    tested. A system's best rank is 1 + the number of systems significantly above it, its worst the number of
+    systems minus those significantly below. With a `margin`, two one-sided tests say which pairs are
+    equivalent: within the margin of each other. Better means come first, as `direction` has it.
     """
     values = np.asarray(matrix, dtype=np.float64)
     if values.ndim != 2:
@@ -93,26 +109,82 @@ def compare(
         # The smallest p that can be drawn must survive Holm's factor with room to spare.
         permutations = min(MOST_DRAWN, max(10_000, 20 * systems * (systems - 1) // 2 * 20))
     named = [str(number) for number in range(systems)] if names is None else list(names)
+    pairs = _pairs(values, named, scale, panel, margin, confidence, permutations, seed, test)
+    standings = ranked(named, means_of(values, scale, panel, confidence), pairs, direction)
+    return Compared(permutations, tuple(standings), tuple(pairs))
+
+
+def ranked(
+    names: Sequence[str], means: Sequence[Estimate], pairs: Sequence[Pair], direction: Direction
+) -> list[Standing]:
+    """The systems by mean, best first, with the ranks and letters that the tests of pairs leave them."""
     sign = -1.0 if direction == "lower" else 1.0
-    pairs = _pairs(values, named, confidence, permutations, seed, test)
-    above, below = dict.fromkeys(named, 0), dict.fromkeys(named, 0)
+    above, below = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+    apart = set()
     for pair in pairs:
         if pair.significant and pair.difference.value is not None:
             first_wins = sign * pair.difference.value > 0
             winner, loser = (pair.first, pair.second) if first_wins else (pair.second, pair.first)
             below[winner] += 1
             above[loser] += 1
-    standings = [
-        Standing(name, mean_interval(column, confidence=confidence), 1 + above[name], systems - below[name])
-        for name, column in zip(named, values.T, strict=True)
+            apart |= {(winner, loser), (loser, winner)}
+    known = sorted(
+        zip(names, means, strict=True), key=lambda each: (each[1].value is None, -sign * (each[1].value or 0))
+    )
+    letters = _letters([name for name, _ in known], apart)
+    return [
+        Standing(name, mean, 1 + above[name], len(names) - below[name], letters[name]) for name, mean in known
     ]
-    order = sorted(range(systems), key=lambda number: _from_the_top(standings[number], sign, number))
-    return Compared(permutations, tuple(standings[number] for number in order), tuple(pairs))
+
+
+def _letters(names: Sequence[str], apart: set[tuple[str, str]]) -> dict[str, str]:
+    """Compact letters: two systems share one if and only if they are not significantly different.
+
+    Source: Piepho, Journal of Computational and Graphical Statistics 13 (2004), insert and absorb.
+    """
+    groups = [set(names)]
+    for first, second in combinations(names, 2):
+        if (first, second) in apart:
+            split = [part for each in groups for part in _without_both(each, first, second)]
+            groups = [each for i, each in enumerate(split) if not any(
+                each < other or (each == other and i > j) for j, other in enumerate(split)
+            )]  # fmt: skip
+    groups.sort(key=lambda each: sorted(names.index(name) for name in each))
+    if len(groups) > 26:
+        return dict.fromkeys(names, "")
+    return {name: "".join(chr(97 + i) for i, each in enumerate(groups) if name in each) for name in names}
+
+
+def _without_both(group: set[str], first: str, second: str) -> list[set[str]]:
+    return [group - {first}, group - {second}] if {first, second} <= group else [group]
+
+
+def means_of(
+    values: np.ndarray,
+    scale: tuple[float | None, float | None] = (None, None),
+    panel: Panel | None = None,
+    confidence: float = 0.95,
+) -> list[Estimate]:
+    """The mean of every column with an interval over prompts, and over raters where a panel is given."""
+    means = []
+    for number, column in enumerate(values.T):
+        known = column[~np.isnan(column)]
+        variance = None
+        if panel is not None and known.size > 1:
+            own = float(known.var(ddof=1)) / known.size
+            variance = panel.variance(own, number, units=~np.isnan(column))
+        means.append(
+            mean_interval(column, low=scale[0], high=scale[1], variance=variance, confidence=confidence)
+        )
+    return means
 
 
 def _pairs(
     values: np.ndarray,
     names: Sequence[str],
+    scale: tuple[float | None, float | None],
+    panel: Panel | None,
+    margin: float | None,
     confidence: float,
     permutations: int,
     seed: int,
@@ -128,39 +200,60 @@ def _pairs(
         p = np.array([np.nan if each is None else each for each in drawn])
     else:
         p = sign_flip_columns(differences, permutations=permutations, seed=seed)
+    width = None if scale[0] is None or scale[1] is None else scale[1] - scale[0]
+    variances = _variances(differences, index, panel)
+    spreads = [
+        paired_spread(differences[:, column], width=width, raters=variances[column])
+        for column in range(len(index))
+    ]
+    confounded = [panel is not None and panel.confounded(a, b, seed) for a, b in index]
+    for column, spread in enumerate(spreads):
+        if confounded[column]:
+            p[column] = np.nan
+        elif spread.variance.raters:
+            p[column] = max(p[column], spread.p(0.0))
     adjusted, by_share = holm(p), benjamini_hochberg(p)
+    same = np.array([_p_equivalent(each, margin, confounded[i]) for i, each in enumerate(spreads)])
+    same = holm(same)
     alpha = (1 - confidence) / len(index)
     return [
         Pair(
             names[a],
             names[b],
-            mean_interval(differences[:, column], confidence=confidence),
+            spreads[column].interval(confidence),
             _or_none(p[column]),
             _or_none(adjusted[column]),
             bool(adjusted[column] < 1 - confidence),
             _or_none(by_share[column]),
-            *_detectable(differences[:, column], alpha),
+            *detectable_effect(differences[:, column], spreads[column], alpha, many=len(index)),
+            raters=spreads[column].variance.proportion if panel is not None else None,
+            p_equivalent=_or_none(same[column]),
+            equivalent=bool(same[column] < 1 - confidence),
+            untested=CONFOUNDED if confounded[column] else "",
         )
         for column, (a, b) in enumerate(index)
     ]
 
 
-def _detectable(differences: np.ndarray, alpha: float) -> tuple[float | None, str | None]:
-    known = differences[~np.isnan(differences)]
-    if known.size < 2:
-        return None, "fewer than two prompts in common"
-    if not varies(known):
-        # From no spread the formula would make 0: that any difference, however small, is found.
-        return None, "the differences do not vary"
-    return minimum_detectable_effect(known.std(ddof=1), known.size, alpha=alpha), None
+def _variances(
+    differences: np.ndarray, index: Sequence[tuple[int, int]], panel: Panel | None
+) -> list[Variance | None]:
+    if panel is None:
+        return [None] * len(index)
+    known = ~np.isnan(differences)
+    return [
+        panel.variance(0.0 if n < 2 else float(np.nanvar(differences[:, column], ddof=1)) / n, a, b, units)
+        for column, (a, b) in enumerate(index)
+        for units in [known[:, column]]
+        for n in [int(units.sum())]
+    ]
+
+
+def _p_equivalent(spread: Spread, margin: float | None, confounded: bool) -> float:
+    if margin is None or confounded or spread.n < 2:
+        return float("nan")
+    return max(spread.p(-margin, "greater"), spread.p(margin, "less"), spread.rare(margin))
 
 
 def _or_none(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
-
-
-def _from_the_top(standing: Standing, sign: float, number: int) -> tuple[bool, int, int, float, int]:
-    # What the paired tests leave open goes first: means over different prompts may order systems wrongly.
-    mean = standing.mean.value
-    order = 0.0 if mean is None else -sign * mean
-    return mean is None, standing.best_rank, standing.worst_rank, order, number

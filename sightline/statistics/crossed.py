@@ -31,6 +31,11 @@ class Variance(NamedTuple):
     def total(self) -> float:
         return self.prompts + self.raters
 
+    @property
+    def proportion(self) -> float:
+        """The proportion of the variance that comes from raters."""
+        return self.raters / self.total if self.total > 0 else 0.0
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -88,19 +93,27 @@ class Panel:
 
     def confounded(self, first: int, second: int, seed: int = 0) -> bool:
         """Whether raters and systems are mixed up: far fewer raters judged both than chance would have it."""
+        if np.minimum(self._cast[first], self._cast[second]).sum() > 0.5:
+            return False
         mine = np.isin(self.system, (first, second))
-        rater, second_one = self.rater[mine], self.system[mine] == second
+        rater, other = self.rater[mine], self.system[mine] == second
         rng = np.random.default_rng(seed)
 
         def shared(which: Flags) -> float:
-            counts = [
-                np.bincount(rater[each], minlength=self.shape[2]) / max(each.sum(), 1)
-                for each in (which, ~which)
-            ]
-            return float(np.minimum(*counts).sum())
+            parts = [np.bincount(rater[each], minlength=1) / max(each.sum(), 1) for each in (which, ~which)]
+            size = min(map(len, parts))
+            return float(np.minimum(parts[0][:size], parts[1][:size]).sum())
 
-        expected = np.mean([shared(rng.permutation(second_one)) for _ in range(SHUFFLES)])
-        return bool(expected > 0.2 and shared(second_one) < expected / 3)
+        expected = np.mean([shared(rng.permutation(other)) for _ in range(SHUFFLES)])
+        return bool(expected > 0.2 and shared(other) < expected / 3)
+
+    @cached_property
+    def _cast(self) -> Array:
+        """Each rater's proportion of the votes on each system (systems x raters)."""
+        systems, _, raters = self.shape
+        votes = np.bincount(self.system * raters + self.rater, minlength=systems * raters)
+        table = votes.reshape(systems, raters).astype(np.float64)
+        return np.asarray(table / np.maximum(table.sum(axis=1, keepdims=True), 1), dtype=np.float64)
 
     def _parts(
         self, first: int, second: int | None, units: Flags | None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -17,8 +16,6 @@ Alternative = Literal["two-sided", "greater", "less"]
 
 # 2^16 sign patterns are listed in a millisecond; beyond, drawing 10,000 is cheaper and precise enough.
 MOST_FOR_EXACT = 16
-# Beyond such a t the series of scipy's noncentral distribution do not converge.
-FAR_OUT = 1000.0
 
 
 @dataclass(frozen=True)
@@ -154,44 +151,6 @@ def benjamini_hochberg(p: ArrayLike) -> Array:
     from scipy.stats import false_discovery_control
 
     return _adjust(p, false_discovery_control)
-
-
-def minimum_detectable_effect(
-    sd_of_differences: float, n: int, *, alpha: float = 0.05, power: float = 0.8
-) -> float:
-    """The smallest true mean difference that a two-sided paired t test on n units finds with the given power.
-
-    Solves P(|T| > t(1 - alpha/2, n-1)) = power for T noncentral t with noncentrality difference sqrt(n) / sd.
-    Source: J. Cohen, Statistical power analysis for the behavioral sciences (1988), chapter 2.
-    """
-    if n < 2:
-        raise ValueError(f"{n} units show no spread; at least 2 are needed")
-    if not sd_of_differences >= 0 or not 0 < alpha < power < 1:
-        raise ValueError(f"need 0 <= sd, 0 < alpha < power < 1, not {sd_of_differences}, {alpha}, {power}")
-    return _noncentrality(n, alpha, power) * sd_of_differences / float(np.sqrt(n))
-
-
-@lru_cache(maxsize=1024)
-def _noncentrality(n: int, alpha: float, power: float) -> float:
-    """How far off the mean must be, in its standard errors; the same for all pairs on equally many units."""
-    from scipy.optimize import brentq
-    from scipy.special import stdtrit
-    from scipy.stats import chi2, nct
-
-    critical = float(stdtrit(n - 1, 1 - alpha / 2))
-    if critical > FAR_OUT:
-        # The numerator no longer varies to speak of: |T| exceeds it if chi2 / (n-1) < (noncentrality / it)^2.
-        return critical * float(np.sqrt(chi2.ppf(power, n - 1) / (n - 1)))
-
-    def shortfall(noncentrality: float) -> float:
-        # Far out in the lower tail scipy has no number, where there is next to no probability either.
-        lower = np.nan_to_num(nct.cdf(-critical, n - 1, noncentrality))
-        return float(nct.sf(critical, n - 1, noncentrality) + lower) - power
-
-    highest = critical + 1.0
-    while shortfall(highest) < 0:
-        highest *= 2
-    return float(brentq(shortfall, 0.0, highest))
 
 
 def _exact_p(values: Array, alternative: Alternative) -> float:

@@ -59,11 +59,11 @@ def split_by(way: str, study: Study, prompts: Mapping[int, str], groups: Indices
     return in_folds(groups, k, seed) if way == "folds" else published(study, prompts, groups)
 
 
-def groups_of(study: Study, prompts: Iterable[int]) -> Indices:
+def groups_of(study: Study, prompts: Iterable[int], *, captions: bool = False) -> Indices:
     """A number for each prompt, by id: the same for prompts of the same words and rephrasings of one prompt.
 
     What is relevant to a rephrasing is relevant to its original: held apart, one would tell the other's
-    truth.
+    truth. With `captions`, prompts that caption the same image are a group as well.
     """
     texts = dict(reading.prompts(study).select("prompt_id", "text").iter_rows())
     links = reading.links(study).filter(pl.col("kind") == "rephrases")
@@ -79,6 +79,11 @@ def groups_of(study: Study, prompts: Iterable[int]) -> Indices:
         leader[find(prompt)] = find(folded(text))
     for prompt, original in links.select("prompt_id", "to_prompt_id").iter_rows():
         leader[find(prompt)] = find(original)
+    if captions:
+        said = {folded(text) for text in texts.values()}
+        for image, caption in reading.captions(study).select("image_id", "caption").iter_rows():
+            if (words := folded(caption)) in said:
+                leader[find(words)] = find(("image", image))
     numbers: dict[object, int] = {}
     return np.array([numbers.setdefault(find(prompt), len(numbers)) for prompt in prompts], dtype=np.int64)
 

@@ -331,7 +331,7 @@ class _Making:
         return Estimate(found.value, cut.low, cut.high, found.n)
 
     def _mean(self, values: Sequence[float]) -> Estimate:
-        return within(mean_interval(np.array(values)), *self._range)
+        return mean_interval(np.array(values), low=self._range[0], high=self._range[1])
 
     @property
     def _range(self) -> tuple[float | None, float]:

@@ -17,7 +17,7 @@ from sightline.estimate import Cell, Estimate
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.statistics.calibration import LEVELS, level
-from sightline.statistics.intervals import mean_interval, within
+from sightline.statistics.intervals import mean_interval
 from sightline.statistics.reference import Reference
 from sightline.statistics.sets import pairwise_mean_interval
 from sightline.study import reading
@@ -335,6 +335,6 @@ def _normalised(
 def _by_system(prompts: pl.DataFrame, low: float | None, high: float | None) -> list[SystemSimilarity]:
     groups = prompts.sort("system_id").group_by(["system"], maintain_order=True)
     return [
-        SystemSimilarity(str(system), within(mean_interval(np.asarray(rows["value"])), low, high))
+        SystemSimilarity(str(system), mean_interval(np.asarray(rows["value"]), low=low, high=high))
         for (system,), rows in groups
     ]

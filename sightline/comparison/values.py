@@ -1,0 +1,287 @@
+"""A system's value on each prompt, by a question or a measure, and who judged it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sightline import registry
+from sightline.errors import DataError, UsageError, near
+from sightline.estimate import Direction
+from sightline.extension import MEASURE_KINDS, Configured
+from sightline.measures.rankings import Ranked, rankings_for
+from sightline.statistics.crossed import MIN_RATERS, Panel
+from sightline.study import reading, rollup
+from sightline.study.groups import groups_of
+from sightline.study.study import SETTINGS_FILE, Study
+
+
+@dataclass(frozen=True)
+class Basis:
+    """A system's value on each prompt, what it is a value of, and which values can occur.
+
+    `ranked` are the rankings that were measured, where they are.
+    """
+
+    values: pl.DataFrame
+    name: str
+    direction: Direction
+    low: float | None
+    high: float | None
+    measure: Configured | None = None
+    ranked: Ranked | None = None
+
+
+class Grid(NamedTuple):
+    """Units x systems with NaN where a value is missing; a unit is a prompt, or a family of prompts.
+
+    `unit` is the row of each prompt in `prompts`. `panel` holds the votes of raters on the same units and
+    systems, or is None and `raters` says why not.
+    """
+
+    matrix: NDArray[np.float64]
+    systems: Sequence[str]
+    prompts: Sequence[int]
+    unit: NDArray[np.int64]
+    panel: Panel | None
+    raters: str
+
+    @property
+    def families(self) -> str:
+        """What a reader must know where prompts are fewer units than they look."""
+        if len(self.matrix) == len(self.prompts):
+            return ""
+        return (
+            f"{len(self.prompts):,} prompts count as {len(self.matrix):,}: rephrasings, prompts of the same "
+            "words and captions of one image are averaged, since they are no independent evidence."
+        )
+
+
+def bases_of(study: Study, by: str | Sequence[str] | None) -> list[Basis]:
+    """The values by each question or measure named, once each; rankings are read once for all."""
+    words = [] if by is None else [by] if isinstance(by, str) else list(by)
+    bases: dict[str, Basis] = {}
+    ranked = None
+    for name in [name for word in words for name in _names(word)] or [""]:
+        basis = values_by(study, name or None, ranked)
+        ranked = basis.ranked or ranked
+        bases.setdefault(basis.name, basis)
+    return list(bases.values())
+
+
+def _names(word: str) -> list[str]:
+    """Names separated by commas; those between parentheses belong to a measure's parameters."""
+    return [word] if "(" in word else [name.strip() for name in word.split(",") if name.strip()]
+
+
+FAILURES = ("left out", "worst")
+
+
+def failed(study: Study, prompts: Sequence[int]) -> tuple[dict[str, int], str]:
+    """How many answers of each system to these prompts failed, and how they count, in words."""
+    lost = reading.answers(study).filter(
+        pl.col("failure").is_not_null() & pl.col("prompt_id").is_in(list(prompts))
+    )
+    rule = failure_rule(study)
+    counts = dict(lost.group_by("system").len().iter_rows())
+    return counts, "are left out" if rule == "left out" else "count as the worst value of the scale"
+
+
+def failure_rule(study: Study) -> str:
+    """What study.toml says of answers that failed: [compare] failures = "left out" or "worst"."""
+    rule = str(study.settings.get("compare", {}).get("failures", "left out"))
+    if rule not in FAILURES:
+        raise UsageError(
+            f"[compare] failures = {rule!r} is not known",
+            where=str(study.home / SETTINGS_FILE),
+            remedy=near(rule, FAILURES),
+        )
+    return rule
+
+
+def _with_failures(study: Study, basis: Basis) -> Basis:
+    """The values with answers that failed as the worst value of the scale, where the study says so."""
+    if failure_rule(study) == "left out" or basis.direction == "none":
+        return basis
+    worst = basis.high if basis.direction == "lower" else basis.low
+    if worst is None:
+        raise UsageError(
+            f"[compare] failures = 'worst' needs a scale with an end, and {basis.name} has none",
+            where=str(study.home / SETTINGS_FILE),
+            remedy="Give the question its low and high, or count failures as left out.",
+        )
+    answers = reading.answers(study)
+    counts = answers.group_by("prompt_id", "system_id", "system").agg(
+        lost=pl.col("failure").is_not_null().sum(), good=pl.col("failure").is_null().sum()
+    )
+    both = basis.values.select("prompt_id", "system_id", "system", "value").join(
+        counts, on=["prompt_id", "system_id", "system"], how="full", coalesce=True
+    )
+    value = pl.col("value")
+    good, lost = pl.col("good").clip(1), pl.col("lost")
+    mixed = (value * good + worst * lost) / (good + lost)
+    values = both.with_columns(
+        value=pl.when(value.is_null() & (lost > 0)).then(worst)
+        .when(value.is_not_null() & (lost.fill_null(0) > 0)).then(mixed).otherwise(value)
+    )  # fmt: skip
+    kept = values.filter(pl.col("value").is_not_null()).sort("prompt_id", "system_id")
+    return replace(basis, values=kept.select("prompt_id", "system_id", "system", "value"))
+
+
+def grid_of(study: Study, basis: Basis, prompts: Sequence[int] | None = None) -> Grid:
+    """The values of a basis as a matrix, families of prompts averaged, with the votes behind them."""
+    values = basis.values
+    if prompts is not None:
+        values = values.filter(pl.col("prompt_id").is_in(list(prompts)))
+    matrix, kept, systems = rollup.matrix(values)
+    unit = groups_of(study, kept, captions=True)
+    if len(kept) > int(unit.max(initial=-1)) + 1:
+        known = ~np.isnan(matrix)
+        sums = np.zeros((int(unit.max()) + 1, len(systems)))
+        counts = np.zeros_like(sums)
+        np.add.at(sums, unit, np.where(known, matrix, 0.0))
+        np.add.at(counts, unit, known)
+        matrix = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    panel, why = _panel(study, basis, dict(zip(kept, unit.tolist(), strict=True)), systems)
+    return Grid(matrix, systems, kept, unit, panel, why)
+
+
+def _panel(
+    study: Study, basis: Basis, unit: dict[int, int], systems: Sequence[str]
+) -> tuple[Panel | None, str]:
+    """The votes behind the values, or why the intervals are over prompts alone."""
+    if basis.measure is not None:
+        return None, ""
+    votes = rollup.votes_by_system(study, basis.name).filter(
+        pl.col("prompt_id").is_in(list(unit)) & pl.col("system").is_in(list(systems))
+    )
+    alone = "The intervals are over prompts alone:"
+    if votes.is_empty():
+        return None, f"{alone} the truth of {basis.name} came without votes."
+    if votes["annotator"].min() == -1 or votes["n"].max() != 1:
+        return None, f"{alone} the votes are anonymous or counted, so nobody knows how far raters differ."
+    place = {name: number for number, name in enumerate(systems)}
+    panel = Panel(
+        votes["prompt_id"].replace_strict(unit, return_dtype=pl.Int64).to_numpy(),
+        votes["system"].replace_strict(place, return_dtype=pl.Int64).to_numpy(),
+        votes["item"].rank("dense").cast(pl.Int64).to_numpy() - 1,
+        votes["annotator"].rank("dense").cast(pl.Int64).to_numpy() - 1,
+        votes["value"].to_numpy(),
+    )
+    raters = panel.shape[2]
+    if raters < MIN_RATERS:
+        who = "one rater judged" if raters == 1 else f"only {raters} raters judged"
+        return (
+            None,
+            f"{alone} {who}, so the result holds for {'this rater' if raters == 1 else 'these raters'}.",
+        )
+    if panel.repeated < 0.5:
+        return None, f"{alone} most items were judged by one rater, so nobody knows how far raters differ."
+    return panel, f"The intervals are over prompts and {raters} raters."
+
+
+def values_by(study: Study, by: str | None, ranked: Ranked | None = None) -> Basis:
+    """A system's value on each prompt by a question or a measure; `ranked` if rankings were read before."""
+    return _with_failures(study, _values_by(study, by, ranked))
+
+
+def _values_by(study: Study, by: str | None, ranked: Ranked | None) -> Basis:
+    questions = {asked.name: asked for _, asked in reading.questions(study)}
+    settled = reading.about_systems(study)
+    if by is None:
+        known = settled or ranking_measures(study)
+        if not known:
+            remedy = _by_ranking(study) or "Aggregate the judgements first: sightline truth STUDY"
+            raise DataError("there is no truth to compare by", where=study.name, remedy=remedy)
+        by = known[0]
+    if by in questions:
+        if by not in settled:
+            remedy = _by_ranking(study) or "sightline truth STUDY"
+            raise DataError(f"{by} has no truth about systems yet", remedy=remedy)
+        asked = questions[by]
+        return Basis(rollup.by_system(study, by), by, asked.direction, asked.low, asked.high)
+    chosen = _scored(study, by, settled)
+    spec = chosen.spec
+    low, high = spec.range
+    if spec.kind == "of_ranking":
+        ranked = rankings_for(study, chosen, ranked)
+        return Basis(ranked.values(chosen), chosen.short, spec.direction, low, high, chosen, ranked)
+    return Basis(scores_by_system(study, str(chosen)), chosen.short, spec.direction, low, high, chosen)
+
+
+def _by_ranking(study: Study) -> str:
+    """What to do where the systems are search engines."""
+    if "retriever" not in reading.systems(study)["kind"].to_list():
+        return ""
+    return "Search engines are compared by measures of their rankings: sightline score STUDY ndcg@10"
+
+
+def ranking_measures(study: Study) -> list[str]:
+    """The measures of rankings that are scored, have a better end and still a value, NDCG first."""
+    scored = reading.measures(study).filter((pl.col("kind") == "of_ranking") & (pl.col("values") > 0))
+    forms = [str(form) for form in scored["measure"]]
+    by_form = {form: registry.find_measure(form) for form in forms}
+    good, ranked = [], None
+    for form in forms:
+        if by_form[form].spec.direction == "none":
+            continue
+        try:
+            ranked = rankings_for(study, by_form[form], ranked)
+            if not ranked.values(by_form[form]).is_empty():
+                good.append(form)
+        except DataError:
+            # Judgements that a predictor learned from may have been taken out since.
+            if by_form[form].spec.details["rests_on"] != "everything":
+                raise
+    return sorted(good, key=lambda form: not form.startswith("ndcg"))
+
+
+def _scored(study: Study, by: str, settled: Sequence[str]) -> Configured:
+    """The measure a user means: as written if it is scored, else the one scored form of that name."""
+    forms = [str(row["measure"]) for row in reading.measures(study).iter_rows(named=True) if row["values"]]
+    name = by.partition("(")[0].partition("@")[0]
+    alike = [form for form in forms if form.partition("(")[0] == name]
+    if not alike:
+        remedy = near(by, [*settled, *(form.partition("(")[0] for form in forms)])
+        if any(name in registry.names(kind) for kind in MEASURE_KINDS):
+            remedy = f"Compute it first: sightline score {study.name} {shlex.quote(by)}"
+        raise UsageError(f"there is neither a question nor a scored measure called {by!r}", remedy=remedy)
+    asked = registry.find_measure(by)
+    if str(asked) in alike:
+        return asked
+    if by == name and len(alike) == 1:
+        return registry.find_measure(alike[0])
+    raise UsageError(f"{asked.short} is not scored in this study", remedy=f"Scored are: {'; '.join(alike)}.")
+
+
+def scores_by_system(study: Study, measure: str) -> pl.DataFrame:
+    """A system's mean score on each prompt.
+
+    Rankings are measured again: judgements, settings and answers may have changed since they were scored, and
+    finding that out costs more than the measure.
+    """
+    configured = registry.find_measure(measure)
+    if configured.spec.kind == "of_ranking":
+        return rankings_for(study, configured).values(configured)
+    scores = reading.scores(study, configured.identity).filter(pl.col("value").is_not_null())
+    kind = configured.spec.kind
+    if kind == "of_set":
+        systems = reading.systems(study).select("system_id", "system")
+        return scores.join(systems, on="system_id").select("prompt_id", "system_id", "system", "value")
+    on = {"of_image": ["image_id"], "of_answer": ["prompt_id", "image_id"]}.get(kind)
+    if on is None:
+        raise UsageError(f"{measure} is a measure of a prompt: it does not tell systems apart")
+    answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
+    return (
+        answers.drop("score")
+        .join(scores.select([*on, "value"]), on=on)
+        .group_by("prompt_id", "system_id", "system")
+        .agg(pl.col("value").mean())
+        .sort("prompt_id", "system_id")
+    )

@@ -1,0 +1,61 @@
+"""Partial pooling: the means of small groups drawn to the mean of all, by as much as chance calls for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sightline.estimate import Estimate
+from sightline.statistics.crossed import Variance
+from sightline.statistics.intervals import mean_interval
+
+Array = NDArray[np.float64]
+
+
+def partial_pooling(
+    groups: Sequence[Array], *, low: float | None = None, high: float | None = None, confidence: float = 0.95
+) -> list[Estimate]:
+    """The mean of each group, drawn to the common mean: m + w (mean - m) with w = T / (T + v / n).
+
+    v is the variance within groups, T that between them (Paule and Mandel), m the mean weighted by 1 / (T +
+    v / n). The variance is w v / n + (1 - w)^2 var(m): the larger T is beside v / n, the less a group moves.
+    With fewer than three groups, or none with two values, means stay as they are.
+    Source: Efron and Morris, JASA 70 (1975); Paule and Mandel, J. Res. NBS 87 (1982).
+    """
+    sizes = np.array([len(each) for each in groups], dtype=np.float64)
+    within = sum(float(np.sum((each - each.mean()) ** 2)) for each in groups if len(each))
+    freedom = float(np.sum(np.maximum(sizes - 1, 0)))
+    if len(groups) < 3 or freedom < 1 or within == 0:
+        return [mean_interval(each, low=low, high=high, confidence=confidence) for each in groups]
+    means = np.array([each.mean() for each in groups])
+    errors = within / freedom / sizes
+    between = _between(means, errors)
+    weights = 1 / (between + errors)
+    centre = float(np.sum(weights * means) / np.sum(weights))
+    kept = between / (between + errors)
+    pooled = centre + kept * (means - centre)
+    variance = kept * errors + (1 - kept) ** 2 / np.sum(weights)
+    made = []
+    for number, each in enumerate(groups):
+        shifted = np.array([pooled[number], pooled[number]])
+        spread = Variance(float(variance[number]), 0.0, freedom)
+        interval = mean_interval(shifted, low=low, high=high, variance=spread, confidence=confidence)
+        made.append(Estimate(pooled[number], interval.low, interval.high, len(each), "partial pooling"))
+    return made
+
+
+def _between(means: Array, errors: Array) -> float:
+    """The variance between groups at which their weighted squares are as many as their degrees of freedom."""
+
+    def excess(between: float) -> float:
+        weights = 1 / (between + errors)
+        centre = np.sum(weights * means) / np.sum(weights)
+        return float(np.sum(weights * (means - centre) ** 2)) - (len(means) - 1)
+
+    if excess(0.0) <= 0:
+        return 0.0
+    from scipy.optimize import brentq
+
+    return float(brentq(excess, 0.0, 10 * float(means.var(ddof=1)) + 1e-12))
