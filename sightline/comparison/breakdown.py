@@ -20,7 +20,7 @@ from sightline.rendering.theme import ACCENT, Colour, system_colours
 from sightline.statistics.intervals import mean_interval
 from sightline.statistics.pooling import partial_pooling
 from sightline.study import reading
-from sightline.study.groups import groups_of
+from sightline.study.groups import families_of
 from sightline.study.study import Study
 
 GROUPS = range(2, 17)
@@ -161,7 +161,7 @@ def breakdown_of(study: Study, basis: Basis, tag: str, prompts: Sequence[int] | 
         values = values.filter(pl.col("prompt_id").is_in(list(prompts)))
     tags = reading.tags(study).filter(pl.col("name") == tag).select("prompt_id", group="value")
     kept = values["prompt_id"].unique().sort()
-    family = pl.DataFrame({"prompt_id": kept, "unit": groups_of(study, kept, captions=True)})
+    family = pl.DataFrame({"prompt_id": kept, "unit": families_of(study, kept)})
     joined = (
         values.join(tags, on="prompt_id").join(family, on="prompt_id")
         .group_by("group", "system_id", "system", "unit", maintain_order=True).agg(pl.col("value").mean())

@@ -79,8 +79,7 @@ class Comparison(Result):
         """The system that is significantly better than every other, if the data can name one."""
         if self.direction == "none" or len(self.systems) < 2:
             return None
-        best = self.systems[0]
-        return best.system if best.worst_rank == 1 and best.mean.value is not None else None
+        return next((each.system for each in self.systems if each.worst_rank == 1), None)
 
     @property
     def confounded(self) -> bool:
@@ -90,7 +89,8 @@ class Comparison(Result):
     @property
     def sentence(self) -> str:
         """The outcome in a sentence or two."""
-        best = self.systems[0]
+        first = self.winner
+        best = next((each for each in self.systems if each.system == first), self.systems[0])
         over = f"over {best.mean.n:,} prompt{'' if best.mean.n == 1 else 's'}"
         if best.mean.value is None:
             return f"No system has a value on {self.by} yet."
@@ -115,7 +115,6 @@ class Comparison(Result):
                 f"{self.prompts} prompts are too few to tell {len(self.systems)} systems apart on {self.by}: "
                 f"the smallest p they allow is {self.least_p:.2g}. So far {ahead}: {figure}.{self._neither()}"
             )
-        first = self.winner
         tied = [placed.system for placed in self.systems if placed.best_rank == 1]
         if first is None and len(tied) == len(self.systems):
             alike = f"{_listed(tied)} {self._alike(tied)} on {self.by} {over}"

@@ -6,27 +6,26 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sightline.comparison.gate_classes import WHOLE, classes_of
-from sightline.comparison.values import Basis, values_by
+from sightline.comparison.values import Basis, bases_of, panel_of, unit_means
 from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Cell, Direction, Estimate, absent
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
-from sightline.statistics.comparison import MOST_DRAWN
-from sightline.statistics.intervals import mean_interval, negated
-from sightline.statistics.power import minimum_detectable_effect
-from sightline.statistics.significance import (
-    holm,
-    sign_flip_columns,
-    varies,
-)
+from sightline.statistics.comparison import CONFOUNDED, MOST_DRAWN
+from sightline.statistics.crossed import Panel, Variance
+from sightline.statistics.intervals import negated
+from sightline.statistics.paired import paired_spread
+from sightline.statistics.power import detectable_effect
+from sightline.statistics.significance import holm, sign_flip_columns
 from sightline.study import reading
+from sightline.study.groups import families_of
 from sightline.study.study import Study
 from sightline.verbs import SEED, argument, option, verb
 
@@ -225,24 +224,42 @@ def gate(
     tolerated, and that it is no larger must be shown as well (non-inferiority).
     """
     _refuse(study, (new, baseline), alpha, min_prompts)
-    bases = _bases(study, [name for word in ([by] if isinstance(by, str) else by) for name in _names(word)])
+    bases = bases_of(study, by)
+    for basis in bases:
+        if basis.direction == "none":
+            raise UsageError(
+                f"{basis.name} has no direction, so no system can be worse by it",
+                remedy="Choose a question or measure with a direction: sightline list measure",
+            )
     margins = _margins(margin, bases)
     kinds = dict(reading.systems(study).select("system", "kind").iter_rows())
     chosen = classes_of(study, classes, every=all_classes, tier=tier, kind=kinds[new])
     notes = list(chosen.notes)
     rows: list[ClassResult] = []
     columns: list[Array] = []
+    sources: list[Source] = []
     keys = reading.prompts(study)["prompt_id"].to_numpy()
+    unit = families_of(study, keys.tolist())
     for basis, tolerated in zip(bases, margins, strict=True):
         values = _two(study, basis, new, baseline, keys)
-        notes += _notes(basis, new, baseline, values)
+        panel, said = panel_of(
+            study, basis, dict(zip(keys.tolist(), unit.tolist(), strict=True)), (baseline, new)
+        )
+        notes += [*_notes(basis, new, baseline, values), *([said] if said else [])]
         sign = -1.0 if basis.direction == "lower" else 1.0
         for each in chosen.classes:
             ours = np.isin(keys, list(each.prompts))[:, None]
-            rows.append(_row(each.name, basis, np.where(ours, values, np.nan), tolerated, each.named))
-            columns.append(sign * np.where(ours[:, 0], values[:, 1] - values[:, 0], np.nan))
+            means = unit_means(np.where(ours, values, np.nan), unit)
+            rows.append(_row(each.name, basis, means, tolerated, each.named))
+            columns.append(sign * (means[:, 1] - means[:, 0]))
+            sources.append(_source(basis, means, panel, seed))
     tests = class_tests(
-        np.column_stack(columns), [row.margin for row in rows], alpha, min_prompts=min_prompts, seed=seed
+        np.column_stack(columns),
+        [row.margin for row in rows],
+        alpha,
+        sources=sources,
+        min_prompts=min_prompts,
+        seed=seed,
     )
     tested = [
         _completed(replace(row, test=_as_measured(test, row.direction)), new, complete)
@@ -251,20 +268,45 @@ def gate(
     return GateResult(new, baseline, alpha, tested, notes)
 
 
+class Source(NamedTuple):
+    """What a column of differences is: the width of its scale, how far the mean can fall, and its raters."""
+
+    width: float | None = None
+    fall: float | None = None
+    raters: Variance | None = None
+    confounded: bool = False
+
+
+def _source(basis: Basis, means: Array, panel: Panel | None, seed: int) -> Source:
+    """Of baseline (first column) and new (second)."""
+    both = np.asarray(~np.isnan(means).any(axis=1))
+    n = int(both.sum())
+    worst = basis.high if basis.direction == "lower" else basis.low
+    bounded = basis.low is not None and basis.high is not None
+    width = basis.high - basis.low if bounded else None  # type: ignore[operator]
+    fall = None if worst is None or n == 0 else abs(float(means[both, 0].mean()) - worst)
+    if panel is None or n < 2:
+        return Source(width, fall)
+    own = float((means[both, 1] - means[both, 0]).var(ddof=1)) / n
+    return Source(width, fall, panel.variance(own, 1, 0, both), panel.confounded(0, 1, seed))
+
+
 def class_tests(
     differences: Array,
     margins: Sequence[float],
     alpha: float,
     *,
+    sources: Sequence[Source] | None = None,
     min_prompts: int = MIN_PROMPTS,
     seed: int = 0,
 ) -> list[ClassTest]:
     """Test every column of differences (prompts x classes, NaN = not in it), higher being better.
 
     A mean below minus the margin is tested by one-sided sign flips of difference + margin, adjusted after
-    Holm over the columns with enough prompts. The interval is Student's at 1 - 2 alpha: its ends are what
-    one-sided tests at alpha leave open. That every class lies within its margin is an intersection-union
-    claim, whose parts need no adjustment (Berger, Technometrics 24, 1982).
+    Holm over the columns with enough prompts; where raters add variance, p is at least that of the t test
+    with it. The interval is at 1 - 2 alpha: its ends are what one-sided tests at alpha leave open. That every
+    class lies within its margin is an intersection-union claim, whose parts need no adjustment (Berger,
+    Technometrics 24, 1982); it also takes enough prompts to see a rare failure that would cost the margin.
     """
     shifted = differences + np.asarray(margins)
     sizes = np.count_nonzero(~np.isnan(differences), axis=0)
@@ -277,29 +319,46 @@ def class_tests(
         chosen = shifted[:, enough]
         below[enough] = sign_flip_columns(chosen, alternative="less", permutations=draws, seed=seed)
         above[enough] = sign_flip_columns(chosen, alternative="greater", permutations=draws, seed=seed)
+    known_of = sources or [Source()] * len(sizes)
+    spreads = [
+        paired_spread(differences[:, column], width=each.width, raters=each.raters)
+        for column, each in enumerate(known_of)
+    ]
+    for column, (spread, source) in enumerate(zip(spreads, known_of, strict=True)):
+        if enough[column] and source.raters is not None and source.raters.raters:
+            below[column] = max(below[column], spread.p(-margins[column], "less"))
+        if enough[column] and margins[column]:
+            above[column] = max(above[column], spread.p(-margins[column], "greater"))
     adjusted = holm(below)
     tested = []
     for column, (n, margin) in enumerate(zip(sizes.tolist(), margins, strict=True)):
-        known = differences[:, column]
-        difference = mean_interval(known, confidence=1 - 2 * alpha)
+        source, spread = known_of[column], spreads[column]
+        difference = spread.interval(1 - 2 * alpha)
         if not enough[column]:
             few = f"{n} prompt{'' if n == 1 else 's'} in common, fewer than {min_prompts}"
             tested.append(ClassTest("inconclusive", difference, reason=few))
             continue
+        if source.confounded:
+            tested.append(ClassTest("inconclusive", difference, reason=CONFOUNDED))
+            continue
+        effect, _ = detectable_effect(differences[:, column], spread, 2 * alpha / tests)
         test = ClassTest(
             "passed",
             difference,
             float(below[column]),
             float(adjusted[column]),
             float(above[column]) if margin else None,
-            _detectable(known[~np.isnan(known)], margin, alpha / tests),
+            None if effect is None else margin + effect,
         )
         smallest = max(2.0**-n, 1 / (draws + 1)) * tests
-        tested.append(_decided(test, margin, alpha, smallest, n))
+        missed = spread.rare(margin, source.fall) if margin and source.fall else 0.0
+        tested.append(_decided(test, margin, alpha, smallest, missed, n))
     return tested
 
 
-def _decided(test: ClassTest, margin: float, alpha: float, smallest: float, n: int) -> ClassTest:
+def _decided(
+    test: ClassTest, margin: float, alpha: float, smallest: float, missed: float, n: int
+) -> ClassTest:
     assert test.p_holm is not None
     if test.p_holm < alpha:
         return replace(test, verdict="regressed")
@@ -308,15 +367,9 @@ def _decided(test: ClassTest, margin: float, alpha: float, smallest: float, n: i
         reason = f"{n} prompts allow no p after Holm below {smallest:.2g}"
     elif test.p_within is not None and test.p_within >= alpha:
         reason = f"a regression beyond {margin:g} is neither shown nor ruled out by {n} prompts"
+    elif missed >= alpha:
+        reason = f"{n} prompts may miss rare failures that together cost {margin:g}"
     return replace(test, verdict="inconclusive", reason=reason) if reason else test
-
-
-def _detectable(known: Array, margin: float, level: float) -> float | None:
-    """The true regression detected with 80 % power: one side at a level is two sides at twice that."""
-    if known.size < 2 or not varies(known):
-        return None
-    sd = float(known.std(ddof=1))
-    return margin + minimum_detectable_effect(sd, known.size, alpha=2 * level)
 
 
 def _refuse(study: Study, systems: Sequence[str], alpha: float, min_prompts: int) -> None:
@@ -331,27 +384,6 @@ def _refuse(study: Study, systems: Sequence[str], alpha: float, min_prompts: int
         raise UsageError(f"alpha is {alpha:g}", remedy=f"Above 0 and at most {MAX_ALPHA}, usually 0.05.")
     if min_prompts < 2:
         raise UsageError(f"--min-prompts is {min_prompts}", remedy="2 or more, usually 10.")
-
-
-def _bases(study: Study, names: Sequence[str]) -> list[Basis]:
-    """The values by each question or measure named, once each; rankings are read once for all."""
-    bases: dict[str, Basis] = {}
-    ranked = None
-    for name in names or [""]:
-        basis = values_by(study, name or None, ranked)
-        ranked = basis.ranked or ranked
-        if basis.direction == "none":
-            raise UsageError(
-                f"{basis.name} has no direction, so no system can be worse by it",
-                remedy="Choose a question or measure with a direction: sightline list measure",
-            )
-        bases.setdefault(basis.name, basis)
-    return list(bases.values())
-
-
-def _names(word: str) -> list[str]:
-    """Names separated by commas; those between parentheses belong to a measure's parameters."""
-    return [word] if "(" in word else [name.strip() for name in word.split(",") if name.strip()]
 
 
 def _margins(given: float | Sequence[str] | Mapping[str, float], bases: Sequence[Basis]) -> list[float]:

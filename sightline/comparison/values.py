@@ -18,7 +18,7 @@ from sightline.extension import MEASURE_KINDS, Configured
 from sightline.measures.rankings import Ranked, rankings_for
 from sightline.statistics.crossed import MIN_RATERS, Panel
 from sightline.study import reading, rollup
-from sightline.study.groups import groups_of
+from sightline.study.groups import families_of
 from sightline.study.study import SETTINGS_FILE, Study
 
 
@@ -140,19 +140,25 @@ def grid_of(study: Study, basis: Basis, prompts: Sequence[int] | None = None) ->
     if prompts is not None:
         values = values.filter(pl.col("prompt_id").is_in(list(prompts)))
     matrix, kept, systems = rollup.matrix(values)
-    unit = groups_of(study, kept, captions=True)
-    if len(kept) > int(unit.max(initial=-1)) + 1:
-        known = ~np.isnan(matrix)
-        sums = np.zeros((int(unit.max()) + 1, len(systems)))
-        counts = np.zeros_like(sums)
-        np.add.at(sums, unit, np.where(known, matrix, 0.0))
-        np.add.at(counts, unit, known)
-        matrix = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    panel, why = _panel(study, basis, dict(zip(kept, unit.tolist(), strict=True)), systems)
+    unit = families_of(study, kept)
+    matrix = unit_means(matrix, unit)
+    panel, why = panel_of(study, basis, dict(zip(kept, unit.tolist(), strict=True)), systems)
     return Grid(matrix, systems, kept, unit, panel, why)
 
 
-def _panel(
+def unit_means(matrix: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The means of the rows (prompts) of each unit, NaN where none has a value."""
+    units = int(unit.max(initial=-1)) + 1
+    if units == len(matrix):
+        return matrix[np.argsort(unit)]
+    known = ~np.isnan(matrix)
+    sums, counts = np.zeros((2, units, matrix.shape[1]))
+    np.add.at(sums, unit, np.where(known, matrix, 0.0))
+    np.add.at(counts, unit, known)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def panel_of(
     study: Study, basis: Basis, unit: dict[int, int], systems: Sequence[str]
 ) -> tuple[Panel | None, str]:
     """The votes behind the values, or why the intervals are over prompts alone."""

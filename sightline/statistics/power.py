@@ -36,10 +36,10 @@ def detectable_effect(
     moved = int(np.count_nonzero(known))
     if known.size < 2:
         return None, "fewer than two prompts in common"
-    if 2.0 ** (1 - known.size) >= alpha:
-        return None, f"{known.size} prompts allow no p below {2.0 ** (1 - known.size) * many:.2g}"
     if not varies(known):
         return None, "the differences do not vary"
+    if 2.0 ** (1 - known.size) >= alpha:
+        return None, f"{known.size} prompts allow no p below {2.0 ** (1 - known.size) * many:.2g}"
     if spread.variance.raters or moved >= PLENTY or many > MOST_PAIRS:
         return _noncentrality(spread.variance.df + 1, alpha, POWER) * spread.variance.total**0.5, None
     size = float(np.abs(known).max())
@@ -88,17 +88,19 @@ def _p(differences: Array) -> Array:
     return np.asarray(np.maximum(np.where(equal & (moved > 0), signs, student), floor), dtype=np.float64)
 
 
-def minimum_detectable_effect(sd_of_differences: float, n: int, *, alpha: float = 0.05) -> float:
-    """The smallest true mean difference that a two-sided paired t test on n units finds with 80 % power.
+def minimum_detectable_effect(
+    sd_of_differences: float, n: int, *, alpha: float = 0.05, power: float = POWER
+) -> float:
+    """The smallest true mean difference that a two-sided paired t test on n units finds with the given power.
 
-    Solves P(|T| > t(1 - alpha/2, n-1)) = 0.8 for T noncentral t with noncentrality difference sqrt(n) / sd.
+    Solves P(|T| > t(1 - alpha/2, n-1)) = power for T noncentral t with noncentrality difference sqrt(n) / sd.
     Source: J. Cohen, Statistical power analysis for the behavioral sciences (1988), chapter 2.
     """
     if n < 2:
         raise ValueError(f"{n} units show no spread; at least 2 are needed")
-    if not sd_of_differences >= 0 or not 0 < alpha < POWER:
-        raise ValueError(f"need 0 <= sd, 0 < alpha < {POWER}, not {sd_of_differences}, {alpha}")
-    return _noncentrality(float(n), alpha, POWER) * sd_of_differences / float(np.sqrt(n))
+    if not sd_of_differences >= 0 or not 0 < alpha < power < 1:
+        raise ValueError(f"need 0 <= sd, 0 < alpha < power < 1, not {sd_of_differences}, {alpha}, {power}")
+    return _noncentrality(float(n), alpha, power) * sd_of_differences / float(np.sqrt(n))
 
 
 @lru_cache(maxsize=1024)

@@ -59,11 +59,11 @@ def split_by(way: str, study: Study, prompts: Mapping[int, str], groups: Indices
     return in_folds(groups, k, seed) if way == "folds" else published(study, prompts, groups)
 
 
-def groups_of(study: Study, prompts: Iterable[int], *, captions: bool = False) -> Indices:
+def groups_of(study: Study, prompts: Iterable[int]) -> Indices:
     """A number for each prompt, by id: the same for prompts of the same words and rephrasings of one prompt.
 
     What is relevant to a rephrasing is relevant to its original: held apart, one would tell the other's
-    truth. With `captions`, prompts that caption the same image are a group as well.
+    truth.
     """
     texts = dict(reading.prompts(study).select("prompt_id", "text").iter_rows())
     links = reading.links(study).filter(pl.col("kind") == "rephrases")
@@ -79,13 +79,34 @@ def groups_of(study: Study, prompts: Iterable[int], *, captions: bool = False) -
         leader[find(prompt)] = find(folded(text))
     for prompt, original in links.select("prompt_id", "to_prompt_id").iter_rows():
         leader[find(prompt)] = find(original)
-    if captions:
-        said = {folded(text) for text in texts.values()}
-        for image, caption in reading.captions(study).select("image_id", "caption").iter_rows():
-            if (words := folded(caption)) in said:
-                leader[find(words)] = find(("image", image))
     numbers: dict[object, int] = {}
     return np.array([numbers.setdefault(find(prompt), len(numbers)) for prompt in prompts], dtype=np.int64)
+
+
+def families_of(study: Study, prompts: Iterable[int]) -> Indices:
+    """A number for each prompt, by id: the same for those that are one piece of evidence about a system.
+
+    Rephrasings go with their original, originals with those of the same words, and captions of an image with
+    its other captions. Two originals do not become one because a rephrasing of either reads the same.
+    """
+    texts = dict(reading.prompts(study).select("prompt_id", "text").iter_rows())
+    links = reading.links(study).filter(pl.col("kind") == "rephrases")
+    above = dict(links.select("prompt_id", "to_prompt_id").iter_rows())
+    owners: dict[str, set[int]] = {}
+    for image, caption in reading.captions(study).select("image_id", "caption").iter_rows():
+        owners.setdefault(folded(caption), set()).add(image)
+    numbers: dict[object, int] = {}
+    found = []
+    for prompt in prompts:
+        seen = {prompt}
+        while (original := above.get(prompt)) is not None and original not in seen:
+            seen.add(original)
+            prompt = original
+        words = folded(texts[prompt])
+        images = owners.get(words, set())
+        family: object = next(iter(images)) if len(images) == 1 else words
+        found.append(numbers.setdefault(family, len(numbers)))
+    return np.array(found, dtype=np.int64)
 
 
 def in_folds(groups: Indices, k: int, seed: int) -> Split:
