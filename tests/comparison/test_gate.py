@@ -314,6 +314,12 @@ def test_margins(study: Study) -> None:
     assert near.verdict == "inconclusive"
 
 
+def test_few_prompts_cannot_rule_out_rare_failures(study: Study) -> None:
+    """Of 12 prompts none shows a failure that hits 15 % of prompts with probability .85^12 = .14."""
+    found = gate(study, "worse", "base", "alignment", classes=["counting"], margin=1.5)
+    assert found.verdict == "inconclusive" and "rare failures" in found.rows[0].test.reason
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
@@ -333,12 +339,6 @@ def test_margins(study: Study) -> None:
         ({"classes": ["difficulty:hrd"]}, "Did you mean hard"),
     ],
 )
-def test_few_prompts_cannot_rule_out_rare_failures(study: Study) -> None:
-    """Of 12 prompts none shows a failure that hits 15 % of prompts with probability .85^12 = .14."""
-    found = gate(study, "worse", "base", "alignment", classes=["counting"], margin=1.5)
-    assert found.verdict == "inconclusive" and "rare failures" in found.rows[0].test.reason
-
-
 def test_wrong_calls_are_refused(study: Study, wrong: dict[str, object], said: str) -> None:
     call = {"new": "worse", "baseline": "base", "by": "alignment", **wrong}
     with pytest.raises(UsageError) as error:
