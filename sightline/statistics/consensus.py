@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sightline.statistics.grouping import Array, Indices, sum_by
+from sightline.statistics.intervals import mid_p
 from sightline.statistics.votes import Cast, Flags, cast_votes, over
 
 
@@ -26,23 +27,61 @@ class Consensus:
     n: Indices
 
 
+PRIOR_DF = 4.0
+"""Judgements' worth of belief that an item's votes scatter as those of the others do."""
+PRIOR_SCATTER = 0.2
+"""The proportion of the greatest possible variance that votes are taken to have where nothing is known."""
+
+
 def mean_votes(
     item: ArrayLike,
     value: ArrayLike,
     *,
     n: ArrayLike | None = None,
     items: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
     confidence: float = 0.95,
 ) -> Consensus:
-    """Mean of an item's votes with Student's interval; no limits for a single vote."""
-    from scipy.special import stdtrit
+    """Mean of an item's votes with an interval for what very many votes would give; none for a single vote.
+
+    Few votes say little about how far votes on an item scatter, so that all items are consulted: the variance
+    of an item's votes is drawn to the common one with four degrees of freedom (on a scale with ends the
+    common proportion of m (1 - m), the most that votes of mean m can vary), and has so many more. Student's
+    t, or on a scale with ends the mid-P interval of a proportion that is as uncertain.
+    Source: Smyth, Statistical Applications in Genetics and Molecular Biology 3 (2004) for the moderation;
+    Korn and Graubard, Survey Methodology 24 (1998) for the proportion.
+    """
+    from scipy.special import ndtri, stdtrit
 
     votes = cast_votes(item, value, n, items)
     mean = over(votes.total(votes.value), votes.n)
     squares = votes.total((votes.value - mean[votes.item]) ** 2)
-    degrees = np.where(votes.n > 1, votes.n - 1, np.nan)
-    half = stdtrit(degrees, (1 + confidence) / 2) * np.sqrt(over(squares / degrees, votes.n))
-    return Consensus(mean, mean - half, mean + half, votes.counted)
+    several = votes.n > 1
+    degrees = np.where(several, votes.n - 1, np.nan)
+    t = stdtrit(degrees + PRIOR_DF, (1 + confidence) / 2)
+    if low is None or high is None or high <= low:
+        common = float(np.sum(squares[several]) / max(float(np.sum(degrees[several])), 1.0))
+        variance = (squares + PRIOR_DF * common) / (degrees + PRIOR_DF)
+        half = t * np.sqrt(over(variance, votes.n))
+        return Consensus(mean, mean - half, mean + half, votes.counted)
+    width = high - low
+    place = np.clip((mean - low) / width, 0.0, 1.0)
+    scatter = squares / degrees / width**2
+    room = place * (1 - place) + over(scatter, votes.n)
+    seen = (np.nansum(scatter[several]) + PRIOR_SCATTER) / (np.nansum(room[several]) + 1.0)
+    known = votes.n > 0
+    middle = float(np.mean(place[known])) if known.any() else 0.5
+    # An item's own mean may lie at an end by chance; there is no variance to have there.
+    drawn = np.clip((place * votes.n + middle) / (votes.n + 1), 1e-3, 1 - 1e-3)
+    most = drawn * (1 - drawn)
+    variance = (degrees * scatter + PRIOR_DF * seen * most) / (degrees + PRIOR_DF)
+    trials = most * votes.n / variance * (float(ndtri((1 + confidence) / 2)) / t) ** 2
+    least, highest = (np.full(mean.shape, np.nan) for _ in range(2))
+    least[several], highest[several] = mid_p(place[several], trials[several], confidence=confidence)
+    return Consensus(
+        mean, np.fmin(low + least * width, mean), np.fmax(low + highest * width, mean), votes.counted
+    )
 
 
 def median_votes(

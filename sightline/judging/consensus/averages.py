@@ -21,11 +21,19 @@ from sightline.statistics.opinion_scores import mos_normalised as normalised
     source="ITU-R BT.500",
     licence="Apache-2.0",
     aliases=("mos", "mean_opinion_score"),
+    version=2,
 )
 def mean(votes: Votes, *, confidence: float = 0.95) -> Settled:
-    """Mean of an item's judgements, with Student's interval where there are two or more."""
+    """Mean of an item's judgements, with an interval that keeps to the scale where there are two or more.
+
+    How far the judgements of one item scatter is learned from all items together, since two or three say
+    little about it.
+    """
     need_confidence("mean", confidence)
-    return values_of(mean_votes(votes.item, votes.value, n=votes.n, items=votes.items, confidence=confidence))
+    ends = {"low": votes.question.low, "high": votes.question.high}
+    return values_of(
+        mean_votes(votes.item, votes.value, n=votes.n, items=votes.items, confidence=confidence, **ends)
+    )
 
 
 @consensus(
