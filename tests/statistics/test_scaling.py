@@ -21,17 +21,16 @@ def between(points: np.ndarray) -> np.ndarray:
 
 
 def test_a_right_angled_triangle_worked_by_hand() -> None:
-    """Sides 3, 4, 5 lie in a plane, so the map has exactly these distances and no stress."""
+    """Sides 3, 4, 5 lie in a plane, so the map has exactly these distances and no stress.
+
+    With 0, 1 and 1 on the map it is ((3-0)^2 + (4-1)^2 + (5-1)^2) / (9 + 16 + 25) = 34 / 50.
+    """
     matrix = np.array([[0, 3, 4], [3, 0, 5], [4, 5, 0]], dtype=float)
     found = scaled(matrix)
     assert between(found.places) == pytest.approx(matrix, abs=1e-7)
     assert found.stress == pytest.approx(0, abs=1e-7)
-
-
-def test_stress_worked_by_hand() -> None:
-    """Given 3, 4, 5; on the map 0, 1 and 1: ((3-0)^2 + (4-1)^2 + (5-1)^2) / (9 + 16 + 25) = 34 / 50."""
-    matrix = np.array([[0, 3, 4], [3, 0, 5], [4, 5, 0]], dtype=float)
-    assert stress(matrix, [[0, 0], [0, 0], [1, 0]]) == pytest.approx(np.sqrt(34 / 50))
+    wrong = between(np.array([[0, 0], [0, 0], [1, 0]]))
+    assert stress(matrix, wrong) == pytest.approx(np.sqrt(34 / 50))
 
 
 def test_four_equally_far_things_make_a_square() -> None:
@@ -71,7 +70,7 @@ def test_refining_agrees_with_scikit_learn() -> None:
     assert mine.stress / np.sqrt(1 - mine.stress**2) == pytest.approx(their_stress, abs=1e-5)
     assert between(mine.places) == pytest.approx(between(theirs), abs=0.02)
     assert scaled(matrix).stress <= mine.stress
-    assert mine.stress < stress(matrix, start)
+    assert mine.stress < stress(matrix, between(start))
 
 
 def test_several_starts_find_what_one_misses() -> None:
