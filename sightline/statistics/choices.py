@@ -93,12 +93,12 @@ def check(
     """
     share = np.asarray(share_a, dtype=np.float64)
     home = np.arange(share.size) if clusters is None else np.asarray(clusters)
-    best = np.where(share == 0.5, np.nan, 1.0)
-    rows = [DistanceScore(ORACLE, _mean(oracle(share), home, seed), _mean(best, home, seed))]
-    for name, (a, b) in distances.items():
-        score, hits = agreement(a, b, share), right(a, b, share)
-        rows.append(DistanceScore(name, _mean(score, home, seed), _mean(hits, home, seed)))
-    return rows
+    columns = {ORACLE: (oracle(share), np.where(share == 0.5, np.nan, 1.0))}
+    columns |= {name: (agreement(a, b, share), right(a, b, share)) for name, (a, b) in distances.items()}
+    return [
+        DistanceScore(name, *(cluster_bootstrap(each, home, seed=seed) for each in both))
+        for name, both in columns.items()
+    ]
 
 
 def compare(
@@ -195,10 +195,6 @@ def _parts(column: Array, system: NDArray[np.int64], home: NDArray[Any]) -> _Par
     order = np.lexsort((cells % systems, block))
     total, size = sum_by(place, column), np.bincount(place).astype(np.float64)
     return _Parts((cells % systems)[order], block[order], total[order], size[order])
-
-
-def _mean(values: Array, clusters: NDArray[Any], seed: int) -> Estimate:
-    return cluster_bootstrap(values, clusters, seed=seed)
 
 
 def _columns(to_a: ArrayLike, to_b: ArrayLike, share_a: ArrayLike) -> tuple[Array, Array, Array]:

@@ -62,7 +62,6 @@ def mixed_model(
     groups: Sequence[Hashable],
     *,
     clusters: Sequence[Hashable] | None = None,
-    confidence: float = 0.95,
 ) -> MixedModel:
     """Fit y = intercept + columns + normal intercepts of groups + noise by restricted maximum likelihood.
 
@@ -93,11 +92,10 @@ def mixed_model(
         cluster = np.unique([str(clusters[row]) for row in kept.tolist()], return_inverse=True)[1]
         covariance, errors = problem.jackknife(ratio, ratio * within, residuals, inverse, cluster), "clusters"
         freedom = float(cluster.max())
-    pull = ratio / (1 + ratio * problem.sizes)
-    shifts = pull * np.bincount(place, residuals, len(levels))
+    shifts = problem.weights(ratio) * np.bincount(place, residuals, len(levels))
     return MixedModel(
         tuple(
-            _fixed(name, value, error, target.size, freedom, confidence)
+            _fixed(name, value, error, target.size, freedom)
             for name, value, error in zip(names, slopes, np.sqrt(np.diag(covariance)), strict=True)
         ),
         ratio * within,
@@ -128,7 +126,7 @@ class _Problem:
         slopes = inverse @ moments
         residuals = self.y - self.x @ slopes
         by_group = np.bincount(self.place, residuals, len(self.sizes))
-        squares = residuals @ residuals - (self._weights(ratio) * by_group**2).sum()
+        squares = residuals @ residuals - (self.weights(ratio) * by_group**2).sum()
         return slopes, (inverse + inverse.T) / 2, max(float(squares), 0.0) / self.freedom
 
     def log_likelihood(self, ratio: float) -> float:
@@ -169,16 +167,12 @@ class _Problem:
         clusters = int(cluster.max()) + 1
         if clusters < 2:
             raise ValueError("errors of clusters need at least two clusters")
-        shifts = self._weights(ratio) * np.bincount(self.place, residuals, len(self.sizes))
+        shifts = self.weights(ratio) * np.bincount(self.place, residuals, len(self.sizes))
         rest = _Problem(residuals - shifts[self.place], self.x, self.place, len(self.sizes))
         slopes = inverse @ rest.information(ratio)[1]
         order = np.argsort(cluster, kind="stable")
-        moved = np.array(
-            [
-                rest.without(rows, ratio, inverse) - slopes
-                for rows in np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1)
-            ]
-        )
+        parts = np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1)
+        moved = np.array([rest.without(rows, ratio, inverse) - slopes for rows in parts])
         sums = self.sums_x / (1 + ratio * self.sizes)[:, None]
         levels = inverse @ (between * sums.T @ sums) @ inverse
         return np.asarray(moved.T @ moved * (clusters - 1) / clusters + levels, dtype=np.float64)
@@ -200,12 +194,12 @@ class _Problem:
 
     def information(self, ratio: float) -> tuple[Array, Array]:
         """X'V^-1 X and X'V^-1 y for this ratio, times the variance within."""
-        weights = self._weights(ratio)[:, None]
+        weights = self.weights(ratio)[:, None]
         information = self.squares - (weights * self.sums_x).T @ self.sums_x
         return information, self.products - (weights * self.sums_x).T @ self.sums_y
 
-    def _weights(self, ratio: float) -> Array:
-        # V^-1 of a group is I - J r / (1 + n r).
+    def weights(self, ratio: float) -> Array:
+        """r / (1 + n r) of each group, whose V^-1 is I - J r / (1 + n r)."""
         return np.asarray(ratio / (1 + ratio * self.sizes), dtype=np.float64)
 
 
@@ -236,21 +230,12 @@ def _refuse(design: Array, names: Sequence[str], groups: int) -> None:
             raise ValueError(f"{name} is collinear with the columns before it")
 
 
-def _fixed(name: str, value: float, error: float, n: int, freedom: float, confidence: float) -> FixedEffect:
-    from scipy.special import ndtr, ndtri, stdtr, stdtrit
+def _fixed(name: str, value: float, error: float, n: int, freedom: float) -> FixedEffect:
+    from scipy.special import stdtr, stdtrit
 
-    normal = np.isinf(freedom)
-    half = float(ndtri((1 + confidence) / 2) if normal else stdtrit(freedom, (1 + confidence) / 2)) * error
+    # With infinitely many degrees of freedom Student's t is the normal distribution.
+    half = float(stdtrit(freedom, 0.975)) * error
     certain = 0.0 if value == 0 else float(np.copysign(np.inf, value))
-    z = value / error if error > 0 else certain
-    p = float(2 * (ndtr(-abs(z)) if normal else stdtr(freedom, -abs(z))))
-    return FixedEffect(
-        float(value),
-        float(value - half),
-        float(value + half),
-        n,
-        name=name,
-        error=float(error),
-        z=float(z),
-        p=p,
-    )
+    z = float(value / error) if error > 0 else certain
+    p = float(2 * stdtr(freedom, -abs(z)))
+    return FixedEffect(value, value - half, value + half, n, name=name, error=float(error), z=z, p=p)

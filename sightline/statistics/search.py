@@ -9,9 +9,8 @@ BLAS: equal rows have equal products, and equal products keep the order of the r
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -24,7 +23,6 @@ from sightline.errors import DataError, UsageError
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 Indices = NDArray[np.int64]
-Heard = Callable[[int], None]
 
 QUERIES = 1024
 """At most this many queries per block: with ROWS a block of products of 4 MB, which fits the cache."""
@@ -42,18 +40,22 @@ def top_k(
     *,
     threads: int | None = None,
     block: tuple[int, int] | None = None,
-    heard: Heard | None = None,
 ) -> tuple[Indices, Array]:
     """The k rows with the highest dot product with each query, best first, ties by the order of the rows.
 
     Returns indices (-1 past the last row) and products (NaN there), queries x k. `rows` may be memory-mapped.
-    `heard` is called with the number of queries that were finished. Vectors are used as float32. `block` is
-    how many queries and rows are multiplied at once; results do not depend on it.
+    Vectors are used as float32. `block` is how many queries and rows are multiplied at once; results do not
+    depend on it.
     """
+    from threadpoolctl import threadpool_limits
+
     # A memory map's own class is slow to index; the view below it reads the same file.
     asked, known = np.asarray(_matrix(queries, "queries")), np.asarray(_matrix(rows, "rows"))
     if k < 1:
         raise UsageError(f"k is {k}", remedy="Ask for 1 or more.")
+    count = _cores() if threads is None else threads
+    if count < 1:
+        raise UsageError(f"{count} threads", remedy="1 or more.")
     if len(asked) and len(known) and asked.shape[1] != known.shape[1]:
         raise DataError(
             f"queries have {asked.shape[1]} dimensions and rows {known.shape[1]}",
@@ -65,31 +67,19 @@ def top_k(
         return indices, scores
     lengths = _longest(asked, "query", each=True)
     slack = _slack(lengths, float(_longest(known, "row").max()), known.shape[1])
+    high, wide = block or (min(QUERIES, ceil(len(asked) / count)), ROWS)
 
-    count = _cores() if threads is None else threads
-    high, wide = block or (min(QUERIES, ceil(len(asked) / max(count, 1))), ROWS)
-
-    def search(start: int) -> int:
-        part = slice(start, min(start + high, len(asked)))
+    def search(start: int) -> None:
+        part = slice(start, start + high)
         _Block(asked[part], known, min(k, len(known)), slack[part]).fill(indices[part], scores[part], wide)
-        return part.stop - part.start
 
-    with _own_threads(count) as run:
-        for done in run(search, range(0, len(asked), high)):
-            if heard is not None:
-                heard(done)
+    # Each block with one thread of BLAS, so that selection overlaps with products.
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(count) as pool:
+        list(pool.map(search, range(0, len(asked), high)))
     return indices, scores
 
 
-def top_k_owners(
-    queries: ArrayLike,
-    rows: ArrayLike,
-    owner: ArrayLike,
-    k: int,
-    *,
-    threads: int | None = None,
-    heard: Heard | None = None,
-) -> tuple[Indices, Array]:
+def top_k_owners(queries: ArrayLike, rows: ArrayLike, owner: ArrayLike, k: int) -> tuple[Indices, Array]:
     """The k best owners of rows for each query, an owner as good as its best row; ties by owner.
 
     `owner` numbers the owner of each row and does not fall. The best rows give owners in the right order;
@@ -109,15 +99,13 @@ def top_k_owners(
         # A part at a time: where one owner has very many rows, the lists get long.
         for start in range(0, left.size, size := max(1, 4_000_000 // wide)):
             part = left[start : start + size]
-            best, values = top_k(asked[part], rows, wide, threads=threads)
+            best, values = top_k(asked[part], rows, wide)
             for query, row, value in zip(part, numbers[best], values, strict=True):
                 first = np.sort(np.unique(row, return_index=True)[1])[:k]
                 if len(first) < owners:
                     unfinished.append(query)
                     continue
                 indices[query, : len(first)], scores[query, : len(first)] = row[first], value[first]
-        if heard is not None:
-            heard(left.size - len(unfinished))
         left, wide = np.array(unfinished, dtype=np.int64), 2 * wide
     return indices, scores
 
@@ -133,15 +121,15 @@ def owners_above(
     numbers = np.asarray(owner, dtype=np.int64)
     _longest(asked, "query"), _longest(known, "row")
     for start in range(0, len(asked), block):
-        parts: list[tuple[Indices, Indices, Single]] = []
+        none = np.zeros(0, dtype=np.int64)
+        parts: list[tuple[Indices, Indices, Array]] = [(none, none, np.zeros(0))]
         for first in range(0, len(known), wide := 64 * ROWS):
             products = asked[start : start + block] @ known[first : first + wide].astype(np.float32).T
             query, row = np.nonzero(products > least)
-            parts.append((query, numbers[row + first], products[query, row]))
-        whole = [np.concatenate([part[n] for part in parts]) if parts else np.zeros(0) for n in range(3)]
+            parts.append((query, numbers[row + first], products[query, row].astype(np.float64)))
+        asking, owning, product = map(np.concatenate, zip(*parts, strict=True))
         for number in range(min(block, len(asked) - start)):
-            mine = whole[0] == number
-            owners, score = whole[1][mine].astype(np.int64), whole[2][mine].astype(np.float64)
+            owners, score = owning[asking == number], product[asking == number]
             order = np.lexsort((owners, -score))
             best = np.sort(np.unique(owners[order], return_index=True)[1])
             yield owners[order][best], score[order][best]
@@ -246,12 +234,8 @@ class _Candidates:
             self.rank()
 
     def _together(self) -> tuple[Indices, Indices, Single]:
-        parts = self._pending
-        return (
-            np.concatenate([part[0] for part in parts]),
-            np.concatenate([part[1] for part in parts]),
-            np.concatenate([part[2] for part in parts]),
-        )
+        query, row, product = map(np.concatenate, zip(*self._pending, strict=True))
+        return query, row, product
 
     def rank(self) -> None:
         """Compute the pending products exactly and keep the k best, ties by the order of the rows."""
@@ -304,20 +288,6 @@ def _slack(lengths: Array, longest: float, dimensions: int) -> Array:
     # Four more than the terms: the lengths themselves were rounded.
     n = (dimensions + 4) * UNIT
     return n / (1 - n) * lengths * longest
-
-
-Run = Callable[[Callable[[int], int], Sequence[int]], Iterator[int]]
-
-
-@contextmanager
-def _own_threads(count: int) -> Iterator[Run]:
-    """Run blocks in parallel, each with one thread of BLAS, so that selection overlaps with products."""
-    from threadpoolctl import threadpool_limits
-
-    if count < 1:
-        raise UsageError(f"{count} threads", remedy="1 or more.")
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(count) as pool:
-        yield lambda search, starts: pool.map(search, starts)
 
 
 def _cores() -> int:
