@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sightline.estimate import Estimate
 from sightline.statistics.correlation import Correlation, spearman
+from sightline.statistics.grouping import Array, Indices
 from sightline.statistics.intervals import cluster_bootstrap, mean_interval
 from sightline.statistics.mixed import MixedModel, mixed_model
 from sightline.statistics.significance import benjamini_hochberg, holm
 
-Array = NDArray[np.float64]
 Correction = Literal["holm", "bh"]
 ALPHA = 0.05
 
@@ -120,7 +120,7 @@ def binned(
     return made
 
 
-def _parts(x: Array, bins: int) -> list[NDArray[np.int64]]:
+def _parts(x: Array, bins: int) -> list[Indices]:
     """The rows of each bin, from the lowest up."""
     values, place, counts = np.unique(x, return_inverse=True, return_counts=True)
     if len(values) <= bins:

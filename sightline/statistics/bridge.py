@@ -15,12 +15,9 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sightline.statistics.folds import k_fold
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from sightline.statistics.grouping import Array, Indices
 
 WIDTH = 0.5
 """The kernel is exp(-WIDTH |a - b|^2) of directions a and b."""

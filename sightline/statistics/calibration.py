@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sightline.estimate import Estimate
 from sightline.statistics.folds import grouped_k_fold, k_fold
+from sightline.statistics.grouping import Array, Indices
 from sightline.statistics.intervals import (
     block_rows,
     cluster_bootstrap,
@@ -17,9 +18,6 @@ from sightline.statistics.intervals import (
     wilson,
     within,
 )
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 LEVELS = ("none", "low", "medium", "high")
 COUNT = len(LEVELS)

@@ -6,13 +6,11 @@ Both tests are one-sided and analytic: no seed, and no lower limit of p from a n
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sightline.statistics.correlation import midranks
 from sightline.statistics.intervals import block_rows
 from sightline.statistics.leave_one_out import jackknife_error
-
-Array = NDArray[np.float64]
 
 
 def better_ranks(predicted: ArrayLike, truth: ArrayLike) -> float:

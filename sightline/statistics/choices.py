@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sightline.estimate import Estimate
-from sightline.statistics.grouping import sum_by
+from sightline.statistics.grouping import Array, Indices, sum_by
 from sightline.statistics.intervals import cluster_bootstrap
 from sightline.statistics.significance import Test, holm, sign_flip
-
-Array = NDArray[np.float64]
 
 TIES = (
     "Equal distances count half. A triplet that people split evenly has no majority: it counts for the "
@@ -169,8 +167,8 @@ class _Parts:
     Parts are in the order of their blocks.
     """
 
-    system: NDArray[np.int64]
-    block: NDArray[np.int64]
+    system: Indices
+    block: Indices
     total: Array
     size: Array
 
@@ -185,7 +183,7 @@ class _Parts:
         return float(np.ptp(np.bincount(drawn, self.total) / np.bincount(drawn, self.size)))
 
 
-def _parts(column: Array, system: NDArray[np.int64], home: NDArray[Any]) -> _Parts:
+def _parts(column: Array, system: Indices, home: NDArray[Any]) -> _Parts:
     _, cluster = np.unique(home, return_inverse=True)
     systems = int(system.max(initial=0)) + 1
     cells, place = np.unique(cluster * systems + system, return_inverse=True)

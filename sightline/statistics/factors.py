@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from sightline.statistics.grouping import Array
 
 MARK = 0.3
 """Loadings of at least this size are marked as belonging to a factor."""

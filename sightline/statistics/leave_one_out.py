@@ -6,12 +6,10 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sightline.statistics.correlation import midranks
+from sightline.statistics.grouping import Array, Indices
 from sightline.statistics.intervals import block_rows
-
-Array = NDArray[np.float64]
 
 
 def jackknife_error(without_each: Array) -> float:
@@ -91,6 +89,6 @@ def _ratio(above: Array, below: Array) -> Array:
         return np.asarray(np.clip(above / np.sqrt(np.maximum(below, 0)), -1, 1), dtype=np.float64)
 
 
-def _blocks(n: int) -> list[NDArray[np.int64]]:
+def _blocks(n: int) -> list[Indices]:
     sizes = np.cumsum([0, *block_rows(n, n)])
     return [np.arange(start, end) for start, end in pairwise(sizes)]

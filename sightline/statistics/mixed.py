@@ -6,11 +6,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sightline.estimate import Estimate
-
-Array = NDArray[np.float64]
+from sightline.statistics.grouping import Array, Indices
 
 INTERCEPT = "intercept"
 # Fraction of a column not explained by those before it: below this it is rounding error.
@@ -111,7 +110,7 @@ def mixed_model(
 class _Problem:
     """Sums by group, from which the likelihood at any ratio follows without a matrix of all rows."""
 
-    def __init__(self, y: Array, x: Array, place: NDArray[np.int64], groups: int) -> None:
+    def __init__(self, y: Array, x: Array, place: Indices, groups: int) -> None:
         self.y, self.x, self.place = y, x, place
         self.sizes = np.bincount(place, minlength=groups).astype(np.float64)
         self.sums_x = np.stack([np.bincount(place, column, groups) for column in x.T], axis=1)
@@ -155,7 +154,7 @@ class _Problem:
         return ratio if self.log_likelihood(ratio) > self.log_likelihood(0.0) else 0.0
 
     def jackknife(
-        self, ratio: float, between: float, residuals: Array, inverse: Array, cluster: NDArray[np.int64]
+        self, ratio: float, between: float, residuals: Array, inverse: Array, cluster: Indices
     ) -> Array:
         """Covariance of the slopes: (m-1)/m times the sum over m clusters of D D', plus A C A.
 
@@ -177,7 +176,7 @@ class _Problem:
         levels = inverse @ (between * sums.T @ sums) @ inverse
         return np.asarray(moved.T @ moved * (clusters - 1) / clusters + levels, dtype=np.float64)
 
-    def without(self, rows: NDArray[np.int64], ratio: float, inverse: Array) -> Array:
+    def without(self, rows: Indices, ratio: float, inverse: Array) -> Array:
         """The slopes for this ratio without these rows, whose sums are subtracted; `inverse` is with them."""
         x, y, groups = self.x[rows], self.y[rows], len(self.sizes)
         place = self.place[rows]
@@ -205,7 +204,7 @@ class _Problem:
 
 def _complete(
     y: ArrayLike, columns: Mapping[str, ArrayLike], groups: Sequence[Hashable]
-) -> tuple[Array, Array, list[str], NDArray[np.int64]]:
+) -> tuple[Array, Array, list[str], Indices]:
     target = np.asarray(y, dtype=np.float64)
     given = [np.asarray(values, dtype=np.float64) for values in columns.values()]
     if target.ndim != 1 or any(each.shape != target.shape for each in given) or len(groups) != target.size:

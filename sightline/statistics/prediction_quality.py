@@ -13,7 +13,7 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sightline.errors import UsageError, near
 from sightline.statistics.chance import better_ranks, better_than_mean
@@ -25,6 +25,7 @@ from sightline.statistics.correlation import (
     pearson,
     spearman,
 )
+from sightline.statistics.grouping import Array
 from sightline.statistics.leave_one_out import (
     jackknife_error,
     kendall_without_each,
@@ -34,8 +35,6 @@ from sightline.statistics.leave_one_out import (
     spearman_without_each,
 )
 from sightline.statistics.significance import holm
-
-Array = NDArray[np.float64]
 
 LEAST = 5
 """Fewer prompts than this give no interval."""

@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sightline.errors import DataError, UsageError
+from sightline.statistics.grouping import Array, Indices
 
-Array = NDArray[np.float64]
 Single = NDArray[np.float32]
-Indices = NDArray[np.int64]
 
 QUERIES = 1024
 """At most this many queries per block: with ROWS a block of products of 4 MB, which fits the cache."""

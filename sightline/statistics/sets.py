@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sightline.estimate import Estimate
+from sightline.statistics.grouping import Array, Indices
 from sightline.statistics.intervals import BLOCK_CELLS, block_rows
 from sightline.statistics.leave_one_out import jackknife_error
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 # 2^20 subsets are 8 MB and a few dozen milliseconds; each further image doubles both.
 MOST_FOR_EXACT = 20
