@@ -138,15 +138,9 @@ def ego(graph: Graph, of: int) -> Ego:
     weight = sum(sum(near.values()) for near in graph.values()) / 2
     degree = len(graph[of])
     away, paths = _paths(graph, of)
-    return Ego(
-        edges,
-        weight,
-        math.log(edges / degree),
-        degree / (n - 1),
-        (n - 1) / sum(away.values()),
-        _betweenness(graph, of, away, paths),
-        _pagerank(graph)[of],
-    )
+    closeness, between = (n - 1) / sum(away.values()), _betweenness(graph, of, away, paths)
+    rank = _pagerank(graph)[of]
+    return Ego(edges, weight, math.log(edges / degree), degree / (n - 1), closeness, between, rank)
 
 
 def _paths(graph: Graph, start: int) -> tuple[dict[int, int], dict[int, int]]:

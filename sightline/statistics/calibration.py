@@ -115,9 +115,7 @@ def calibrate(
     """
     score, grade = _graded(similarity, levels)
     fold = (
-        grouped_k_fold(groups, folds, seed=seed)
-        if groups is not None
-        else k_fold(score.size, folds, seed=seed)
+        k_fold(score.size, folds, seed=seed) if groups is None else grouped_k_fold(groups, folds, seed=seed)
     )
     predicted = np.zeros(score.size, dtype=np.int64)
     for each in range(folds):

@@ -15,12 +15,6 @@ BITS = 64
 Hashes = NDArray[np.uint64]
 
 
-def hamming(a: ArrayLike, b: ArrayLike) -> Indices:
-    """Hamming distances of 64-bit hashes, pair by pair."""
-    differing = np.asarray(a, dtype=np.uint64) ^ np.asarray(b, dtype=np.uint64)
-    return np.bitwise_count(differing).astype(np.int64)
-
-
 def near_pairs(hashes: ArrayLike, *, within: int) -> Iterator[tuple[Indices, Indices, Indices]]:
     """Every pair of 64-bit hashes that differ in at most `within` bits, each once, in batches.
 

@@ -87,7 +87,7 @@ def agreement_categories(relevant: ArrayLike, irrelevant: ArrayLike, unsure: Arr
     return category
 
 
-def over(sums: Array, counts: Array) -> Array:
+def over(sums: Array, counts: Array | Indices) -> Array:
     """Sums divided by counts, NaN where the count is 0."""
     ratio = np.full(sums.shape, np.nan)
     np.divide(sums, counts, out=ratio, where=counts > 0)

@@ -162,7 +162,9 @@ def test_confusion_tells_who_is_skilled():
     found = dawid_skene(item, who, said)
     own = found.confusion[:8, [0, 1], [0, 1]].mean(axis=1)
     assert own == pytest.approx(skills, abs=0.06)
-    assert found.converged and found.share == pytest.approx([np.mean(truth == k) for k in (0, 1)], abs=0.03)
+    assert found.converged and found.prevalence == pytest.approx(
+        [np.mean(truth == k) for k in (0, 1)], abs=0.03
+    )
 
 
 def test_probabilities_are_calibrated():
