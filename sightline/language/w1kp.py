@@ -104,12 +104,11 @@ class Sources:
         *,
         concreteness: str | Path | None = None,
         glove: str | Path | None = None,
-        wordnet_path: str | Path | None = None,
         clip: Norms | None = None,
     ) -> Sources:
         """What this machine has. A path that is given and wrong is an error, not a reason."""
         rated = lexicon.read_concreteness(concreteness) if concreteness else lexicon.find_concreteness()
-        known = wordnet.WordNet(wordnet_path) if wordnet_path else wordnet.find()
+        known = wordnet.find()
         return cls(
             parser=_or_reason(parsing.find),
             concreteness=f"no concreteness ratings are named ({lexicon.CONCRETENESS}=FILE)"
@@ -134,13 +133,6 @@ class Extracted:
     catalogue: tuple[Feature, ...]
     keywords: tuple[str, ...]
     missing: dict[str, dict[str, int]]
-
-
-def features(
-    texts: Sequence[str], *, sources: Sources | None = None, keywords: Sequence[str] | None = None
-) -> dict[str, Array]:
-    """Feature -> one value per prompt; NaN where there is none. `extract` also gives the reasons."""
-    return extract(texts, sources=sources, keywords=keywords).columns
 
 
 def extract(

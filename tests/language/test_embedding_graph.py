@@ -27,11 +27,8 @@ def test_neighbours_by_hand() -> None:
     words = ["cat", "dog", "cow", "red", "tan"]
     vectors = at(0, 10, 11, 60, 90)
     near = {beta: EmbeddingGraph(words, vectors, alpha=1, beta=beta) for beta in (0.99, 0.999)}
-    assert {key: set(edges) for key, edges in near[0.99].network("Cat").items()} == {
-        0: {1, 2},
-        1: {0},
-        2: {0},
-    }
+    narrow = near[0.99].network("Cat")
+    assert {key: set(edges) for key, edges in narrow.items()} == {0: {1, 2}, 1: {0}, 2: {0}}
     assert near[0.999].network("cat").keys() == {0, 1}
     assert near[0.99].network("dog").keys() == {1, 2}
     assert near[0.99].network("cat")[0][1] == pytest.approx(math.cos(math.radians(10)), abs=1e-6)
@@ -95,17 +92,8 @@ def test_figures_as_networkx_has_them(graph: dict[int, dict[int, float]]) -> Non
 
 
 def test_words_with_nothing_near_stand_alone() -> None:
-    graph = EmbeddingGraph(["cat", "dog"], at(0, 180))
-    assert graph.of(["cat"]) == [(0, 0, 0, 0, 0, 0, 1)]
-    assert EmbeddingGraph(["cat", "nil"], np.array([[1.0, 0], [0, 0]])).of(["nil"])[0] == (
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        1,
-    )
+    for vectors in (at(0, 180), np.array([[1.0, 0], [0, 0]])):
+        assert EmbeddingGraph(["cat", "dog"], vectors).of(["dog"]) == [(0, 0, 0, 0, 0, 0, 1)]
 
 
 def test_what_makes_no_network_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
