@@ -41,7 +41,9 @@ class Cast:
         return sum_by(self.item, self.weight * what, self.items)
 
 
-def cast_votes(item: ArrayLike, value: ArrayLike, n: ArrayLike | None, items: int | None) -> Cast:
+def cast_votes(
+    item: ArrayLike, value: ArrayLike, n: ArrayLike | None = None, items: int | None = None
+) -> Cast:
     """The columns, validated, without skipped votes."""
     values = np.asarray(value, dtype=np.float64)
     index = np.asarray(item, dtype=np.int64)
