@@ -49,21 +49,6 @@ def test_extraction_and_rotation_against_another_implementation() -> None:
     assert phi == pytest.approx(np.array([[1, 0.551084], [0.551084, 1]]), abs=5e-6)
 
 
-def test_varimax_is_the_best_angle_of_all() -> None:
-    """Every angle of two factors tried: none has a larger variance of squared, normalised loadings."""
-    rows = UNROTATED / np.linalg.norm(UNROTATED, axis=1, keepdims=True)
-
-    def criterion(loadings: np.ndarray) -> float:
-        return float((loadings**2).var(axis=0).sum())
-
-    angles = np.linspace(0, np.pi / 2, 20_001)
-    turned = (rows @ np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]) for a in angles)
-    best = max(map(criterion, turned))
-    rotation = varimax(UNROTATED)[1]
-    assert rotation @ rotation.T == pytest.approx(np.eye(2))
-    assert criterion(rows @ rotation) >= best - 1e-12
-
-
 def test_one_factor_in_closed_form() -> None:
     """r12 = ab, r13 = ac, r23 = bc: loadings a = .9, b = .8, c = .7."""
     a = np.array([0.9, 0.8, 0.7])
