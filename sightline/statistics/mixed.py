@@ -20,11 +20,10 @@ _SEARCH = (-16.0, 16.0)
 
 @dataclass(frozen=True)
 class FixedEffect(Estimate):
-    """A slope (or the intercept) with its standard error, their ratio (Wald's z) and two-sided p."""
+    """A slope (or the intercept) with its standard error and Wald's two-sided p."""
 
     name: str = ""
     error: float = 0.0
-    z: float = 0.0
     p: float = 1.0
 
 
@@ -237,4 +236,4 @@ def _fixed(name: str, value: float, error: float, n: int, freedom: float) -> Fix
     certain = 0.0 if value == 0 else float(np.copysign(np.inf, value))
     z = float(value / error) if error > 0 else certain
     p = float(2 * stdtr(freedom, -abs(z)))
-    return FixedEffect(value, value - half, value + half, n, name=name, error=float(error), z=z, p=p)
+    return FixedEffect(value, value - half, value + half, n, name=name, error=float(error), p=p)

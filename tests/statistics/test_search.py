@@ -82,8 +82,8 @@ def test_neither_threads_nor_blocks_change_a_digit() -> None:
 def test_rows_that_crowd_within_rounding_stay_in_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     # All of 20,000 rows are nearly equal for every query: pending ones must be ranked on the way.
     ranked = []
-    rank = search._Candidates.rank
-    monkeypatch.setattr(search._Candidates, "rank", lambda self: (ranked.append(self._held), rank(self))[1])
+    rank = search._Block.rank
+    monkeypatch.setattr(search._Block, "rank", lambda self: (ranked.append(self._held), rank(self))[1])
     rows, queries = drawn("near", 20_000, 8, 4), np.ones((4, 8), dtype=np.float32)
     wanted, _ = full_sort(queries, rows, 10)
     assert (top_k(queries, rows, 10, block=(4, 500))[0] == wanted).all()
