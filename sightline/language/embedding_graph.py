@@ -70,14 +70,6 @@ class EmbeddingGraph:
             for listed in places
         ]
 
-    def network(self, word: str) -> Graph:
-        """The edges around a word; without neighbours or unknown it has none."""
-        place = self._place.get(word.lower())
-        if place is None:
-            return {}
-        self._learn({place})
-        return self._network(place)
-
     def _places(self, text: str) -> list[int]:
         lowered = (word.lower() for word in words(text))
         return [self._place[word] for word in lowered if word not in STOP_WORDS and word in self._place]

@@ -21,20 +21,24 @@ def at(*degrees: float) -> np.ndarray:
     return np.stack([np.cos(angles), np.sin(angles)], axis=1) * np.arange(1, len(degrees) + 1)[:, None]
 
 
+def network(graph: EmbeddingGraph, place: int) -> dict[int, dict[int, float]]:
+    graph._learn({place})
+    return graph._network(place)
+
+
 def test_neighbours_by_hand() -> None:
     # cat 0, dog 10, cow 11, red 60, tan 90 degrees. Nearest to cat: dog, cos 10 = .9848; cow, cos 11 = .9816,
     # is within .99 of that and not within .999. Nearest to dog: cow, cos 1 = .9998; cat is not within .99.
     words = ["cat", "dog", "cow", "red", "tan"]
     vectors = at(0, 10, 11, 60, 90)
     near = {beta: EmbeddingGraph(words, vectors, alpha=1, beta=beta) for beta in (0.99, 0.999)}
-    narrow = near[0.99].network("Cat")
+    narrow = network(near[0.99], 0)
     assert {key: set(edges) for key, edges in narrow.items()} == {0: {1, 2}, 1: {0}, 2: {0}}
-    assert near[0.999].network("cat").keys() == {0, 1}
-    assert near[0.99].network("dog").keys() == {1, 2}
-    assert near[0.99].network("cat")[0][1] == pytest.approx(math.cos(math.radians(10)), abs=1e-6)
-    assert near[0.99].network("unicorn") == {}
+    assert network(near[0.999], 0).keys() == {0, 1}
+    assert network(near[0.99], 1).keys() == {1, 2}
+    assert narrow[0][1] == pytest.approx(math.cos(math.radians(10)), abs=1e-6)
     # A second step joins dog and cow, each other's nearest.
-    wider = EmbeddingGraph(words, vectors, alpha=2, beta=0.99).network("cat")
+    wider = network(EmbeddingGraph(words, vectors, alpha=2, beta=0.99), 0)
     assert {key: set(edges) for key, edges in wider.items()} == {0: {1, 2}, 1: {0, 2}, 2: {0, 1}}
 
 

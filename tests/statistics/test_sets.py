@@ -80,14 +80,6 @@ def test_blocks_do_not_change_what_is_estimated(monkeypatch):
     assert np.array_equal(drawn.value, k_expected_minimum(matrix, permutations=3000, seed=2).value)
 
 
-@given(st.lists(st.lists(st.floats(-10, 10), min_size=3, max_size=3), min_size=2, max_size=8))
-def test_squared_distances_measure_total_variance(rows):
-    x = np.array(rows)
-    n = len(x)
-    variance = np.trace(np.atleast_2d(np.cov(x.T, bias=True)))
-    assert pairwise_mean(distances(x) ** 2) == pytest.approx(2 * n / (n - 1) * variance, abs=1e-6)
-
-
 def test_sets_of_one_image():
     assert np.isnan(pairwise_mean([[0.0]]))
     assert k_expected_minimum_exact([[0.0]]).value.size == 0
