@@ -14,7 +14,6 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,7 +88,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hashes", type=int, default=100_000, help="how many hashes (default 100,000)")
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same hashes")
-    parser.add_argument("--output", type=Path, help="write the result to this JSON file as well")
     options = parser.parse_args()
     within = int(near_identical_images.spec.parameter("bits").default)
     rng = np.random.default_rng(options.seed)
@@ -106,10 +104,7 @@ def main() -> int:
         "python": sys.version.split()[0],
         "numpy": np.__version__,
     }
-    text = json.dumps(result, indent=2)
-    print(text)
-    if options.output:
-        options.output.write_text(text + "\n", encoding="utf-8")
+    print(json.dumps(result, indent=2))
     print(
         f"{options.hashes:,} hashes: {slowest:.1f} s at most (allowed {MOST_SECONDS:g} s), "
         f"{'every planted pair found' if sound else 'PAIRS MISSED'}",
