@@ -200,21 +200,19 @@ def cross_validate(
         kept = None
     results: list[HeldOut] = []
     for share in shares:
-        images_at, rank, among, sizes = [], [], [], []
+        parts, sizes = [], []
         for fold, (seen, held) in enumerate(_cuts(len(images), folds, seed)):
             order = np.random.default_rng((seed, fold)).permutation(seen)
             used = np.sort(order[: max(round(share * len(seen)), 2 * folds)])
             shown = _part(images, captions, owner, used)
-            settings = choose(*shown, folds=folds, seed=seed)
-            fitted = fit(*shown, settings, seed=seed)
-            rank.append(ranks(fitted, *_part(images, captions, owner, held)))
-            images_at.append(owner[np.isin(owner, held)])
-            among.append(np.full(len(rank[-1]), len(held)))
+            fitted = fit(*shown, choose(*shown, folds=folds, seed=seed), seed=seed)
+            rank = ranks(fitted, *_part(images, captions, owner, held))
+            parts.append((owner[np.isin(owner, held)], rank, np.full(rank.size, len(held))))
             sizes.append(len(used))
             if kept is not None and len(used) == len(seen):
                 kept.append((held, fitted))
             done()
-        columns = (np.concatenate(each).astype(np.int64) for each in (images_at, rank, among))
+        columns = (np.concatenate(each).astype(np.int64) for each in zip(*parts, strict=True))
         results.append(HeldOut(round(float(np.mean(sizes))), *columns))
     return results
 
