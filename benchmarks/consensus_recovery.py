@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -160,7 +159,6 @@ def ratios(
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=200, help="how many panels of each kind (default 200)")
-    parser.add_argument("--output", type=Path, help="write the result to this JSON file as well")
     options = parser.parse_args()
     begin = time.perf_counter()
     panels: dict[str, dict[str, dict[str, float]]] = {}
@@ -183,10 +181,7 @@ def main() -> int:
         "python": sys.version.split()[0],
         "numpy": np.__version__,
     }
-    text = json.dumps(result, indent=2)
-    print(text)
-    if options.output:
-        options.output.write_text(text + "\n", encoding="utf-8")
+    print(json.dumps(result, indent=2))
     for name, rules in panels.items():
         for rule, each in rules.items():
             print(

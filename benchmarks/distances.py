@@ -21,7 +21,6 @@ import statistics  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Callable  # noqa: E402
-from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
@@ -108,7 +107,6 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=5, help="how often each is timed (default 5)")
     parser.add_argument("--ssim-only", action="store_true", help="time no other distance")
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same images")
-    parser.add_argument("--output", type=Path, help="write the result to this JSON file as well")
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
     sides = {str(side): compared(side, options.images, options.turns, rng) for side in SIDES}
@@ -126,10 +124,7 @@ def main() -> int:
         "python": sys.version.split()[0],
         "numpy": np.__version__,
     }
-    text = json.dumps(result, indent=2)
-    print(text)
-    if options.output:
-        options.output.write_text(text + "\n", encoding="utf-8")
+    print(json.dumps(result, indent=2))
     same = "the same values" if sound else "DIFFERENT VALUES"
     print(f"{slowest:.1f} times scikit-image's speed (at least {LEAST_RATIO:g}), {same}", file=sys.stderr)
     return 0 if result["within"] else 1

@@ -12,7 +12,6 @@ import argparse
 import json
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -74,18 +73,15 @@ QUICK = (
 def run(benchmark: Benchmark) -> tuple[str, ...]:
     """The row of a benchmark, the last cell whether its bounds hold."""
     begin = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder, "result.json")
-        command = [sys.executable, str(FOLDER / f"{benchmark.script}.py"), *benchmark.arguments]
-        done = subprocess.run(
-            [*command, "--output", str(output)], capture_output=True, text=True, check=False
-        )
-        seconds = f"{time.perf_counter() - begin:.0f} s"
-        first = (benchmark.script, benchmark.what, benchmark.peer)
-        if not output.exists():
-            reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-            return (*first, "-", "-", benchmark.bound, seconds, f"FAILED: {reason}")
-        result = json.loads(output.read_text("utf-8"))
+    command = [sys.executable, str(FOLDER / f"{benchmark.script}.py"), *benchmark.arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    seconds = f"{time.perf_counter() - begin:.0f} s"
+    first = (benchmark.script, benchmark.what, benchmark.peer)
+    try:
+        result = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        return (*first, "-", "-", benchmark.bound, seconds, f"FAILED: {reason}")
     ratio = benchmark.ratio(result)
     shown = f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2f}"
     verdict = "yes" if result["within"] else "NO"

@@ -150,16 +150,12 @@ def main() -> int:
     parser.add_argument("--images", type=int, default=600, help="how many pictures to score (default 600)")
     parser.add_argument("--runs", type=int, default=7, help="runs of each, at least 3 (default 7)")
     parser.add_argument("--measure", default="sharpness", help="a measure of an image (default sharpness)")
-    parser.add_argument("--output", type=Path, help="write the result to this JSON file as well")
     options = parser.parse_args()
     if options.runs < 3:
         parser.error("a median of fewer than 3 runs says little")
     with tempfile.TemporaryDirectory() as folder:
         result = measure_all(Path(folder), options.measure, options.images, options.runs)
-    text = json.dumps(result, indent=2)
-    print(text)
-    if options.output:
-        options.output.write_text(text + "\n", encoding="utf-8")
+    print(json.dumps(result, indent=2))
     verdict = "within" if result["within"] else "OVER"
     print(
         f"scoring costs {100 * float(str(result['overhead'])):.1f} % over a bare loop "

@@ -176,7 +176,6 @@ def main() -> int:
     parser.add_argument("--k", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5, help="timed rounds, ours and FAISS in turn")
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same vectors")
-    parser.add_argument("--output", type=Path, help="write the result to this JSON file as well")
     parser.add_argument("--no-memory", action="store_true", help="measure speed only")
     options = parser.parse_args()
     images = vectors(options.images, options.dimensions, options.seed)
@@ -204,10 +203,7 @@ def main() -> int:
         "python": sys.version.split()[0],
         "numpy": np.__version__,
     }
-    text = json.dumps(result, indent=2)
-    print(text)
-    if options.output:
-        options.output.write_text(text + "\n", encoding="utf-8")
+    print(json.dumps(result, indent=2))
     memory = ", ".join(f"{name} {each['peak_gb']:.2f} GB" for name, each in peaks.items())
     print(
         f"{timed['throughput_ratio']:.2f} times the throughput of {timed['peer']}, at least {LEAST_RATIO:g}; "

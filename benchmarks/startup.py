@@ -65,15 +65,11 @@ def measure(runs: int, command: Sequence[str]) -> dict[str, object]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=21, help="runs of each, at least 15 (default 21)")
-    parser.add_argument("--output", type=Path, help="write the result to this JSON file as well")
     options = parser.parse_args()
     if options.runs < 15:
         parser.error("a median of fewer than 15 runs says little")
     result = measure(options.runs, program())
-    text = json.dumps(result, indent=2)
-    print(text)
-    if options.output:
-        options.output.write_text(text + "\n", encoding="utf-8")
+    print(json.dumps(result, indent=2))
     verdict = "within" if result["within"] else "OVER"
     print(
         f"sightline --help takes {result['ratio']} times a bare start ({verdict} the allowed {MOST:g})",

@@ -86,7 +86,6 @@ def main() -> int:
     parser.add_argument("data", type=Path, help="folder of the VISOR sample: images.csv and images/")
     parser.add_argument("--distance", action="append", help="only these distances")
     parser.add_argument("--prompts", type=int, default=100, help="at most this many prompts per system")
-    parser.add_argument("--output", type=Path, help="write the result to this JSON file as well")
     options = parser.parse_args()
     with (options.data / "images.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -119,10 +118,7 @@ def main() -> int:
         "cores": os.cpu_count(),
         "python": sys.version.split()[0],
     }
-    text = json.dumps(result, indent=2)
-    print(text)
-    if options.output:
-        options.output.write_text(text + "\n", encoding="utf-8")
+    print(json.dumps(result, indent=2))
     return 1 if within is False else 0
 
 

@@ -16,22 +16,13 @@ class Depths(NamedTuple):
     mean: float
 
 
-def plain_words(text: str) -> list[str]:
-    """ConQA's words: full stops removed, split on spaces, stop words kept."""
-    return [word for word in text.replace(".", "").split(" ") if word]
-
-
-def word_depths(text: str, wordnet: WordNet) -> list[float]:
-    """The depth of every word that WordNet knows: the mean over all its senses of every part of speech.
-
-    The depth of a sense is the number of nodes on the shortest way up to a root, the root counting 1.
-    Source: Rodriguez et al. 2024 (ConQA), Table 2.
-    """
-    senses = (wordnet.synsets(word) for word in plain_words(text))
-    return [sum(map(wordnet.depth, found)) / len(found) for found in senses if found]
-
-
 def depths(text: str, wordnet: WordNet) -> Depths | None:
-    """The depths of a query in three numbers; None where WordNet knows none of its words."""
-    found = word_depths(text, wordnet)
-    return Depths(min(found), max(found), sum(found) / len(found)) if found else None
+    """The depths of a query's words in three numbers; None where WordNet knows none of them.
+
+    Words are ConQA's: full stops removed, split on spaces, stop words kept. The depth of a word is the mean
+    over all its senses of every part of speech, that of a sense the number of nodes on the shortest way up to
+    a root, the root counting 1. Source: Rodriguez et al. 2024 (ConQA), Table 2.
+    """
+    senses = (wordnet.synsets(word) for word in text.replace(".", "").split(" ") if word)
+    known = [sum(map(wordnet.depth, each)) / len(each) for each in senses if each]
+    return Depths(min(known), max(known), sum(known) / len(known)) if known else None

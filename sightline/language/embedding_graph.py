@@ -70,14 +70,6 @@ class EmbeddingGraph:
             for listed in places
         ]
 
-    def network(self, word: str) -> Graph:
-        """The edges around a word; without neighbours or unknown it has none."""
-        place = self._place.get(word.lower())
-        if place is None:
-            return {}
-        self._learn({place})
-        return self._network(place)
-
     def _places(self, text: str) -> list[int]:
         lowered = (word.lower() for word in words(text))
         return [self._place[word] for word in lowered if word not in STOP_WORDS and word in self._place]
@@ -138,15 +130,9 @@ def ego(graph: Graph, of: int) -> Ego:
     weight = sum(sum(near.values()) for near in graph.values()) / 2
     degree = len(graph[of])
     away, paths = _paths(graph, of)
-    return Ego(
-        edges,
-        weight,
-        math.log(edges / degree),
-        degree / (n - 1),
-        (n - 1) / sum(away.values()),
-        _betweenness(graph, of, away, paths),
-        _pagerank(graph)[of],
-    )
+    closeness, between = (n - 1) / sum(away.values()), _betweenness(graph, of, away, paths)
+    rank = _pagerank(graph)[of]
+    return Ego(edges, weight, math.log(edges / degree), degree / (n - 1), closeness, between, rank)
 
 
 def _paths(graph: Graph, start: int) -> tuple[dict[int, int], dict[int, int]]:

@@ -54,7 +54,7 @@ def read_concreteness(path: str | Path) -> dict[str, float]:
             where=str(path),
             remedy="Save the published table as text with its own header.",
         )
-    found = {}
+    ratings = {}
     for number, row in enumerate(rows, start=2):
         word, given = (row[WORD] or "").strip().lower(), row[RATING]
         try:
@@ -66,8 +66,8 @@ def read_concreteness(path: str | Path) -> dict[str, float]:
                 f"{given!r} is no rating from {LEAST:g} to {MOST:g}", where=f"{path}, line {number}"
             )
         if word and " " not in word:
-            found[word] = rating
-    return found
+            ratings[word] = rating
+    return ratings
 
 
 def find_concreteness() -> dict[str, float] | None:

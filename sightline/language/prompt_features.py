@@ -51,8 +51,8 @@ def synset_count(text: str, wordnet: WordNet) -> int:
 
 def acronym_rate(text: str) -> float | None:
     """Runs of two capitals or more that are whole words, a word; None where there is no word."""
-    found = words(text)
-    return _rate(sum(len(_ACRONYM.findall(word)) for word in found), len(found))
+    listed = words(text)
+    return _rate(sum(len(_ACRONYM.findall(word)) for word in listed), len(listed))
 
 
 def numeral_rate(text: str) -> float | None:
@@ -62,17 +62,17 @@ def numeral_rate(text: str) -> float | None:
 
 def conjunction_rate(text: str) -> float | None:
     """Proportion of the words that are coordinating conjunctions; None where there is no word."""
-    return _share(text, CONJUNCTIONS)
+    return _proportion(text, CONJUNCTIONS)
 
 
 def preposition_rate(text: str) -> float | None:
     """Proportion of the words that are prepositions; None where there is no word."""
-    return _share(text, PREPOSITIONS)
+    return _proportion(text, PREPOSITIONS)
 
 
-def _share(text: str, of: frozenset[str]) -> float | None:
-    found = words(text)
-    return _rate(sum(word.lower() in of for word in found), len(found))
+def _proportion(text: str, of: frozenset[str]) -> float | None:
+    listed = words(text)
+    return _rate(sum(word.lower() in of for word in listed), len(listed))
 
 
 def _rate(n: int, of: int) -> float | None:

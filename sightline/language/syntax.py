@@ -31,6 +31,10 @@ PHRASES: Mapping[str, str] = {
     "NOUN": "noun", "PROPN": "noun", "PRON": "noun", "NUM": "noun",
     "ADJ": "adjective", "ADV": "adverb", "VERB": "verb", "AUX": "verb",
 }  # fmt: skip
+UNITS = (
+    "words", "sentences", "verb_phrases", "clauses", "t_units",
+    "dependent_clauses", "complex_t_units", "coordinate_phrases", "complex_nominals",
+)  # fmt: skip
 # Name of a ratio -> what is counted, and by what it is divided.
 RATIOS: Mapping[str, tuple[str, str]] = {
     "mean_sentence_length": ("words", "sentences"),
@@ -71,9 +75,9 @@ class Tree:
         return [place for place, token in enumerate(self.tokens) if token.is_word]
 
     @cached_property
-    def sentences(self) -> int:
+    def sentences(self) -> list[int]:
         """Sentences of the parse that hold a word."""
-        return len({self.tokens[place].sentence for place in self.words})
+        return sorted({self.tokens[place].sentence for place in self.words})
 
     @cached_property
     def clauses(self) -> list[int]:
@@ -254,17 +258,7 @@ class Tree:
 
 def units(tree: Tree) -> dict[str, float]:
     """L2SCA's nine counts: words, sentences, verb phrases, clauses, T-units and the four special kinds."""
-    return {
-        "words": float(len(tree.words)),
-        "sentences": float(tree.sentences),
-        "verb_phrases": float(len(tree.verb_phrases)),
-        "clauses": float(len(tree.clauses)),
-        "t_units": float(len(tree.t_units)),
-        "dependent_clauses": float(len(tree.dependent_clauses)),
-        "complex_t_units": float(len(tree.complex_t_units)),
-        "coordinate_phrases": float(len(tree.coordinate_phrases)),
-        "complex_nominals": float(len(tree.complex_nominals)),
-    }
+    return {name: float(len(getattr(tree, name))) for name in UNITS}
 
 
 def ratios(counted: Mapping[str, float], *, undefined: float = 0.0) -> dict[str, float]:

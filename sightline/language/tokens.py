@@ -42,11 +42,8 @@ def _of_sentence(sentence: str) -> list[str]:
 
 
 def _pieces(text: str) -> list[str]:
-    found: list[str] = []
-    for piece in _ALONE.split(text):
-        if piece:
-            found.extend([piece] if _ALONE.fullmatch(piece) else _apart(piece))
-    return found
+    pieces = filter(None, _ALONE.split(text))
+    return [each for piece in pieces for each in ([piece] if _ALONE.fullmatch(piece) else _apart(piece))]
 
 
 def _apart(piece: str) -> list[str]:

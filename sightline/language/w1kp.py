@@ -104,12 +104,11 @@ class Sources:
         *,
         concreteness: str | Path | None = None,
         glove: str | Path | None = None,
-        wordnet_path: str | Path | None = None,
         clip: Norms | None = None,
     ) -> Sources:
         """What this machine has. A path that is given and wrong is an error, not a reason."""
         rated = lexicon.read_concreteness(concreteness) if concreteness else lexicon.find_concreteness()
-        known = wordnet.WordNet(wordnet_path) if wordnet_path else wordnet.find()
+        known = wordnet.find()
         return cls(
             parser=_or_reason(parsing.find),
             concreteness=f"no concreteness ratings are named ({lexicon.CONCRETENESS}=FILE)"
@@ -134,13 +133,6 @@ class Extracted:
     catalogue: tuple[Feature, ...]
     keywords: tuple[str, ...]
     missing: dict[str, dict[str, int]]
-
-
-def features(
-    texts: Sequence[str], *, sources: Sources | None = None, keywords: Sequence[str] | None = None
-) -> dict[str, Array]:
-    """Feature -> one value per prompt; NaN where there is none. `extract` also gives the reasons."""
-    return extract(texts, sources=sources, keywords=keywords).columns
 
 
 def extract(
@@ -186,20 +178,12 @@ def _of_parse(texts: Sequence[str], parser: Parser | str) -> dict[str, Sequence[
 
 
 def _of_words(texts: Sequence[str], sources: Sources) -> dict[str, Sequence[Outcome]]:
-    ratings, known, zipf = sources.concreteness, sources.dictionary, sources.zipf
+    known = "the frequency of no word is known"
     return {
-        "concreteness": [ratings] * len(texts)
-        if isinstance(ratings, str)
-        else _values(texts, lambda text: lexicon.concreteness(text, ratings), "no word is rated"),
+        "concreteness": _looked_up(texts, lexicon.concreteness, sources.concreteness, "no word is rated"),
         "honore": _values(texts, lexicon.honore, "every word occurs once"),
-        "out_of_dictionary": [known] * len(texts)
-        if isinstance(known, str)
-        else _values(texts, lambda text: lexicon.out_of_dictionary(text, known), NO_WORD),
-        "word_frequency": [zipf] * len(texts)
-        if isinstance(zipf, str)
-        else _values(
-            texts, lambda text: lexicon.word_frequency(text, zipf), "the frequency of no word is known"
-        ),
+        "out_of_dictionary": _looked_up(texts, lexicon.out_of_dictionary, sources.dictionary, NO_WORD),
+        "word_frequency": _looked_up(texts, lexicon.word_frequency, sources.zipf, known),
     }
 
 
@@ -232,11 +216,19 @@ def _clip_norms(texts: Sequence[str], clip: Norms | str) -> Sequence[Outcome]:
     return [float(each) for each in norms]
 
 
+def _looked_up(
+    texts: Sequence[str], of: Callable[[str, T], float | None], source: T | str, reason: str
+) -> Sequence[Outcome]:
+    if isinstance(source, str):
+        return [source] * len(texts)
+    return _values(texts, lambda text: of(text, source), reason)
+
+
 def _values(texts: Sequence[str], of: Callable[[str], float | None], reason: str) -> Sequence[Outcome]:
-    found = [of(text) for text in texts]
+    values = ((text, of(text)) for text in texts)
     return [
         value if value is not None else reason if lexicon.spelled_words(text) else NO_WORD
-        for text, value in zip(texts, found, strict=True)
+        for text, value in values
     ]
 
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sightline.estimate import Estimate
 from sightline.statistics.correlation import Correlation, spearman
+from sightline.statistics.grouping import Array, Indices
 from sightline.statistics.intervals import cluster_bootstrap, mean_interval
 from sightline.statistics.mixed import MixedModel, mixed_model
 from sightline.statistics.significance import benjamini_hochberg, holm
 
-Array = NDArray[np.float64]
 Correction = Literal["holm", "bh"]
 ALPHA = 0.05
 
@@ -29,9 +29,9 @@ class Associated:
     p_corrected: float | None
     mean: float | None
 
-    def is_significant(self, alpha: float = ALPHA) -> bool:
-        """Whether the corrected p lies below alpha."""
-        return self.p_corrected is not None and self.p_corrected < alpha
+    def is_significant(self) -> bool:
+        """Whether the corrected p lies below .05."""
+        return self.p_corrected is not None and self.p_corrected < ALPHA
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ def associations(
     ]
 
 
-def significant(associated: Sequence[Associated], *, alpha: float = ALPHA) -> list[Associated]:
-    """Those with a corrected p below alpha, from the strongest down, as the paper's table has them."""
-    kept = [each for each in associated if each.is_significant(alpha)]
+def significant(associated: Sequence[Associated]) -> list[Associated]:
+    """Those with a corrected p below .05, from the strongest down, as the paper's table has them."""
+    kept = [each for each in associated if each.is_significant()]
     return sorted(kept, key=lambda each: -abs(each.correlation.value or 0.0))
 
 
@@ -92,13 +92,7 @@ def trend(setting: ArrayLike, y: ArrayLike, units: Sequence[Hashable], *, bins: 
 
 
 def binned(
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    bins: int = 10,
-    clusters: Sequence[Hashable] | None = None,
-    confidence: float = 0.95,
-    seed: int = 0,
+    x: ArrayLike, y: ArrayLike, *, bins: int = 10, clusters: Sequence[Hashable] | None = None
 ) -> list[Bin]:
     """Mean of y in bins of x that hold about equally many rows; equal x never part.
 
@@ -119,14 +113,14 @@ def binned(
     made = []
     for rows in _parts(a, bins):
         if labels is None or len(set(labels[rows])) == len(rows):
-            mean = mean_interval(b[rows], confidence=confidence)
+            mean = mean_interval(b[rows])
         else:
-            mean = cluster_bootstrap(b[rows], labels[rows], confidence=confidence, seed=seed)
+            mean = cluster_bootstrap(b[rows], labels[rows])
         made.append(Bin(float(a[rows].min()), float(a[rows].max()), float(a[rows].mean()), mean))
     return made
 
 
-def _parts(x: Array, bins: int) -> list[NDArray[np.int64]]:
+def _parts(x: Array, bins: int) -> list[Indices]:
     """The rows of each bin, from the lowest up."""
     values, place, counts = np.unique(x, return_inverse=True, return_counts=True)
     if len(values) <= bins:

@@ -15,12 +15,9 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sightline.statistics.folds import k_fold
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from sightline.statistics.grouping import Array, Indices
 
 WIDTH = 0.5
 """The kernel is exp(-WIDTH |a - b|^2) of directions a and b."""
@@ -101,10 +98,10 @@ class Bridge:
     @classmethod
     def restored(cls, arrays: Mapping[str, Array]) -> Bridge:
         """The bridge whose arrays these are; ValueError where their shapes do not agree."""
-        missing = [each.name for each in fields(cls) if each.name not in arrays]
-        if missing:
+        names = [each.name for each in fields(cls)]
+        if missing := [name for name in names if name not in arrays]:
             raise ValueError(f"there is no {', '.join(missing)}")
-        values = {each.name: np.asarray(arrays[each.name], dtype=np.float64) for each in fields(cls)}
+        values = {name: np.asarray(arrays[name], dtype=np.float64) for name in names}
         if not all(np.isfinite(array).all() for array in values.values()):
             raise ValueError("a number is not finite")
         columns = int(values.pop("ridge_columns"))
@@ -144,20 +141,19 @@ def choose(
     *,
     folds: int = 5,
     seed: int = 0,
-    grid: Sequence[Settings] = GRID,
 ) -> Settings:
     """The settings with the highest mean reciprocal rank of captions of held-out images.
 
     More than MOST_IMAGES images are sampled down to that number: more would not choose better.
     """
     images, captions, owner = _drawn(images, captions, owner, seed)
-    scores = np.zeros(len(grid))
+    scores = np.zeros(len(GRID))
     for seen, held in _cuts(len(images), folds, seed):
         base = _Base(*_part(images, captions, owner, seen), seed)
         shown = _part(images, captions, owner, held)
-        for number, settings in enumerate(grid):
+        for number, settings in enumerate(GRID):
             scores[number] += (1 / (1 + ranks(base.bridge(settings), *shown))).sum()
-    return grid[int(scores.argmax())]
+    return GRID[int(scores.argmax())]
 
 
 Part = tuple[Indices, "Bridge"]
@@ -204,21 +200,19 @@ def cross_validate(
         kept = None
     results: list[HeldOut] = []
     for share in shares:
-        images_at, rank, among, sizes = [], [], [], []
+        parts, sizes = [], []
         for fold, (seen, held) in enumerate(_cuts(len(images), folds, seed)):
             order = np.random.default_rng((seed, fold)).permutation(seen)
             used = np.sort(order[: max(round(share * len(seen)), 2 * folds)])
             shown = _part(images, captions, owner, used)
-            settings = choose(*shown, folds=folds, seed=seed)
-            fitted = fit(*shown, settings, seed=seed)
-            rank.append(ranks(fitted, *_part(images, captions, owner, held)))
-            images_at.append(owner[np.isin(owner, held)])
-            among.append(np.full(len(rank[-1]), len(held)))
+            fitted = fit(*shown, choose(*shown, folds=folds, seed=seed), seed=seed)
+            rank = ranks(fitted, *_part(images, captions, owner, held))
+            parts.append((owner[np.isin(owner, held)], rank, np.full(rank.size, len(held))))
             sizes.append(len(used))
             if kept is not None and len(used) == len(seen):
                 kept.append((held, fitted))
             done()
-        columns = (np.concatenate(each).astype(np.int64) for each in (images_at, rank, among))
+        columns = (np.concatenate(each).astype(np.int64) for each in zip(*parts, strict=True))
         results.append(HeldOut(round(float(np.mean(sizes))), *columns))
     return results
 
@@ -257,7 +251,9 @@ class _Base:
     def bridge(self, settings: Settings) -> Bridge:
         """The bridge of these settings."""
         ridge = self.vectors / (self.values + settings.ridge) @ (self.vectors.T @ self.mean_captions)
-        image_map, offset, text_map = self.canonical(settings.canonical)
+        if settings.canonical not in self._canonical:
+            self._canonical[settings.canonical] = self.canonical(settings.canonical)
+        image_map, offset, text_map = self._canonical[settings.canonical]
         d = min(settings.dimensions, text_map.shape[1])
         columns = ridge.shape[1]
         plain = Bridge(
@@ -282,20 +278,18 @@ class _Base:
         With covariances S, each regularised by `strength` times its mean variance, the directions are the
         singular vectors of Sxx^-1/2 Sxy Syy^-1/2; x is the image in the kernel's principal axes.
         """
-        if strength not in self._canonical:
-            middle, left, right = self.thin
-            n = len(self.landmarks)
-            scaled = [part.sizes / np.sqrt(n) / part.deviations(strength, n) for part in (left, right)]
-            cross = scaled[0][:, None] * (left.rows.T @ right.rows) * scaled[1]
-            u, correlation, v = np.linalg.svd(cross, full_matrices=False)
-            # Either sign is right; one is fixed, so that a fit is the same on every machine.
-            turn = np.where(u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])] < 0, -1.0, 1.0)
-            u, v = u * turn, v * turn[:, None]
-            onto = left.columns / left.deviations(strength, n) @ u * correlation
-            to_axes = self.vectors / np.sqrt(self.values)
-            texts = right.columns / right.deviations(strength, n) @ v.T * correlation
-            self._canonical[strength] = (to_axes @ onto, middle @ onto, texts)
-        return self._canonical[strength]
+        middle, left, right = self.thin
+        n = len(self.landmarks)
+        scaled = [part.sizes / np.sqrt(n) / part.deviations(strength, n) for part in (left, right)]
+        cross = scaled[0][:, None] * (left.rows.T @ right.rows) * scaled[1]
+        u, correlation, v = np.linalg.svd(cross, full_matrices=False)
+        # Either sign is right; one is fixed, so that a fit is the same on every machine.
+        turn = np.where(u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])] < 0, -1.0, 1.0)
+        u, v = u * turn, v * turn[:, None]
+        onto = left.columns / left.deviations(strength, n) @ u * correlation
+        to_axes = self.vectors / np.sqrt(self.values)
+        texts = right.columns / right.deviations(strength, n) @ v.T * correlation
+        return to_axes @ onto, middle @ onto, texts
 
     @cached_property
     def thin(self) -> tuple[Array, _Thin, _Thin]:

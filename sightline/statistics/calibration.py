@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sightline.estimate import Estimate
 from sightline.statistics.folds import grouped_k_fold, k_fold
+from sightline.statistics.grouping import Array, Indices
 from sightline.statistics.intervals import (
     block_rows,
     cluster_bootstrap,
@@ -18,10 +19,8 @@ from sightline.statistics.intervals import (
     within,
 )
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
 LEVELS = ("none", "low", "medium", "high")
+COUNT = len(LEVELS)
 PUBLISHED = (0.2, 0.4, 0.85)
 """Cut-offs of W1KP for normalised similarity by DreamSim."""
 RESAMPLES = 2000
@@ -69,7 +68,7 @@ def level(similarity: ArrayLike, cut_offs: Sequence[float]) -> Indices:
     return np.searchsorted(np.asarray(cut_offs, dtype=np.float64), np.asarray(similarity), side="right")
 
 
-def cut_offs(similarity: ArrayLike, levels: ArrayLike, *, count: int = 4) -> CutOffs:
+def cut_offs(similarity: ArrayLike, levels: ArrayLike) -> CutOffs:
     """The cut-offs that put most pairs into the level people gave them, exactly.
 
     With pairs in order of similarity, the most right among the first j in levels up to l is the largest, over
@@ -78,16 +77,14 @@ def cut_offs(similarity: ArrayLike, levels: ArrayLike, *, count: int = 4) -> Cut
     lowest is taken. A level that serves nothing is empty: its cut-offs coincide.
     Source: W1KP (Tang et al. 2024), equation 3.
     """
-    score, grade = _graded(similarity, levels, count)
+    score, grade = _graded(similarity, levels)
     order = np.argsort(score, kind="stable")
     score, grade = score[order], grade[order]
     # A cut can only lie between different similarities: ends[j] pairs are below place j.
     ends = np.append(0, np.flatnonzero(np.append(np.diff(score) > 0, True)) + 1)
-    right = np.zeros((count, ends.size), dtype=np.int64)
-    for each in range(count):
-        right[each] = np.append(0, np.cumsum(grade == each))[ends]
+    right = [np.append(0, np.cumsum(grade == each))[ends] for each in range(COUNT)]
     best, came = right[0], []
-    for each in range(1, count):
+    for each in range(1, COUNT):
         # best[i] + right[j] - right[i], the largest over i <= j: a running maximum of best - right.
         gain = best - right[each]
         top = np.maximum.accumulate(gain)
@@ -106,7 +103,6 @@ def calibrate(
     levels: ArrayLike,
     groups: ArrayLike | None = None,
     *,
-    count: int = 4,
     folds: int = 5,
     seed: int = 0,
 ) -> Calibration:
@@ -117,18 +113,17 @@ def calibrate(
     not in them: simulated with 40 prompts of 6 pairs they hold the accuracy of the cut-offs in use 88 to 92
     times of 100.
     """
-    score, grade = _graded(similarity, levels, count)
+    score, grade = _graded(similarity, levels)
     fold = (
         k_fold(score.size, folds, seed=seed) if groups is None else grouped_k_fold(groups, folds, seed=seed)
     )
     predicted = np.zeros(score.size, dtype=np.int64)
     for each in range(folds):
         held = fold == each
-        found = cut_offs(score[~held], grade[~held], count=count)
-        predicted[held] = level(score[held], found.values)
+        predicted[held] = level(score[held], cut_offs(score[~held], grade[~held]).values)
     micro, macro = accuracy(grade, predicted, groups, seed=seed)
-    confusion = np.bincount(grade * count + predicted, minlength=count**2).reshape(count, count)
-    return Calibration(cut_offs(score, grade, count=count), micro, macro, confusion, predicted, folds)
+    confusion = np.bincount(grade * COUNT + predicted, minlength=COUNT**2).reshape(COUNT, COUNT)
+    return Calibration(cut_offs(score, grade), micro, macro, confusion, predicted, folds)
 
 
 def accuracy(
@@ -153,7 +148,7 @@ def accuracy(
 
 
 def _mean_over_levels(equal: Array, grade: Array, home: Indices, seed: int) -> Estimate:
-    """The mean over levels of the share that is right, whole groups being drawn again.
+    """The mean over levels of the proportion that is right, whole groups being drawn again.
 
     A level that a draw has no pair of is left out of that draw's mean.
     """
@@ -178,16 +173,19 @@ def _mean_over_levels(equal: Array, grade: Array, home: Indices, seed: int) -> E
     return Estimate(value, float(low), float(high), n, method)
 
 
-def settle_levels(items: ArrayLike, grades: ArrayLike, *, lowest: float = 1.0, count: int = 4) -> Array:
+def settle_levels(items: ArrayLike, grades: ArrayLike, *, lowest: float = 1.0) -> Array:
     """The level of each item, 0 up: the median of its grades, grades above the top level counting as it.
 
     W1KP merges "very similar" and "the same" and takes the median of three. A median between two levels, as
     an even number of votes may give, is NaN: nobody can say which of them it is.
     """
     item = np.asarray(items, dtype=np.int64)
-    value = np.minimum(np.asarray(grades, dtype=np.float64) - lowest, count - 1)
-    low, high = _middle(item, value, int(item.max(initial=-1)) + 1)
-    return np.where(low == high, low, np.nan)
+    value = np.minimum(np.asarray(grades, dtype=np.float64) - lowest, COUNT - 1)
+    settled = np.full(int(item.max(initial=-1)) + 1, np.nan)
+    for rows in _by_item(item, value):
+        low, high = _middle(value[rows])
+        settled[item[rows[0]]] = low if low == high else np.nan
+    return settled
 
 
 def people(
@@ -197,7 +195,6 @@ def people(
     groups: ArrayLike | None = None,
     *,
     lowest: float = 1.0,
-    count: int = 4,
 ) -> People:
     """The annotators' own accuracy, the yardstick of an automatic one.
 
@@ -205,7 +202,7 @@ def people(
     either is half right. `groups` has the prompt of every item; without it each item stands for itself.
     """
     item = np.asarray(items, dtype=np.int64)
-    value = np.minimum(np.asarray(grades, dtype=np.float64) - lowest, count - 1)
+    value = np.minimum(np.asarray(grades, dtype=np.float64) - lowest, COUNT - 1)
     truth = np.asarray(settled, dtype=np.float64)[item]
     home = item if groups is None else np.asarray(groups)[item]
     known = ~np.isnan(truth)
@@ -215,35 +212,33 @@ def people(
 
 def _against_others(item: Indices, value: Array) -> Array:
     """1, a half or 0 for each vote; NaN where nobody else voted."""
-    found = np.full(item.size, np.nan)
-    order = np.lexsort((value, item))
-    for rows in np.split(order, np.flatnonzero(np.diff(item[order])) + 1):
+    right = np.full(item.size, np.nan)
+    for rows in _by_item(item, value):
         for row in rows if rows.size > 1 else ():
-            rest = value[rows[rows != row]]
-            middle = rest[[(rest.size - 1) // 2, rest.size // 2]]
-            found[row] = np.mean(middle == value[row])
-    return found
+            right[row] = np.mean(_middle(value[rows[rows != row]]) == value[row])
+    return right
 
 
-def _middle(item: Indices, value: Array, items: int) -> tuple[Array, Array]:
-    """The lower and the upper median of each item; NaN where nobody voted."""
-    low, high = np.full(items, np.nan), np.full(items, np.nan)
+def _by_item(item: Indices, value: Array) -> list[Indices]:
+    """The votes on each item, in ascending order of their value."""
     order = np.lexsort((value, item))
-    for rows in np.split(order, np.flatnonzero(np.diff(item[order])) + 1) if order.size else ():
-        low[item[rows[0]]] = value[rows[(rows.size - 1) // 2]]
-        high[item[rows[0]]] = value[rows[rows.size // 2]]
-    return low, high
+    return np.split(order, np.flatnonzero(np.diff(item[order])) + 1) if order.size else []
 
 
-def _graded(similarity: ArrayLike, levels: ArrayLike, count: int) -> tuple[Array, Indices]:
+def _middle(ascending: Array) -> Array:
+    """The lower and the upper median."""
+    return ascending[[(ascending.size - 1) // 2, ascending.size // 2]]
+
+
+def _graded(similarity: ArrayLike, levels: ArrayLike) -> tuple[Array, Indices]:
     score = np.asarray(similarity, dtype=np.float64)
     given = np.asarray(levels, dtype=np.float64)
     if score.ndim != 1 or score.shape != given.shape or score.size == 0:
         raise ValueError(
             f"similarities {score.shape} and levels {given.shape} must be columns of equal length"
         )
-    if not np.isfinite(score).all() or not np.isin(given, np.arange(count)).all():
-        raise ValueError(f"similarities must be finite and levels whole numbers from 0 to {count - 1}")
+    if not np.isfinite(score).all() or not np.isin(given, np.arange(COUNT)).all():
+        raise ValueError(f"similarities must be finite and levels whole numbers from 0 to {COUNT - 1}")
     return score, given.astype(np.int64)
 
 

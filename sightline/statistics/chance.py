@@ -6,13 +6,10 @@ Both tests are one-sided and analytic: no seed, and no lower limit of p from a n
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sightline.statistics.correlation import midranks
-from sightline.statistics.intervals import block_rows
-from sightline.statistics.leave_one_out import jackknife_error
-
-Array = NDArray[np.float64]
+from sightline.statistics.leave_one_out import blocks, jackknife_error
 
 
 def better_ranks(predicted: ArrayLike, truth: ArrayLike) -> float:
@@ -43,13 +40,12 @@ def rank_error_moments(predicted: ArrayLike, truth: ArrayLike) -> tuple[float, f
     """
     a, b = (midranks(np.asarray(column, dtype=np.float64)) for column in (predicted, truth))
     n = a.size
-    squares, of_row, of_column, start = 0.0, np.empty(n), np.zeros(n), 0
-    for size in block_rows(n, n):
-        off = np.abs(a[start : start + size, None] - b)
-        of_row[start : start + size] = off.mean(axis=1)
+    squares, of_row, of_column = 0.0, np.empty(n), np.zeros(n)
+    for rows in blocks(n):
+        off = np.abs(a[rows, None] - b)
+        of_row[rows] = off.mean(axis=1)
         of_column += off.sum(axis=0) / n
         squares += float((off**2).sum())
-        start += size
     grand = float(of_row.mean())
     # sum d^2 = sum c^2 - n sum row^2 - n sum column^2 + n^2 grand^2.
     spread = squares - n * float(of_row @ of_row + of_column @ of_column) + (n * grand) ** 2

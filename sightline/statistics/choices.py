@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sightline.estimate import Estimate
-from sightline.statistics.grouping import sum_by
+from sightline.statistics.grouping import Array, Indices, sum_by
 from sightline.statistics.intervals import cluster_bootstrap
 from sightline.statistics.significance import Test, holm, sign_flip
-
-Array = NDArray[np.float64]
 
 TIES = (
     "Equal distances count half. A triplet that people split evenly has no majority: it counts for the "
@@ -93,12 +91,12 @@ def check(
     """
     share = np.asarray(share_a, dtype=np.float64)
     home = np.arange(share.size) if clusters is None else np.asarray(clusters)
-    best = np.where(share == 0.5, np.nan, 1.0)
-    rows = [DistanceScore(ORACLE, _mean(oracle(share), home, seed), _mean(best, home, seed))]
-    for name, (a, b) in distances.items():
-        score, hits = agreement(a, b, share), right(a, b, share)
-        rows.append(DistanceScore(name, _mean(score, home, seed), _mean(hits, home, seed)))
-    return rows
+    columns = {ORACLE: (oracle(share), np.where(share == 0.5, np.nan, 1.0))}
+    columns |= {name: (agreement(a, b, share), right(a, b, share)) for name, (a, b) in distances.items()}
+    return [
+        DistanceScore(name, *(cluster_bootstrap(each, home, seed=seed) for each in both))
+        for name, both in columns.items()
+    ]
 
 
 def compare(
@@ -169,8 +167,8 @@ class _Parts:
     Parts are in the order of their blocks.
     """
 
-    system: NDArray[np.int64]
-    block: NDArray[np.int64]
+    system: Indices
+    block: Indices
     total: Array
     size: Array
 
@@ -185,7 +183,7 @@ class _Parts:
         return float(np.ptp(np.bincount(drawn, self.total) / np.bincount(drawn, self.size)))
 
 
-def _parts(column: Array, system: NDArray[np.int64], home: NDArray[Any]) -> _Parts:
+def _parts(column: Array, system: Indices, home: NDArray[Any]) -> _Parts:
     _, cluster = np.unique(home, return_inverse=True)
     systems = int(system.max(initial=0)) + 1
     cells, place = np.unique(cluster * systems + system, return_inverse=True)
@@ -195,10 +193,6 @@ def _parts(column: Array, system: NDArray[np.int64], home: NDArray[Any]) -> _Par
     order = np.lexsort((cells % systems, block))
     total, size = sum_by(place, column), np.bincount(place).astype(np.float64)
     return _Parts((cells % systems)[order], block[order], total[order], size[order])
-
-
-def _mean(values: Array, clusters: NDArray[Any], seed: int) -> Estimate:
-    return cluster_bootstrap(values, clusters, seed=seed)
 
 
 def _columns(to_a: ArrayLike, to_b: ArrayLike, share_a: ArrayLike) -> tuple[Array, Array, Array]:

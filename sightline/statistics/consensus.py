@@ -7,7 +7,7 @@ Rules that model annotators are in `opinion_scores.py`, `labels.py` and `prefere
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,13 @@ from numpy.typing import ArrayLike
 from sightline.statistics.grouping import Array, Indices, sum_by
 from sightline.statistics.intervals import mid_p
 from sightline.statistics.votes import Cast, Flags, cast_votes, over
+
+
+class Counted(TypedDict, total=False):
+    """What any rule may be given: how many votes a row stands for, and the number of items."""
+
+    n: ArrayLike | None
+    items: int | None
 
 
 @dataclass(frozen=True)
@@ -37,11 +44,10 @@ def mean_votes(
     item: ArrayLike,
     value: ArrayLike,
     *,
-    n: ArrayLike | None = None,
-    items: int | None = None,
     low: float | None = None,
     high: float | None = None,
     confidence: float = 0.95,
+    **columns: Unpack[Counted],
 ) -> Consensus:
     """Mean of an item's votes with an interval for what very many votes would give; none for a single vote.
 
@@ -54,7 +60,7 @@ def mean_votes(
     """
     from scipy.special import ndtri, stdtrit
 
-    votes = cast_votes(item, value, n, items)
+    votes = cast_votes(item, value, **columns)
     mean = over(votes.total(votes.value), votes.n)
     squares = votes.total((votes.value - mean[votes.item]) ** 2)
     several = votes.n > 1
@@ -85,12 +91,7 @@ def mean_votes(
 
 
 def median_votes(
-    item: ArrayLike,
-    value: ArrayLike,
-    *,
-    n: ArrayLike | None = None,
-    items: int | None = None,
-    confidence: float = 0.95,
+    item: ArrayLike, value: ArrayLike, *, confidence: float = 0.95, **columns: Unpack[Counted]
 ) -> Consensus:
     """Median of an item's votes with the interval between two of its order statistics.
 
@@ -101,7 +102,7 @@ def median_votes(
     """
     from scipy.stats import binom
 
-    votes = cast_votes(item, value, n, items)
+    votes = cast_votes(item, value, **columns)
     order = np.lexsort((votes.value, votes.item))
     ascending = votes.value[order]
     running = np.cumsum(votes.weight[order])
@@ -123,12 +124,7 @@ def median_votes(
 
 
 def share_for(
-    item: ArrayLike,
-    favour: ArrayLike,
-    *,
-    n: ArrayLike | None = None,
-    items: int | None = None,
-    confidence: float = 0.95,
+    item: ArrayLike, favour: ArrayLike, *, confidence: float = 0.95, **columns: Unpack[Counted]
 ) -> Consensus:
     """Proportion of an item's votes in favour (1, else 0; NaN = skipped) with Wilson's score interval.
 
@@ -137,7 +133,7 @@ def share_for(
     """
     from scipy.special import ndtri
 
-    votes = cast_votes(item, favour, n, items)
+    votes = cast_votes(item, favour, **columns)
     if not np.isin(votes.value, (0, 1)).all():
         raise ValueError("a vote is in favour (1) or not (0)")
     for_it = votes.total(votes.value)
@@ -154,19 +150,13 @@ def share_for(
 
 
 def relevant_if(
-    item: ArrayLike,
-    favour: ArrayLike,
-    against: ArrayLike,
-    *,
-    n: ArrayLike | None = None,
-    items: int | None = None,
-    least: int = 1,
+    item: ArrayLike, favour: ArrayLike, against: ArrayLike, *, least: int = 1, **columns: Unpack[Counted]
 ) -> Consensus:
     """1 where at least `least` votes are in favour and none is against, else 0; a vote may be neither.
 
     No interval: the value is about these votes, since unanimity becomes rarer with more of them.
     """
-    votes = cast_votes(item, np.where(np.asarray(favour, dtype=np.bool_), 1.0, 0.0), n, items)
+    votes = cast_votes(item, np.where(np.asarray(favour, dtype=np.bool_), 1.0, 0.0), **columns)
     opposed = np.asarray(against, dtype=np.bool_)[votes.row]
     holds = (votes.total(votes.value) >= least) & (votes.total(opposed) == 0)
     return _without_interval(np.where(votes.n > 0, holds, np.nan), votes)
@@ -176,14 +166,13 @@ def majority(
     item: ArrayLike,
     value: ArrayLike,
     *,
-    n: ArrayLike | None = None,
-    items: int | None = None,
     ties: Literal["none", "highest", "lowest"] = "none",
+    **columns: Unpack[Counted],
 ) -> Consensus:
     """The value with most votes; a tie gives no value, or the highest or lowest of the tied values."""
     if ties not in ("none", "highest", "lowest"):
         raise ValueError(f"ties {ties!r} is none of none, highest, lowest")
-    votes = cast_votes(item, value, n, items)
+    votes = cast_votes(item, value, **columns)
     scale, place = np.unique(votes.value, return_inverse=True)
     cells, cell = np.unique(votes.item * max(1, scale.size) + place, return_inverse=True)
     cast = sum_by(cell, votes.weight)
@@ -201,12 +190,7 @@ def majority(
 
 
 def hbpp(
-    item: ArrayLike,
-    value: ArrayLike,
-    *,
-    n: ArrayLike | None = None,
-    items: int | None = None,
-    confidence: float = 0.95,
+    item: ArrayLike, value: ArrayLike, *, confidence: float = 0.95, **columns: Unpack[Counted]
 ) -> Consensus:
     """Human-based prompt performance of an image: the mean vote within the majority group.
 
@@ -219,7 +203,7 @@ def hbpp(
     Source: PQPP (Poesina et al. 2024), HBPP; Brown, Cai and DasGupta, Interval estimation for a binomial
     proportion, Statistical Science 16 (2001) for the prior.
     """
-    votes = cast_votes(item, value, n, items)
+    votes = cast_votes(item, value, **columns)
     if not np.isin(votes.value, (-1, 0, 1, 2)).all():
         raise ValueError("HBPP is defined for votes of 2, 1, 0 and -1 only")
     high, low, none, unreal = (votes.total(votes.value == grade) for grade in (2, 1, 0, -1))

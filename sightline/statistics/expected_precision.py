@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sightline.statistics.grouping import Array, Indices, checked_cutoff, checked_offsets, sum_by
+from sightline.statistics.grouping import Array, Indices, first_ranks, sum_by
 
 
 def expected_precision(probability: ArrayLike, offsets: ArrayLike, *, k: int = 10) -> Array:
@@ -18,9 +18,8 @@ def expected_precision(probability: ArrayLike, offsets: ArrayLike, *, k: int = 1
     Expectation is linear, so this holds whether or not images are relevant independently. As in precision
     itself, ranks past the end of a short ranking count as not relevant.
     """
-    p, query, rank, queries = _columns(probability, offsets, k)
-    first = rank < k
-    return sum_by(query[first], p[first], queries) / k
+    p, query, _, queries = _columns(probability, offsets, k)
+    return sum_by(query, p, queries) / k
 
 
 def expected_reciprocal_rank(probability: ArrayLike, offsets: ArrayLike, *, k: int | None = None) -> Array:
@@ -30,10 +29,7 @@ def expected_reciprocal_rank(probability: ArrayLike, offsets: ArrayLike, *, k: i
     image, add 0. The same sum with p = (2^grade - 1) / 2^(highest grade) is the expected reciprocal rank of
     Chapelle et al., Expected reciprocal rank for graded relevance, CIKM 2009.
     """
-    p, query, rank, queries = _columns(probability, offsets, 1 if k is None else k)
-    if k is not None:
-        first = rank < k
-        p, query, rank = p[first], query[first], rank[first]
+    p, query, rank, queries = _columns(probability, offsets, k)
     return sum_by(query, p * _none_before(p, rank) / (rank + 1), queries)
 
 
@@ -49,13 +45,12 @@ def _none_before(p: Array, rank: Indices) -> Array:
     return before
 
 
-def _columns(probability: ArrayLike, offsets: ArrayLike, k: int) -> tuple[Array, Indices, Indices, int]:
+def _columns(
+    probability: ArrayLike, offsets: ArrayLike, k: int | None
+) -> tuple[Array, Indices, Indices, int]:
+    """Probability, query and rank (from 0) of the rows within the first k ranks, and how many queries."""
     p = np.asarray(probability, dtype=np.float64)
-    starts = checked_offsets(offsets, p.size)
-    checked_cutoff(k)
+    row, query, rank, queries = first_ranks(offsets, p.size, k)
     if not ((p >= 0) & (p <= 1)).all():
         raise ValueError("a probability lies from 0 to 1")
-    lengths = np.diff(starts)
-    query = np.repeat(np.arange(len(lengths)), lengths)
-    rank = np.arange(len(p)) - np.repeat(starts[:-1], lengths)
-    return p, query, rank, len(lengths)
+    return p[row], query, rank, queries

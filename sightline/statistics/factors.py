@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from sightline.statistics.grouping import Array
 
 MARK = 0.3
 """Loadings of at least this size are marked as belonging to a factor."""
@@ -58,8 +58,6 @@ def factor_analysis(
     columns: Mapping[str, ArrayLike],
     *,
     factors: int | None = None,
-    kappa: float = 4.0,
-    most_missing: float = MOST_MISSING,
 ) -> Factors:
     """Minimum-residual factors of the columns, rotated by promax; by default as many as Kaiser's criterion.
 
@@ -67,7 +65,7 @@ def factor_analysis(
     reported; then rows with a missing value. Factors are ordered by the variance they explain, each with a
     positive sum of loadings.
     """
-    values, names, left_out = _usable(columns, most_missing)
+    values, names, left_out = _usable(columns)
     if len(names) < 3:
         raise ValueError(f"{len(names)} columns can be used ({left_out}); a factor analysis needs three")
     if len(values) <= len(names):
@@ -77,7 +75,7 @@ def factor_analysis(
     k = kaiser(eigenvalues) if factors is None else factors
     if not 0 < k < len(names):
         raise ValueError(f"{k} factors of {len(names)} columns")
-    loadings, phi = _in_order(*promax(minres(correlation, k), kappa=kappa))
+    loadings, phi = _in_order(*promax(minres(correlation, k)))
     return Factors(
         tuple(names),
         len(values),
@@ -132,7 +130,7 @@ def minres(correlation: ArrayLike, factors: int) -> Array:
     return np.asarray(loadings * _signs(loadings), dtype=np.float64)
 
 
-def varimax(loadings: ArrayLike, *, normalise: bool = True) -> tuple[Array, Array]:
+def varimax(loadings: ArrayLike) -> tuple[Array, Array]:
     """Orthogonal rotation with the largest variance of squared loadings: the rotated ones and the rotation.
 
     Each pair of factors in turn is rotated in its plane by the best angle, until none moves: with
@@ -141,7 +139,7 @@ def varimax(loadings: ArrayLike, *, normalise: bool = True) -> tuple[Array, Arra
     during rotation. Source: H. F. Kaiser, Psychometrika 23 (1958).
     """
     given = np.asarray(loadings, dtype=np.float64)
-    turned = given / _lengths(given) if normalise else given.copy()
+    turned = given / _lengths(given)
     rotation = np.eye(given.shape[1])
     for _ in range(_ROUNDS):
         moved = 0.0
@@ -163,18 +161,18 @@ def _best_angle(x: Array, y: Array) -> float:
     return float(np.arctan2(above, below) / 4) if max(abs(above), abs(below)) > 1e-14 * len(x) else 0.0
 
 
-def promax(loadings: ArrayLike, *, kappa: float = 4.0, normalise: bool = True) -> tuple[Array, Array]:
+def promax(loadings: ArrayLike, *, kappa: float = 4.0) -> tuple[Array, Array]:
     """Oblique rotation towards the varimax loadings raised to a power: the pattern and factor correlations.
 
     With V the varimax loadings, U = (V'V)^-1 V'(V |V|^(kappa-1)), its columns scaled so that the diagonal of
     (U'U)^-1 is 1; pattern V U, correlations (U'U)^-1. With Kaiser's normalisation rows have length 1
-    throughout; without it only varimax is normalised, as in R's promax.
+    throughout; R's promax normalises varimax alone.
     Source: Hendrickson and White, British Journal of Statistical Psychology 17 (1964).
     """
     given = np.asarray(loadings, dtype=np.float64)
     if given.shape[1] < 2:
         return given.copy(), np.eye(given.shape[1])
-    lengths = _lengths(given) if normalise else np.ones((len(given), 1))
+    lengths = _lengths(given)
     turned = varimax(given)[0] / lengths
     target = turned * np.abs(turned) ** (kappa - 1)
     toward = np.linalg.lstsq(turned, target, rcond=None)[0]
@@ -183,24 +181,20 @@ def promax(loadings: ArrayLike, *, kappa: float = 4.0, normalise: bool = True) -
     return turned @ toward * lengths, (phi + phi.T) / 2
 
 
-def loading_table(analysis: Factors, *, mark: float = MARK) -> list[Loading]:
+def loading_table(analysis: Factors) -> list[Loading]:
     """The columns by the factor on which they load most, in descending order of that loading.
 
     Source of the mark at .3: common practice, as in Tang et al. 2024 (W1KP), Table 2.
     """
     rows = [
-        Loading(
-            name,
-            int(np.abs(values).argmax()),
-            tuple(values.tolist()),
-            tuple((np.abs(values) >= mark).tolist()),
-        )
+        Loading(name, int(sizes.argmax()), tuple(values.tolist()), tuple((sizes >= MARK).tolist()))
         for name, values in zip(analysis.names, analysis.loadings, strict=True)
+        for sizes in [np.abs(values)]
     ]
     return sorted(rows, key=lambda row: (row.factor, -abs(row.values[row.factor])))
 
 
-def _usable(columns: Mapping[str, ArrayLike], most_missing: float) -> tuple[Array, list[str], dict[str, str]]:
+def _usable(columns: Mapping[str, ArrayLike]) -> tuple[Array, list[str], dict[str, str]]:
     """The complete rows of the usable columns, their names, and why other columns are excluded."""
     table = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
     if len({values.shape for values in table.values()}) > 1 or any(each.ndim != 1 for each in table.values()):
@@ -210,32 +204,27 @@ def _usable(columns: Mapping[str, ArrayLike], most_missing: float) -> tuple[Arra
     left_out: dict[str, str] = {}
     for name, values in table.items():
         gaps = float(np.isnan(values).mean()) if values.size else 1.0
-        if gaps > most_missing:
+        if gaps > MOST_MISSING:
             left_out[name] = f"no value in {gaps:.0%} of the rows"
     names = [name for name in table if name not in left_out]
     stacked = np.column_stack([table[name] for name in names]) if names else np.zeros((0, 0))
     stacked = stacked[~np.isnan(stacked).any(axis=1)]
     varies = np.ptp(stacked, axis=0) > 1e-12 * np.abs(stacked).max(axis=0) if len(stacked) else []
     left_out |= {name: "constant" for name, moves in zip(names, varies, strict=True) if not moves}
-    keep = [place for place, name in enumerate(names) if name not in left_out]
-    stacked, names = stacked[:, keep], [names[place] for place in keep]
-    return _without_repeats(stacked, names, left_out)
-
-
-def _without_repeats(
-    values: Array, names: list[str], left_out: dict[str, str]
-) -> tuple[Array, list[str], dict[str, str]]:
-    if len(values) < 2 or len(names) < 2:
-        return values, names, left_out
-    alike = np.abs(np.corrcoef(values, rowvar=False)) > _SAME
     kept: list[int] = []
     for place, name in enumerate(names):
-        first = next((each for each in kept if alike[place, each]), None)
+        if name in left_out:
+            continue
+        first = next((each for each in kept if _collinear(stacked[:, place], stacked[:, each])), None)
         if first is None:
             kept.append(place)
         else:
             left_out[name] = f"collinear with {names[first]}"
-    return values[:, kept], [names[place] for place in kept], left_out
+    return stacked[:, kept], [names[place] for place in kept], left_out
+
+
+def _collinear(one: Array, other: Array) -> bool:
+    return one.size > 1 and abs(float(np.corrcoef(one, other)[0, 1])) > _SAME
 
 
 def _first_uniqueness(r: Array) -> Array:

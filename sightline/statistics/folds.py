@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Indices = NDArray[np.int64]
+from sightline.statistics.grouping import Indices
 
 
 def k_fold(n: int, k: int, *, seed: int = 0) -> Indices:

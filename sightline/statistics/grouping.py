@@ -24,6 +24,15 @@ def checked_offsets(offsets: ArrayLike, rows: int) -> Indices:
     return starts
 
 
+def first_ranks(offsets: ArrayLike, rows: int, k: int | None) -> tuple[Indices, Indices, Indices, int]:
+    """The rows within the first k ranks (None: all), their query, their rank from 0, and how many queries."""
+    starts = checked_offsets(offsets, rows)
+    query = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    rank = np.arange(rows) - starts[query]
+    row = np.flatnonzero(rank < (rows if k is None else checked_cutoff(k)))
+    return row, query[row], rank[row], starts.size - 1
+
+
 def checked_cutoff(k: int) -> int:
     """A cut-off of rankings, or a ValueError."""
     if k < 1:

@@ -25,13 +25,13 @@ CHOOSING = 50
 class DawidSkene:
     """How probable each label is: `probability[item, label]`, NaN for items without votes.
 
-    `share[label]` is its prevalence, `confusion[annotator, true, given]` the probability that an annotator
+    `prevalence` is that of each label, `confusion[annotator, true, given]` the probability that an annotator
     gives one label where another is true; the last entry is that of all anonymous votes together.
     """
 
     labels: Array
     probability: Array
-    share: Array
+    prevalence: Array
     confusion: Array
     n: Indices
     rounds: int
@@ -54,8 +54,8 @@ def dawid_skene(
     """Probabilities of labels by expectation-maximisation with one confusion matrix per annotator.
 
     Start: the proportions of votes. Then in turn confusion[who, k, l] = proportion of l among the votes of
-    `who` on items that are k, share[k] = mean probability of k, and probability[item, k] proportional to
-    share[k] x product of confusion[who, k, l] over the item's votes.
+    `who` on items that are k, prevalence[k] = mean probability of k, and probability[item, k] proportional to
+    prevalence[k] x product of confusion[who, k, l] over the item's votes.
     That is the original; where annotators cast few votes it overfits and does worse than counting. Hence each
     estimate is shrunk towards a simpler one, as by a prior worth some votes: an annotator's matrix towards
     that of all annotators together, this towards one with the same accuracy for every label and errors spread
@@ -75,19 +75,19 @@ def dawid_skene(
     some = votes.n > 0
     probability = sum_by(votes.item * size + given, votes.weight, votes.items * size)
     probability = probability.reshape(votes.items, size) / np.maximum(votes.n, 1)[:, None]
-    share, confusion = np.zeros(size), np.zeros((people + 1, size, size))
+    prevalence, confusion = np.zeros(size), np.zeros((people + 1, size, size))
     weights = np.full(3, np.nan if smoothing is None else smoothing)
     rounds, converged = 0, not some.any()
     while not converged and rounds < most_rounds:
         rounds += 1
         counts = _counts(votes, who, given, probability, people)
         choose = smoothing is None and rounds <= CHOOSING
-        share, confusion = _estimates(probability[some].sum(axis=0), counts, weights, choose)
-        updated = _posterior(votes, who, given, share, confusion)
+        prevalence, confusion = _estimates(probability[some].sum(axis=0), counts, weights, choose)
+        updated = _posterior(votes, who, given, prevalence, confusion)
         converged = bool(np.abs(updated - probability)[some].max() < tolerance)
         probability = updated
     probability = np.where(some[:, None], probability, np.nan)
-    return DawidSkene(known, probability, share, confusion, votes.counted, rounds, converged)
+    return DawidSkene(known, probability, prevalence, confusion, votes.counted, rounds, converged)
 
 
 def _counts(votes: Cast, who: Indices, given: Indices, probability: Array, people: int) -> Array:
@@ -146,10 +146,10 @@ def _proportions(counts: Array) -> Array:
     return np.asarray(some / some.sum(axis=-1, keepdims=True), dtype=np.float64)
 
 
-def _posterior(votes: Cast, who: Indices, given: Indices, share: Array, confusion: Array) -> Array:
+def _posterior(votes: Cast, who: Indices, given: Indices, prevalence: Array, confusion: Array) -> Array:
     cast = np.log(confusion)[who, :, given] * votes.weight[:, None]
     log = np.stack([sum_by(votes.item, column, votes.items) for column in cast.T], axis=1)
-    log += np.log(share)
+    log += np.log(prevalence)
     log -= log.max(axis=1, keepdims=True)
     odds = np.exp(log)
     return np.asarray(odds / odds.sum(axis=1, keepdims=True), dtype=np.float64)

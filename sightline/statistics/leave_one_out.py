@@ -6,12 +6,10 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sightline.statistics.correlation import midranks
+from sightline.statistics.grouping import Array, Indices
 from sightline.statistics.intervals import block_rows
-
-Array = NDArray[np.float64]
 
 
 def jackknife_error(without_each: Array) -> float:
@@ -35,7 +33,7 @@ def kendall_without_each(a: Array, b: Array) -> Array:
     """Kendall's tau-b without prompt i, for each i."""
     n = a.size
     agree, tied_a, tied_b = np.empty(n), np.empty(n), np.empty(n)
-    for rows in _blocks(n):
+    for rows in blocks(n):
         x, y = np.sign(a[rows, None] - a), np.sign(b[rows, None] - b)
         agree[rows] = (x * y).sum(axis=1)
         tied_a[rows] = (x == 0).sum(axis=1) - 1
@@ -69,7 +67,7 @@ def _of_ranks_without_each(
     n = a.size
     ranks = [midranks(a), midranks(b)]
     values = np.empty(n)
-    for rows in _blocks(n):
+    for rows in blocks(n):
         moved = []
         for column, rank in zip((a, b), ranks, strict=True):
             below, level = column[rows, None] < column, column[rows, None] == column
@@ -91,6 +89,7 @@ def _ratio(above: Array, below: Array) -> Array:
         return np.asarray(np.clip(above / np.sqrt(np.maximum(below, 0)), -1, 1), dtype=np.float64)
 
 
-def _blocks(n: int) -> list[NDArray[np.int64]]:
+def blocks(n: int) -> list[Indices]:
+    """The rows of a square table in blocks that fit into memory."""
     sizes = np.cumsum([0, *block_rows(n, n)])
     return [np.arange(start, end) for start, end in pairwise(sizes)]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sightline.statistics.correlation import Correlation, pearson
-
-Array = NDArray[np.float64]
+from sightline.statistics.grouping import Array
 
 LEAST_PAIRS = 6
 # Steepness in standard deviations of x: from nearly straight to nearly a step.

@@ -6,11 +6,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sightline.estimate import Estimate
-
-Array = NDArray[np.float64]
+from sightline.statistics.grouping import Array, Indices
 
 INTERCEPT = "intercept"
 # Fraction of a column not explained by those before it: below this it is rounding error.
@@ -21,11 +20,10 @@ _SEARCH = (-16.0, 16.0)
 
 @dataclass(frozen=True)
 class FixedEffect(Estimate):
-    """A slope (or the intercept) with its standard error, their ratio (Wald's z) and two-sided p."""
+    """A slope (or the intercept) with its standard error and Wald's two-sided p."""
 
     name: str = ""
     error: float = 0.0
-    z: float = 0.0
     p: float = 1.0
 
 
@@ -62,7 +60,6 @@ def mixed_model(
     groups: Sequence[Hashable],
     *,
     clusters: Sequence[Hashable] | None = None,
-    confidence: float = 0.95,
 ) -> MixedModel:
     """Fit y = intercept + columns + normal intercepts of groups + noise by restricted maximum likelihood.
 
@@ -93,11 +90,10 @@ def mixed_model(
         cluster = np.unique([str(clusters[row]) for row in kept.tolist()], return_inverse=True)[1]
         covariance, errors = problem.jackknife(ratio, ratio * within, residuals, inverse, cluster), "clusters"
         freedom = float(cluster.max())
-    pull = ratio / (1 + ratio * problem.sizes)
-    shifts = pull * np.bincount(place, residuals, len(levels))
+    shifts = problem.weights(ratio) * np.bincount(place, residuals, len(levels))
     return MixedModel(
         tuple(
-            _fixed(name, value, error, target.size, freedom, confidence)
+            _fixed(name, value, error, target.size, freedom)
             for name, value, error in zip(names, slopes, np.sqrt(np.diag(covariance)), strict=True)
         ),
         ratio * within,
@@ -113,7 +109,7 @@ def mixed_model(
 class _Problem:
     """Sums by group, from which the likelihood at any ratio follows without a matrix of all rows."""
 
-    def __init__(self, y: Array, x: Array, place: NDArray[np.int64], groups: int) -> None:
+    def __init__(self, y: Array, x: Array, place: Indices, groups: int) -> None:
         self.y, self.x, self.place = y, x, place
         self.sizes = np.bincount(place, minlength=groups).astype(np.float64)
         self.sums_x = np.stack([np.bincount(place, column, groups) for column in x.T], axis=1)
@@ -128,7 +124,7 @@ class _Problem:
         slopes = inverse @ moments
         residuals = self.y - self.x @ slopes
         by_group = np.bincount(self.place, residuals, len(self.sizes))
-        squares = residuals @ residuals - (self._weights(ratio) * by_group**2).sum()
+        squares = residuals @ residuals - (self.weights(ratio) * by_group**2).sum()
         return slopes, (inverse + inverse.T) / 2, max(float(squares), 0.0) / self.freedom
 
     def log_likelihood(self, ratio: float) -> float:
@@ -157,7 +153,7 @@ class _Problem:
         return ratio if self.log_likelihood(ratio) > self.log_likelihood(0.0) else 0.0
 
     def jackknife(
-        self, ratio: float, between: float, residuals: Array, inverse: Array, cluster: NDArray[np.int64]
+        self, ratio: float, between: float, residuals: Array, inverse: Array, cluster: Indices
     ) -> Array:
         """Covariance of the slopes: (m-1)/m times the sum over m clusters of D D', plus A C A.
 
@@ -169,21 +165,17 @@ class _Problem:
         clusters = int(cluster.max()) + 1
         if clusters < 2:
             raise ValueError("errors of clusters need at least two clusters")
-        shifts = self._weights(ratio) * np.bincount(self.place, residuals, len(self.sizes))
+        shifts = self.weights(ratio) * np.bincount(self.place, residuals, len(self.sizes))
         rest = _Problem(residuals - shifts[self.place], self.x, self.place, len(self.sizes))
         slopes = inverse @ rest.information(ratio)[1]
         order = np.argsort(cluster, kind="stable")
-        moved = np.array(
-            [
-                rest.without(rows, ratio, inverse) - slopes
-                for rows in np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1)
-            ]
-        )
+        parts = np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1)
+        moved = np.array([rest.without(rows, ratio, inverse) - slopes for rows in parts])
         sums = self.sums_x / (1 + ratio * self.sizes)[:, None]
         levels = inverse @ (between * sums.T @ sums) @ inverse
         return np.asarray(moved.T @ moved * (clusters - 1) / clusters + levels, dtype=np.float64)
 
-    def without(self, rows: NDArray[np.int64], ratio: float, inverse: Array) -> Array:
+    def without(self, rows: Indices, ratio: float, inverse: Array) -> Array:
         """The slopes for this ratio without these rows, whose sums are subtracted; `inverse` is with them."""
         x, y, groups = self.x[rows], self.y[rows], len(self.sizes)
         place = self.place[rows]
@@ -200,18 +192,18 @@ class _Problem:
 
     def information(self, ratio: float) -> tuple[Array, Array]:
         """X'V^-1 X and X'V^-1 y for this ratio, times the variance within."""
-        weights = self._weights(ratio)[:, None]
+        weights = self.weights(ratio)[:, None]
         information = self.squares - (weights * self.sums_x).T @ self.sums_x
         return information, self.products - (weights * self.sums_x).T @ self.sums_y
 
-    def _weights(self, ratio: float) -> Array:
-        # V^-1 of a group is I - J r / (1 + n r).
+    def weights(self, ratio: float) -> Array:
+        """r / (1 + n r) of each group, whose V^-1 is I - J r / (1 + n r)."""
         return np.asarray(ratio / (1 + ratio * self.sizes), dtype=np.float64)
 
 
 def _complete(
     y: ArrayLike, columns: Mapping[str, ArrayLike], groups: Sequence[Hashable]
-) -> tuple[Array, Array, list[str], NDArray[np.int64]]:
+) -> tuple[Array, Array, list[str], Indices]:
     target = np.asarray(y, dtype=np.float64)
     given = [np.asarray(values, dtype=np.float64) for values in columns.values()]
     if target.ndim != 1 or any(each.shape != target.shape for each in given) or len(groups) != target.size:
@@ -236,21 +228,12 @@ def _refuse(design: Array, names: Sequence[str], groups: int) -> None:
             raise ValueError(f"{name} is collinear with the columns before it")
 
 
-def _fixed(name: str, value: float, error: float, n: int, freedom: float, confidence: float) -> FixedEffect:
-    from scipy.special import ndtr, ndtri, stdtr, stdtrit
+def _fixed(name: str, value: float, error: float, n: int, freedom: float) -> FixedEffect:
+    from scipy.special import stdtr, stdtrit
 
-    normal = np.isinf(freedom)
-    half = float(ndtri((1 + confidence) / 2) if normal else stdtrit(freedom, (1 + confidence) / 2)) * error
+    # With infinitely many degrees of freedom Student's t is the normal distribution.
+    half = float(stdtrit(freedom, 0.975)) * error
     certain = 0.0 if value == 0 else float(np.copysign(np.inf, value))
-    z = value / error if error > 0 else certain
-    p = float(2 * (ndtr(-abs(z)) if normal else stdtr(freedom, -abs(z))))
-    return FixedEffect(
-        float(value),
-        float(value - half),
-        float(value + half),
-        n,
-        name=name,
-        error=float(error),
-        z=float(z),
-        p=p,
-    )
+    z = float(value / error) if error > 0 else certain
+    p = float(2 * stdtr(freedom, -abs(z)))
+    return FixedEffect(value, value - half, value + half, n, name=name, error=float(error), p=p)

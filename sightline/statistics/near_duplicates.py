@@ -9,16 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sightline.errors import UsageError
+from sightline.statistics.grouping import Indices
 
 BITS = 64
 Hashes = NDArray[np.uint64]
-Indices = NDArray[np.int64]
-
-
-def hamming(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
-    """Hamming distances of 64-bit hashes, pair by pair."""
-    differing = np.asarray(a, dtype=np.uint64) ^ np.asarray(b, dtype=np.uint64)
-    return np.bitwise_count(differing).astype(np.int64)
 
 
 def near_pairs(hashes: ArrayLike, *, within: int) -> Iterator[tuple[Indices, Indices, Indices]]:

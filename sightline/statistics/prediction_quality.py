@@ -7,14 +7,13 @@ figure alike.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sightline.errors import UsageError, near
 from sightline.statistics.chance import better_ranks, better_than_mean
@@ -26,6 +25,7 @@ from sightline.statistics.correlation import (
     pearson,
     spearman,
 )
+from sightline.statistics.grouping import Array
 from sightline.statistics.leave_one_out import (
     jackknife_error,
     kendall_without_each,
@@ -35,8 +35,6 @@ from sightline.statistics.leave_one_out import (
     spearman_without_each,
 )
 from sightline.statistics.significance import holm
-
-Array = NDArray[np.float64]
 
 LEAST = 5
 """Fewer prompts than this give no interval."""
@@ -94,10 +92,8 @@ def smare(predicted: ArrayLike, truth: ArrayLike) -> float:
     return float(scaled_rank_errors(predicted, truth).mean())
 
 
-def quality(
-    predicted: ArrayLike, truth: ArrayLike, *, confidence: float = 0.95
-) -> dict[str, EstimateWithTest]:
-    """The five figures of MEASURES over the prompts where neither value is NaN.
+def quality(predicted: ArrayLike, truth: ArrayLike) -> dict[str, EstimateWithTest]:
+    """The five figures of MEASURES, with 95 % intervals, over the prompts where neither value is NaN.
 
     p of a correlation is that of `correlation` (no relation at all, two-sided; Student's t, Kendall's with
     ties). p of sMARE and RMSE is one-sided, that of being no better than chance (`chance`): sMARE than a
@@ -106,7 +102,7 @@ def quality(
     Source: Efron and Tibshirani, An introduction to the bootstrap (1993), chapter 11.
     """
     a, b = _known(predicted, truth)
-    return {name: _figure(measure, a, b, confidence) for name, measure in _MEASURES.items()}
+    return {name: _figure(measure, a, b) for name, measure in _MEASURES.items()}
 
 
 def compare(
@@ -115,7 +111,6 @@ def compare(
     *,
     measure: str = "pearson",
     baseline: str | None = None,
-    confidence: float = 0.95,
 ) -> list[Difference]:
     """Every two predictors on the same prompts, or each against a baseline, with Holm's correction.
 
@@ -130,13 +125,9 @@ def compare(
         if baseline is None
         else [(name, baseline) for name in predictions if name != baseline]
     )
-    chosen = _measure(measure)
-    differences = [
-        _difference(one, two, measure, chosen, predictions[one], predictions[two], truth, confidence)
-        for one, two in pairs
-    ]
-    raw = np.array([np.nan if each.p is None else each.p for each in differences], dtype=np.float64)
-    adjusted = holm(raw) if differences else raw
+    _measure(measure)
+    differences = [_difference(measure, pair, predictions, truth) for pair in pairs]
+    adjusted = holm([np.nan if each.p is None else each.p for each in differences])
     return [
         replace(each, p_adjusted=None if np.isnan(p) else float(p))
         for each, p in zip(differences, adjusted, strict=True)
@@ -175,7 +166,7 @@ Table = Mapping[str, Mapping[str, Mapping[str, EstimateWithTest]]]
 
 
 def as_latex(
-    found: Table,
+    figures: Table,
     *,
     measures: Sequence[str] = ("pearson", "kendall"),
     headings: Mapping[str, str] | None = None,
@@ -185,134 +176,104 @@ def as_latex(
     `headings` puts a predictor under a heading (before generation, after it); headings come in the order of
     the rows, and the rows without one come first.
     """
-    targets = list(dict.fromkeys(target for columns in found.values() for target in columns))
-    for measure in measures:
-        _measure(measure)
+    targets = list(dict.fromkeys(target for columns in figures.values() for target in columns))
+    titles = [_measure(measure).title for measure in measures]
     keys = [(target, measure) for target in targets for measure in measures]
-    best = {key: _best(found, *key) for key in keys}
+    best = {key: _best(figures, *key) for key in keys}
     lines = [
         rf"\begin{{tabular}}{{l{'c' * len(keys)}}}",
         r"\toprule",
         "Predictor"
         + "".join(rf" & \multicolumn{{{len(measures)}}}{{c}}{{{_escaped(name)}}}" for name in targets)
         + r" \\",
-        "".join(f" & {_MEASURES[measure].title}" for _, measure in keys) + r" \\",
+        "".join(f" & {title}" for title in titles * len(targets)) + r" \\",
     ]
     under = headings or {}
-    for heading in sorted(dict.fromkeys(under.get(name, "") for name in found), key=bool):
+    for heading in sorted(dict.fromkeys(under.get(name, "") for name in figures), key=bool):
         lines.append(r"\midrule")
         if heading:
             lines.append(rf"\multicolumn{{{len(keys) + 1}}}{{l}}{{\emph{{{_escaped(heading)}}}}} \\")
-        for name, columns in found.items():
+        for name, columns in figures.items():
             if under.get(name, "") == heading:
                 cells = [_latex_cell(columns.get(t, {}).get(m), best[t, m] == name) for t, m in keys]
                 lines.append(" & ".join([_escaped(name), *cells]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def as_csv(found: Table) -> str:
-    """One line per predictor, target and measure: value, limits, p, mark and n, or the reason for no value.
-
-    Names that a spreadsheet would run as a formula get a leading apostrophe.
-    """
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["predictor", "target", "measure", "value", "low", "high", "p", "mark", "n", "reason"])
-    for name, columns in found.items():
-        for target, figures in columns.items():
-            for measure, figure in figures.items():
-                numbers = [figure.value, figure.low, figure.high, figure.p]
-                shown = ["" if number is None else repr(number) for number in numbers]
-                texts = [_guarded(name), _guarded(target), measure]
-                writer.writerow([*texts, *shown, figure.mark, figure.n, figure.reason or ""])
-    return file.getvalue()
-
-
 @dataclass(frozen=True)
 class _Measure:
     title: str
-    value: Callable[[Array, Array], Correlation | float]
+    value: Callable[[Array, Array], EstimateWithTest]
     without_each: Callable[[Array, Array], Array]
     to_scale: Callable[[Array], Array]
     from_scale: Callable[[Array], Array]
     lower_is_better: bool = False
-    p: Callable[[Array, Array], float] | None = None
 
 
-def _figure(measure: _Measure, a: Array, b: Array, confidence: float) -> EstimateWithTest:
+def _figure(measure: _Measure, a: Array, b: Array) -> EstimateWithTest:
     if a.size < LEAST:
         return EstimateWithTest(None, n=a.size, reason=f"{a.size} prompts; an interval needs {LEAST}")
-    found = measure.value(a, b)
-    value, p = (found.value, found.p) if isinstance(found, Correlation) else (found, None)
-    if measure.p is not None:
-        p = measure.p(a, b)
+    plain = measure.value(a, b)
+    value, p = plain.value, plain.p
     if value is None:
-        reason = found.reason if isinstance(found, Correlation) else None
-        return EstimateWithTest(None, n=a.size, reason=reason)
+        return EstimateWithTest(None, n=a.size, reason=plain.reason)
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = measure.to_scale(np.array([value]))
         spread = jackknife_error(measure.to_scale(measure.without_each(a, b)))
     if not np.isfinite(centre[0] + spread):
         reason = "no interval: it is at its limit, or depends on one prompt"
         return EstimateWithTest(value, n=a.size, reason=reason, p=p)
-    half = _quantile(a.size, confidence) * spread
+    half = _quantile(a.size) * spread
     low, high = measure.from_scale(centre + np.array([-half, half]))
     return EstimateWithTest(value, float(low), float(high), a.size, p=p)
 
 
 def _difference(
-    first: str,
-    second: str,
-    name: str,
-    measure: _Measure,
-    one: ArrayLike,
-    two: ArrayLike,
-    truth: ArrayLike,
-    confidence: float,
+    name: str, pair: tuple[str, str], predictions: Mapping[str, ArrayLike], truth: ArrayLike
 ) -> Difference:
     from scipy.special import stdtr
 
-    a, b, y = _known(one, two, truth)
+    measure = _MEASURES[name]
+    a, b, y = _known(*(predictions[each] for each in pair), truth)
+    made = partial(Difference, n=a.size, first=pair[0], second=pair[1])
     if a.size < LEAST:
-        reason = f"{a.size} prompts in common; a test needs {LEAST}"
-        return Difference(None, n=a.size, reason=reason, first=first, second=second)
-    values = []
-    for column in (a, b):
-        found = measure.value(column, y)
-        values.append(found.value if isinstance(found, Correlation) else found)
-    if values[0] is None or values[1] is None:
-        reason = f"{first if values[0] is None else second} has no {name}: a column is constant"
-        return Difference(None, n=a.size, reason=reason, first=first, second=second)
-    value = values[0] - values[1]
+        return made(None, reason=f"{a.size} prompts in common; a test needs {LEAST}")
+    one, two = measure.value(a, y).value, measure.value(b, y).value
+    if one is None or two is None:
+        return made(None, reason=f"{pair[one is not None]} has no {name}: a column is constant")
+    value = one - two
     spread = jackknife_error(measure.without_each(a, y) - measure.without_each(b, y))
     if not np.isfinite(spread):
-        reason = "no test: a figure depends on one prompt"
-        return Difference(value, n=a.size, reason=reason, first=first, second=second)
+        return made(value, reason="no test: a figure depends on one prompt")
     # Rounding in sums of equal columns is no spread.
     if spread <= 1e-13:
         p = 1.0 if abs(value) <= 1e-12 else 0.0
     else:
         p = float(2 * stdtr(a.size - 1, -abs(value) / spread))
-    half = _quantile(a.size, confidence) * spread
-    return Difference(value, value - half, value + half, a.size, p=p, first=first, second=second)
+    half = _quantile(a.size) * spread
+    return made(value, value - half, value + half, p=p)
 
 
-def _quantile(n: int, confidence: float) -> float:
+def _quantile(n: int) -> float:
     from scipy.special import stdtrit
 
-    return float(stdtrit(n - 1, (1 + confidence) / 2))
+    return float(stdtrit(n - 1, 0.975))
 
 
-def _same(values: Array) -> Array:
-    return values
+def _tested_smare(a: Array, b: Array) -> EstimateWithTest:
+    return EstimateWithTest(smare(a, b), p=better_ranks(a, b))
+
+
+def _tested_rmse(a: Array, b: Array) -> EstimateWithTest:
+    return EstimateWithTest(rmse(a, b), p=better_than_mean(a, b))
 
 
 _MEASURES: Mapping[str, _Measure] = {
     "pearson": _Measure("Pearson", pearson, pearson_without_each, np.arctanh, np.tanh),
     "kendall": _Measure(r"Kendall $\tau$", kendall, kendall_without_each, np.arctanh, np.tanh),
     "spearman": _Measure(r"Spearman $\rho$", spearman, spearman_without_each, np.arctanh, np.tanh),
-    "smare": _Measure("sMARE", smare, smare_without_each, _same, _same, True, better_ranks),
-    "rmse": _Measure("RMSE", rmse, rmse_without_each, np.log, np.exp, True, better_than_mean),
+    "smare": _Measure("sMARE", _tested_smare, smare_without_each, np.positive, np.positive, True),
+    "rmse": _Measure("RMSE", _tested_rmse, rmse_without_each, np.log, np.exp, True),
 }
 MEASURES = tuple(_MEASURES)
 
@@ -341,18 +302,15 @@ def _known(*columns: ArrayLike) -> list[Array]:
     return [column[kept] for column in table]
 
 
-def _best(found: Table, target: str, measure: str) -> str | None:
+def _best(figures: Table, target: str, measure: str) -> str | None:
     """The predictor with the best figure; a correlation counts without its sign, as a feature may turn."""
+    lower = _MEASURES[measure].lower_is_better
     values = {
-        name: figure.value
-        for name, columns in found.items()
+        name: figure.value if lower else -abs(figure.value)
+        for name, columns in figures.items()
         if (figure := columns.get(target, {}).get(measure)) is not None and figure.value is not None
     }
-    if not values:
-        return None
-    if _measure(measure).lower_is_better:
-        return min(values, key=lambda name: values[name])
-    return max(values, key=lambda name: abs(values[name]))
+    return min(values, key=values.__getitem__, default=None)
 
 
 def _latex_cell(figure: EstimateWithTest | None, best: bool) -> str:
@@ -364,7 +322,3 @@ def _latex_cell(figure: EstimateWithTest | None, best: bool) -> str:
 
 def _escaped(text: str) -> str:
     return "".join(_LATEX_SPECIAL.get(character, character) for character in " ".join(text.split()))
-
-
-def _guarded(text: str) -> str:
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sightline.statistics.grouping import Array, Indices, checked_cutoff, checked_offsets, sum_by
+from sightline.statistics.grouping import Array, Indices, checked_offsets, first_ranks, sum_by
 from sightline.statistics.runs import jaccard
+from sightline.statistics.votes import over
 
 
 def variance(score: ArrayLike, offsets: ArrayLike, *, k: int = 100) -> Array:
@@ -20,10 +21,9 @@ def variance(score: ArrayLike, offsets: ArrayLike, *, k: int = 100) -> Array:
 
     Source: Perez-Iglesias and Araujo, Standard deviation as a query hardness estimator (2010).
     """
-    values, query, count = _top(score, offsets, k)
-    mean = sum_by(query, values, len(count)) / _at_least_one(count)
-    spread = sum_by(query, (values - mean[query]) ** 2, len(count)) / _at_least_one(count)
-    return np.where(count > 0, spread, np.nan)
+    values, query, count = _top_scores(score, offsets, k)
+    mean = over(sum_by(query, values, len(count)), count)
+    return over(sum_by(query, (values - mean[query]) ** 2, len(count)), count)
 
 
 def nqc(score: ArrayLike, offsets: ArrayLike, collection: ArrayLike, *, k: int = 100) -> Array:
@@ -34,8 +34,7 @@ def nqc(score: ArrayLike, offsets: ArrayLike, collection: ArrayLike, *, k: int =
     Source: Shtok et al., Predicting query performance by query-drift estimation, TOIS 30 (2012).
     """
     spread = np.sqrt(variance(score, offsets, k=k))
-    whole = np.abs(_each_query(collection, len(spread), "collection"))
-    return np.where(whole > 0, spread / np.where(whole > 0, whole, 1), np.nan)
+    return over(spread, np.abs(_each_query(collection, len(spread), "collection")))
 
 
 def wig(
@@ -45,12 +44,11 @@ def wig(
 
     Source: Zhou and Croft, Query performance prediction in web search environments, SIGIR 2007.
     """
-    values, query, count = _top(score, offsets, k)
+    values, query, count = _top_scores(score, offsets, k)
     whole = _each_query(collection, len(count), "collection")
     length = _each_query(words, len(count), "words")
-    gain = sum_by(query, values, len(count)) / _at_least_one(count) - whole
-    known = (count > 0) & (length > 0)
-    return np.where(known, gain / np.sqrt(np.where(known, length, 1)), np.nan)
+    gain = over(sum_by(query, values, len(count)), count) - whole
+    return over(gain, np.sqrt(np.maximum(length, 0)))
 
 
 def clarity(
@@ -81,13 +79,13 @@ def clarity(
     if not everywhere.sum():
         return np.full(len(np.asarray(offsets)) - 1, np.nan)
     usual = everywhere / everywhere.sum()
-    values, query, count = _top(score, offsets, k)
-    places = _top_rows(np.asarray(offsets, dtype=np.int64), k)
+    values, query, count = _top_scores(score, offsets, k)
+    top, _, _ = _top(answer, offsets, k)
     result = np.full(len(count), np.nan)
     for number in np.flatnonzero(count):
         mine = slice(*np.searchsorted(query, [number, number + 1]).tolist())
         trust = np.exp(sharpness * (values[mine] - values[mine].max()))
-        captions = said[answer[places[mine]]]
+        captions = said[top[mine]]
         # A collection's words are too many for a dense table; those of k images are not.
         captions = captions.toarray() if hasattr(captions, "toarray") else captions
         length = captions.sum(axis=1, keepdims=True)
@@ -107,11 +105,14 @@ def robustness(
     An easy query retrieves the same images when it is perturbed. Source: Zhou and Croft, Ranking robustness:
     a novel framework to predict query performance, CIKM 2006; the overlap is that of the PQPP paper's files.
     """
-    first, second = _top_images(image, offsets, k), _top_images(noisy, noisy_offsets, k)
-    queries, others = (len(np.asarray(each)) - 1 for each in (offsets, noisy_offsets))
-    if queries != others:
-        raise ValueError(f"{queries} queries in one ranking, {others} in the other")
-    return jaccard(*first, *second, queries)
+    tops = [
+        _top(np.asarray(each, dtype=np.int64), where, k)
+        for each, where in ((image, offsets), (noisy, noisy_offsets))
+    ]
+    (first, of_first, queries), (second, of_second, others) = tops
+    if queries.size != others.size:
+        raise ValueError(f"{queries.size} queries in one ranking, {others.size} in the other")
+    return jaccard(of_first, first, of_second, second, queries.size)
 
 
 def noisy_queries(vectors: ArrayLike, *, share: float = 0.1, seed: int = 0) -> Array:
@@ -150,29 +151,17 @@ def engine_overlap(
     return overlaps
 
 
-def _top_images(image: ArrayLike, offsets: ArrayLike, k: int) -> tuple[Indices, Indices]:
-    """The query of each image within the first k ranks, and the image."""
-    images = np.asarray(image, dtype=np.int64)
-    starts = checked_offsets(offsets, len(images))
-    count = np.minimum(np.diff(starts), k)
-    return np.repeat(np.arange(len(count)), count), images[_top_rows(starts, k)]
+def _top(column: NDArray[Any], offsets: ArrayLike, k: int) -> tuple[NDArray[Any], Indices, Indices]:
+    """The values within the first k ranks, the query of each, and how many every query has."""
+    row, query, _, queries = first_ranks(offsets, len(column), k)
+    return column[row], query, np.bincount(query, minlength=queries)
 
 
-def _top(score: ArrayLike, offsets: ArrayLike, k: int) -> tuple[Array, Indices, Indices]:
-    """Scores within the first k ranks, the query of each, and how many every query has."""
-    values = np.asarray(score, dtype=np.float64)
-    starts = checked_offsets(offsets, len(values))
-    count = np.minimum(np.diff(starts), k)
-    top = values[_top_rows(starts, k)]
+def _top_scores(score: ArrayLike, offsets: ArrayLike, k: int) -> tuple[Array, Indices, Indices]:
+    top, query, count = _top(np.asarray(score, dtype=np.float64), offsets, k)
     if not np.isfinite(top).all():
         raise ValueError("the difficulty of a query cannot be predicted from a ranking without scores")
-    return top, np.repeat(np.arange(len(count)), count), count
-
-
-def _top_rows(starts: Indices, k: int) -> Indices:
-    lengths = np.diff(starts)
-    rank = np.arange(int(lengths.sum())) - np.repeat(starts[:-1] - starts[0], lengths)
-    return np.asarray(np.flatnonzero(rank < checked_cutoff(k)) + starts[0], dtype=np.int64)
+    return top, query, count
 
 
 def _each_query(values: ArrayLike, queries: int, what: str) -> Array:
@@ -180,7 +169,3 @@ def _each_query(values: ArrayLike, queries: int, what: str) -> Array:
     if not np.isfinite(column).all():
         raise ValueError(f"{what} must be finite for every query")
     return column
-
-
-def _at_least_one(count: NDArray[np.int64]) -> Indices:
-    return np.asarray(np.maximum(count, 1), dtype=np.int64)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sightline.errors import DataError
-from sightline.statistics.sets import StepCDF
-
-Array = NDArray[np.float64]
+from sightline.statistics.grouping import Array
 
 LEAST_PAIRS = 30
 """With fewer pairs a step of the scale is wider than 3 %, and a share is off by 9 points and more (2 sd)."""
@@ -62,13 +60,18 @@ class Reference:
         Source: W1KP (Tang et al. 2024), equation 1.
         """
         d = np.asarray(distances, dtype=np.float64)
-        return StepCDF(self.distances)(d**2 if self.squared else d)
+        return step_cdf(self.distances, d**2 if self.squared else d)
 
     def normalise_matrix(self, matrix: ArrayLike) -> Array:
         """F of every pair of different images; an image stays at 0 from itself, whatever F(0) is."""
-        found = self.normalise(matrix)
-        np.fill_diagonal(found, 0.0)
-        return found
+        normalised = self.normalise(matrix)
+        np.fill_diagonal(normalised, 0.0)
+        return normalised
+
+
+def step_cdf(sample: Array, d: ArrayLike) -> Array:
+    """The proportion of a rising sample at or below each d; NaN stays NaN."""
+    return np.where(np.isnan(d), np.nan, np.searchsorted(sample, d, side="right") / sample.size)
 
 
 def fitted(distances: ArrayLike, distance: str, identity: str, date: str) -> Reference:
@@ -81,27 +84,3 @@ def fitted(distances: ArrayLike, distance: str, identity: str, date: str) -> Ref
     points = min(n, MOST_POINTS)
     places = ((np.arange(points) + 0.5) * n / max(1, points)).astype(np.int64)
     return Reference(column[places], distance, identity, n, date)
-
-
-def uniformity(values: ArrayLike) -> tuple[float, float]:
-    """Kolmogorov and Smirnov's test of values against the uniform distribution on 0 to 1: D and p.
-
-    Source: Massey, The Kolmogorov-Smirnov test for goodness of fit, JASA 46 (1951).
-    """
-    from scipy.stats import kstest
-
-    found = kstest(np.asarray(values, dtype=np.float64), "uniform")
-    return float(found.statistic), float(found.pvalue)
-
-
-def uniformity_held_out(distances: ArrayLike, *, seed: int = 0) -> tuple[float, float]:
-    """Whether normalised distances are uniform: half of the sample makes F, the other half is read on it.
-
-    F is itself a sample here, so that this is the test of two samples: D and p.
-    """
-    from scipy.stats import ks_2samp
-
-    column = np.random.default_rng(seed).permutation(np.asarray(distances, dtype=np.float64).ravel())
-    half = column.size // 2
-    found = ks_2samp(column[:half], column[half:])
-    return float(found.statistic), float(found.pvalue)

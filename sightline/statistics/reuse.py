@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sightline.estimate import Estimate
+from sightline.statistics.grouping import Array, Indices
 from sightline.statistics.intervals import block_rows
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from sightline.statistics.sets import checked_distances
 
 MORE, REPEATING, EXHAUSTED = "deserves more", "repeating", "exhausted"
 """What is to be done with a prompt; see `verdict`."""
@@ -48,8 +47,8 @@ class Reusability:
     interval: bool
 
 
-def mean_curve(curves: ArrayLike, *, confidence: float = 0.95) -> Curve:
-    """The mean over prompts of their curves, one a row from k = 2, with Student's interval at every k.
+def mean_curve(curves: ArrayLike) -> Curve:
+    """The mean over prompts of their curves, one a row from k = 2, with Student's 95 % interval at every k.
 
     Each prompt is an independent unit, so that its own sampling of images is part of the spread.
     Source: W1KP (Tang et al. 2024), section 4.1 and figure 5.
@@ -63,7 +62,7 @@ def mean_curve(curves: ArrayLike, *, confidence: float = 0.95) -> Curve:
     if prompts < 2:
         none = np.full(value.size, np.nan)
         return Curve(k, value, none, none, prompts)
-    half = stdtrit(prompts - 1, (1 + confidence) / 2) * rows.std(axis=0, ddof=1) / np.sqrt(prompts)
+    half = stdtrit(prompts - 1, 0.975) * rows.std(axis=0, ddof=1) / np.sqrt(prompts)
     # Similarity ends at 1, and so does what is likely of its mean.
     return Curve(k, value, value - half, np.minimum(value + half, np.maximum(value, 1.0)), prompts)
 
@@ -74,9 +73,7 @@ def before_crossing(curve: ArrayLike, cut_off: float) -> int | None:
     return int(reached[0]) + 1 if reached.size else None
 
 
-def reusability(
-    curves: ArrayLike, cut_off: float, *, resamples: int = 2000, seed: int = 0, confidence: float = 0.95
-) -> Reusability:
+def reusability(curves: ArrayLike, cut_off: float, *, resamples: int = 2000, seed: int = 0) -> Reusability:
     """How many images a prompt gives before the mean curve crosses the cut-off, with limits over prompts.
 
     Percentiles of the crossing over resampled prompts; a resample that never crosses counts as beyond the
@@ -88,13 +85,12 @@ def reusability(
     if prompts < 2:
         return Reusability(images, None, None, width + 1, prompts, False)
     rng = np.random.default_rng(seed)
-    found = []
+    crossings = []
     for some in block_rows(resamples, max(prompts, width)):
         weight = rng.multinomial(prompts, np.full(prompts, 1 / prompts), size=some) / prompts
         above = weight @ rows >= cut_off
-        found.append(np.where(above.any(axis=1), above.argmax(axis=1) + 1, width + 2))
-    tail = (1 - confidence) / 2
-    limits = np.quantile(np.concatenate(found), [tail, 1 - tail], method="inverted_cdf")
+        crossings.append(np.where(above.any(axis=1), above.argmax(axis=1) + 1, width + 2))
+    limits = np.quantile(np.concatenate(crossings), [0.025, 0.975], method="inverted_cdf")
     low, high = (None if limit > width + 1 else int(limit) for limit in limits)
     return Reusability(images, low, high, width + 1, prompts, True)
 
@@ -107,9 +103,8 @@ def repeated(matrix: ArrayLike, limit: float) -> Estimate:
     """
     from scipy.special import betaincinv
 
-    distances = np.asarray(matrix, dtype=np.float64)
-    n = distances.shape[0]
-    doubles = _doubles(distances, limit)
+    doubles = _doubles(matrix, limit)
+    n = doubles.size
     if n < 2:
         return Estimate(None, None, None, n, "clopper-pearson", "fewer than two images")
     share = float(np.count_nonzero(doubles)) / n
@@ -151,7 +146,7 @@ def first_repeat(pairs: ArrayLike, images: ArrayLike) -> float | None:
 
 def pairs_alike(matrix: ArrayLike, limit: float) -> int:
     """How many pairs of images are at most `limit` apart."""
-    return int(_doubles(np.asarray(matrix, dtype=np.float64), limit).sum()) // 2
+    return int(_doubles(matrix, limit).sum()) // 2
 
 
 def in_common(curves: Sequence[ArrayLike], images: int | None = None) -> tuple[Array, Indices]:
@@ -168,12 +163,11 @@ def in_common(curves: Sequence[ArrayLike], images: int | None = None) -> tuple[A
     return np.array(rows, dtype=np.float64).reshape(len(rows), wanted - 1), kept
 
 
-def _doubles(distances: Array, limit: float) -> Array:
-    if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or not np.isfinite(distances).all():
-        raise ValueError(f"a square matrix of finite distances is needed, not shape {distances.shape}")
-    near = distances <= limit
+def _doubles(matrix: ArrayLike, limit: float) -> Indices:
+    """How many others are at most `limit` from each image."""
+    near = checked_distances(matrix) <= limit
     np.fill_diagonal(near, False)
-    return near.sum(axis=1).astype(np.float64)
+    return near.sum(axis=1)
 
 
 def _rows(curves: ArrayLike) -> Array:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from sightline.statistics.grouping import Array
+from sightline.statistics.sets import checked_distances
 
 STARTS = 8
 """Random starts in addition to the classical solution, against local minima."""
@@ -27,7 +28,7 @@ class Scaled:
     stress: float
 
 
-def scaled(matrix: ArrayLike, *, dimensions: int = 2, starts: int = STARTS, seed: int = 0) -> Scaled:
+def scaled(matrix: ArrayLike, *, dimensions: int = 2, starts: int = STARTS) -> Scaled:
     """The map of least stress from the classical solution and from random starts.
 
     SMACOF: with delta the given distances and d those on the map X, repeat X <- B(X) X / n, where
@@ -38,10 +39,8 @@ def scaled(matrix: ArrayLike, *, dimensions: int = 2, starts: int = STARTS, seed
     Modern Multidimensional Scaling, chapter 8.
     """
     given = _checked(matrix)
-    if dimensions < 1:
-        raise ValueError("a map needs at least one dimension")
     n = given.shape[0]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     best, missed = _refined(given, classical(given, dimensions=dimensions))
     for _ in range((starts if n <= MANY else min(starts, 2)) if missed > CLEARLY else 0):
         start = rng.normal(scale=float(given.max()) / 2, size=(n, dimensions))
@@ -73,7 +72,7 @@ def classical(matrix: ArrayLike, *, dimensions: int = 2) -> Array:
     return _upright(places)
 
 
-def stress(matrix: ArrayLike, places: ArrayLike) -> float:
+def stress(given: Array, apart: Array) -> float:
     """Normalised stress of a map: sqrt(sum (delta - d)^2 / sum delta^2) over pairs; 0 is a perfect map.
 
     The root mean square error of the map's distances, divided by the root mean square distance. Kruskal's
@@ -81,10 +80,6 @@ def stress(matrix: ArrayLike, places: ArrayLike) -> float:
     are all at distance 0 have no stress.
     Source: Borg and Groenen, Modern Multidimensional Scaling, chapter 11 (normalised stress).
     """
-    return _stress(_checked(matrix), _distances(np.asarray(places, dtype=np.float64)))
-
-
-def _stress(given: Array, apart: Array) -> float:
     total = float((given**2).sum())
     missed = float(((given - apart) ** 2).sum())
     if total == 0:
@@ -95,12 +90,12 @@ def _stress(given: Array, apart: Array) -> float:
 def _refined(given: Array, places: Array) -> tuple[Array, float]:
     """SMACOF's steps until convergence, and the stress reached."""
     apart = _distances(places)
-    now = _stress(given, apart)
+    now = stress(given, apart)
     for _ in range(ITERATIONS if now > CLEARLY else 0):
         ratio = np.divide(given, apart, out=np.zeros_like(given), where=apart > 0)
         places = (ratio.sum(axis=1)[:, None] * places - ratio @ places) / given.shape[0]
         apart = _distances(places)
-        last, now = now, _stress(given, apart)
+        last, now = now, stress(given, apart)
         if last - now < TOLERANCE:
             break
     return places, now
@@ -127,11 +122,7 @@ def _upright(places: Array) -> Array:
 
 
 def _checked(matrix: ArrayLike) -> Array:
-    given = np.asarray(matrix, dtype=np.float64)
-    if given.ndim != 2 or given.shape[0] != given.shape[1]:
-        raise ValueError(f"a square matrix of distances is needed, not shape {given.shape}")
-    if not np.isfinite(given).all() or not np.allclose(given, given.T):
-        raise ValueError("distances must be finite and symmetric")
+    given = checked_distances(matrix)
     if given.size and (given.min() < 0 or np.abs(np.diag(given)).max() > 0):
         raise ValueError("distances must not be negative, and 0 from a point to itself")
     return given

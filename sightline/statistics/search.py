@@ -9,10 +9,8 @@ BLAS: equal rows have equal products, and equal products keep the order of the r
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
@@ -20,11 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sightline.errors import DataError, UsageError
+from sightline.statistics.grouping import Array, Indices
 
-Array = NDArray[np.float64]
 Single = NDArray[np.float32]
-Indices = NDArray[np.int64]
-Heard = Callable[[int], None]
 
 QUERIES = 1024
 """At most this many queries per block: with ROWS a block of products of 4 MB, which fits the cache."""
@@ -42,18 +38,22 @@ def top_k(
     *,
     threads: int | None = None,
     block: tuple[int, int] | None = None,
-    heard: Heard | None = None,
 ) -> tuple[Indices, Array]:
     """The k rows with the highest dot product with each query, best first, ties by the order of the rows.
 
     Returns indices (-1 past the last row) and products (NaN there), queries x k. `rows` may be memory-mapped.
-    `heard` is called with the number of queries that were finished. Vectors are used as float32. `block` is
-    how many queries and rows are multiplied at once; results do not depend on it.
+    Vectors are used as float32. `block` is how many queries and rows are multiplied at once; results do not
+    depend on it.
     """
+    from threadpoolctl import threadpool_limits
+
     # A memory map's own class is slow to index; the view below it reads the same file.
     asked, known = np.asarray(_matrix(queries, "queries")), np.asarray(_matrix(rows, "rows"))
     if k < 1:
         raise UsageError(f"k is {k}", remedy="Ask for 1 or more.")
+    count = _cores() if threads is None else threads
+    if count < 1:
+        raise UsageError(f"{count} threads", remedy="1 or more.")
     if len(asked) and len(known) and asked.shape[1] != known.shape[1]:
         raise DataError(
             f"queries have {asked.shape[1]} dimensions and rows {known.shape[1]}",
@@ -65,31 +65,20 @@ def top_k(
         return indices, scores
     lengths = _longest(asked, "query", each=True)
     slack = _slack(lengths, float(_longest(known, "row").max()), known.shape[1])
+    most = min(k, len(known))
+    high, wide = block or (min(QUERIES, ceil(len(asked) / count)), ROWS)
 
-    count = _cores() if threads is None else threads
-    high, wide = block or (min(QUERIES, ceil(len(asked) / max(count, 1))), ROWS)
+    def search(start: int) -> None:
+        part = slice(start, start + high)
+        _Block(asked[part], known, slack[part], indices[part, :most], scores[part, :most]).search(wide)
 
-    def search(start: int) -> int:
-        part = slice(start, min(start + high, len(asked)))
-        _Block(asked[part], known, min(k, len(known)), slack[part]).fill(indices[part], scores[part], wide)
-        return part.stop - part.start
-
-    with _own_threads(count) as run:
-        for done in run(search, range(0, len(asked), high)):
-            if heard is not None:
-                heard(done)
+    # Each block with one thread of BLAS, so that selection overlaps with products.
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(count) as pool:
+        list(pool.map(search, range(0, len(asked), high)))
     return indices, scores
 
 
-def top_k_owners(
-    queries: ArrayLike,
-    rows: ArrayLike,
-    owner: ArrayLike,
-    k: int,
-    *,
-    threads: int | None = None,
-    heard: Heard | None = None,
-) -> tuple[Indices, Array]:
+def top_k_owners(queries: ArrayLike, rows: ArrayLike, owner: ArrayLike, k: int) -> tuple[Indices, Array]:
     """The k best owners of rows for each query, an owner as good as its best row; ties by owner.
 
     `owner` numbers the owner of each row and does not fall. The best rows give owners in the right order;
@@ -109,15 +98,13 @@ def top_k_owners(
         # A part at a time: where one owner has very many rows, the lists get long.
         for start in range(0, left.size, size := max(1, 4_000_000 // wide)):
             part = left[start : start + size]
-            best, values = top_k(asked[part], rows, wide, threads=threads)
+            best, values = top_k(asked[part], rows, wide)
             for query, row, value in zip(part, numbers[best], values, strict=True):
                 first = np.sort(np.unique(row, return_index=True)[1])[:k]
                 if len(first) < owners:
                     unfinished.append(query)
                     continue
                 indices[query, : len(first)], scores[query, : len(first)] = row[first], value[first]
-        if heard is not None:
-            heard(left.size - len(unfinished))
         left, wide = np.array(unfinished, dtype=np.int64), 2 * wide
     return indices, scores
 
@@ -133,15 +120,15 @@ def owners_above(
     numbers = np.asarray(owner, dtype=np.int64)
     _longest(asked, "query"), _longest(known, "row")
     for start in range(0, len(asked), block):
-        parts: list[tuple[Indices, Indices, Single]] = []
+        none = np.zeros(0, dtype=np.int64)
+        parts: list[tuple[Indices, Indices, Array]] = [(none, none, np.zeros(0))]
         for first in range(0, len(known), wide := 64 * ROWS):
             products = asked[start : start + block] @ known[first : first + wide].astype(np.float32).T
             query, row = np.nonzero(products > least)
-            parts.append((query, numbers[row + first], products[query, row]))
-        whole = [np.concatenate([part[n] for part in parts]) if parts else np.zeros(0) for n in range(3)]
+            parts.append((query, numbers[row + first], products[query, row].astype(np.float64)))
+        asking, owning, product = map(np.concatenate, zip(*parts, strict=True))
         for number in range(min(block, len(asked) - start)):
-            mine = whole[0] == number
-            owners, score = whole[1][mine].astype(np.int64), whole[2][mine].astype(np.float64)
+            owners, score = owning[asking == number], product[asking == number]
             order = np.lexsort((owners, -score))
             best = np.sort(np.unique(owners[order], return_index=True)[1])
             yield owners[order][best], score[order][best]
@@ -159,29 +146,35 @@ def unit(vectors: ArrayLike) -> Single:
     return scaled
 
 
-@dataclass
 class _Block:
-    """The search of one block of queries over all rows."""
+    """The search of one block of queries over all rows: pending products, and the exact best so far.
 
-    queries: Single
-    rows: NDArray[Any]
-    k: int
-    slack: Array
-    """Bound on the rounding error of the float32 product of each query with any row."""
+    `slack` bounds the rounding error of the float32 product of each query with any row. `best` and `exact`,
+    queries x k, are filled with the best rows in order (-1 where there is none yet) and their true products.
+    """
 
-    def fill(self, indices: Indices, scores: Array, size: int) -> None:
-        candidates = _Candidates(self)
+    def __init__(
+        self, queries: Single, rows: NDArray[Any], slack: Array, best: Indices, exact: Array
+    ) -> None:
+        self.queries, self.rows, self.slack, self.best, self.exact = queries, rows, slack, best, exact
+        self._n, self._k = best.shape
+        self._pending: list[tuple[Indices, Indices, Single]] = []
+        self._held = self._seen = 0
+        self._most = self._n * max(self._k, 64)
+        self._limit = np.full(self._n, -np.inf, dtype=np.float32)
+
+    def search(self, size: int) -> None:
+        """Multiply so many rows at once, and leave the best in `best` and `exact`."""
         products = np.empty((len(self.queries), min(size, len(self.rows))), dtype=np.float32)
         for start in range(0, len(self.rows), size):
             part = np.ascontiguousarray(self.rows[start : start + size], dtype=np.float32)
             # Only the last part is narrower.
             out = products if len(part) == products.shape[1] else np.empty((len(products), len(part)), "f4")
             np.matmul(self.queries, part.T, out=out)
-            candidates.add(out, start)
-        candidates.rank()
-        indices[:, : self.k], scores[:, : self.k] = candidates.best, candidates.exact
+            self._add(out, start)
+        self.rank()
 
-    def exactly(self, query: int, rows: Indices) -> Array:
+    def _exactly(self, query: int, rows: Indices) -> Array:
         """True products: every term is exact in float64, and a row's sum depends on that row alone."""
         asked = self.queries[query].astype(np.float64)
         parts = [
@@ -190,35 +183,21 @@ class _Block:
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-
-class _Candidates:
-    """What may still be among the best: pending products, and the exact best so far."""
-
-    def __init__(self, block: _Block) -> None:
-        self._block = block
-        self._n = len(block.queries)
-        self._pending: list[tuple[Indices, Indices, Single]] = []
-        self._held = 0
-        self._most = self._n * max(block.k, 64)
-        self._seen = 0
-        self._limit = np.full(self._n, -np.inf, dtype=np.float32)
-        # The true best so far, ordered; -inf where there is none yet.
-        self.best = np.full((self._n, block.k), -1, dtype=np.int64)
-        self.exact = np.full((self._n, block.k), -np.inf)
-
-    def add(self, products: Single, start: int) -> None:
+    def _add(self, products: Single, start: int) -> None:
         """Keep of a block of products what may be better than the k-th best."""
-        k = self._block.k
         self._seen += products.shape[1]
-        if self._limit[0] == -np.inf and k <= products.shape[1]:
-            kth = np.partition(products, products.shape[1] - k, axis=1)[:, products.shape[1] - k]
-            self._raise(kth - 2 * self._block.slack)
+        if self._limit[0] == -np.inf and self._k <= products.shape[1]:
+            self._raise(self._kth(products) - 2 * self.slack)
         flat = np.flatnonzero(products >= self._limit[:, None])
         query, column = np.divmod(flat, products.shape[1])
         self._pending.append((query, column + start, products.ravel()[flat]))
         self._held += len(flat)
-        if self._held > self._most and self._seen >= k:
+        if self._held > self._most and self._seen >= self._k:
             self._thin()
+
+    def _kth(self, products: Single) -> Single:
+        place = products.shape[1] - self._k
+        return np.partition(products, place, axis=1)[:, place]
 
     def _raise(self, limit: Array) -> None:
         # Rounded down, so that nothing is lost on the way to float32.
@@ -229,29 +208,24 @@ class _Candidates:
         """Drop what is certainly worse than the k-th best of all pending products."""
         query, row, product = self._together()
         counts = np.bincount(query, minlength=self._n)
-        width = max(int(counts.max()), self._block.k)
+        width = max(int(counts.max()), self._k)
         # One row per query, padded with -inf: then one partition serves all queries.
         order = np.argsort(query.astype(np.uint16), kind="stable")
         place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
         table = np.full((self._n, width), -np.inf, dtype=np.float32)
         table[query[order], place] = product[order]
-        kth = np.partition(table, width - self._block.k, axis=1)[:, width - self._block.k]
-        self._raise(kth - 2 * self._block.slack)
+        self._raise(self._kth(table) - 2 * self.slack)
         kept = product >= self._limit[query]
         self._pending = [(query[kept], row[kept], product[kept])]
         self._held = int(kept.sum())
-        self._most = max(self._most, 2 * self._n * self._block.k)
+        self._most = max(self._most, 2 * self._n * self._k)
         if self._held > 2 * self._most:
             # Very many rows are nearly equal: only exact products order them.
             self.rank()
 
     def _together(self) -> tuple[Indices, Indices, Single]:
-        parts = self._pending
-        return (
-            np.concatenate([part[0] for part in parts]),
-            np.concatenate([part[1] for part in parts]),
-            np.concatenate([part[2] for part in parts]),
-        )
+        query, row, product = map(np.concatenate, zip(*self._pending, strict=True))
+        return query, row, product
 
     def rank(self) -> None:
         """Compute the pending products exactly and keep the k best, ties by the order of the rows."""
@@ -260,19 +234,18 @@ class _Candidates:
         query, row, _ = self._together()
         order = np.lexsort((row, query))
         starts = np.searchsorted(query[order], np.arange(self._n + 1))
-        k = self._block.k
         for number in range(self._n):
             fresh = row[order[starts[number] : starts[number + 1]]]
             if not len(fresh):
                 continue
             mine = self.best[number] >= 0
             rows = np.concatenate([self.best[number][mine], fresh])
-            true = np.concatenate([self.exact[number][mine], self._block.exactly(number, fresh)])
-            first = np.lexsort((rows, -true))[:k]
+            true = np.concatenate([self.exact[number][mine], self._exactly(number, fresh)])
+            first = np.lexsort((rows, -true))[: self._k]
             self.best[number, : len(first)], self.exact[number, : len(first)] = rows[first], true[first]
         # A later row must be better than the k-th: an equal one ranks behind it.
         full = self.best[:, -1] >= 0
-        self._raise(np.where(full, self.exact[:, -1], -np.inf) - self._block.slack)
+        self._raise(np.where(full, self.exact[:, -1], -np.inf) - self.slack)
         self._pending, self._held = [], 0
 
 
@@ -304,20 +277,6 @@ def _slack(lengths: Array, longest: float, dimensions: int) -> Array:
     # Four more than the terms: the lengths themselves were rounded.
     n = (dimensions + 4) * UNIT
     return n / (1 - n) * lengths * longest
-
-
-Run = Callable[[Callable[[int], int], Sequence[int]], Iterator[int]]
-
-
-@contextmanager
-def _own_threads(count: int) -> Iterator[Run]:
-    """Run blocks in parallel, each with one thread of BLAS, so that selection overlaps with products."""
-    from threadpoolctl import threadpool_limits
-
-    if count < 1:
-        raise UsageError(f"{count} threads", remedy="1 or more.")
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(count) as pool:
-        yield lambda search, starts: pool.map(search, starts)
 
 
 def _cores() -> int:

@@ -1,4 +1,4 @@
-"""Statistics of the distances within a set of images, and the scale that reference distances give."""
+"""Statistics of the distances within a set of images."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sightline.estimate import Estimate
+from sightline.statistics.grouping import Array, Indices
 from sightline.statistics.intervals import BLOCK_CELLS, block_rows
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from sightline.statistics.leave_one_out import jackknife_error
 
 # 2^20 subsets are 8 MB and a few dozen milliseconds; each further image doubles both.
 MOST_FOR_EXACT = 20
@@ -36,8 +35,8 @@ class ExpectedMinimum:
     error: Array
     spread: Array | None = None
 
-    def interval(self, k: int, *, confidence: float = 0.95) -> Estimate:
-        """The value at k with Student's interval of both errors together; n counts images.
+    def interval(self, k: int) -> Estimate:
+        """The value at k with Student's 95 % interval of both errors together; n counts images.
 
         In simulations it covers what it promises up to about k = n / 2; beyond, subsets share too many images
         for the jackknife, and it is too narrow (88 % at k = 3n / 4).
@@ -50,24 +49,7 @@ class ExpectedMinimum:
             reason = "not asked for" if self.spread is None else "every image is in every subset"
             return Estimate(float(self.value[place]), None, None, images, "jackknife", reason)
         error = float(np.hypot(self.spread[place], self.error[place]))
-        return _jackknife_interval(float(self.value[place]), error, images, confidence)
-
-
-class StepCDF:
-    """The proportion of reference distances at or below d: a right-continuous step function."""
-
-    def __init__(self, reference: ArrayLike) -> None:
-        values = np.sort(np.asarray(reference, dtype=np.float64).ravel())
-        if values.size == 0 or not np.isfinite(values).all():
-            raise ValueError("a reference needs at least one distance, all of them finite")
-        values.setflags(write=False)
-        self.reference = values
-
-    def __call__(self, distances: ArrayLike) -> Array:
-        """F(d) for every d, NaN staying NaN."""
-        d = np.asarray(distances, dtype=np.float64)
-        share = np.searchsorted(self.reference, d, side="right") / self.reference.size
-        return np.where(np.isnan(d), np.nan, share)
+        return _jackknife_interval(float(self.value[place]), error, images)
 
 
 def pairwise_mean(matrix: ArrayLike) -> float:
@@ -76,20 +58,20 @@ def pairwise_mean(matrix: ArrayLike) -> float:
     sum of d(i,j) over i < j, divided by n(n-1)/2.
     Source: W1KP (Tang et al. 2024), pairwise mean as a U-statistic.
     """
-    distances = _checked(matrix)
+    distances = checked_distances(matrix)
     n = distances.shape[0]
     return float(distances[np.triu_indices(n, 1)].mean()) if n > 1 else float("nan")
 
 
-def pairwise_mean_interval(matrix: ArrayLike, *, confidence: float = 0.95) -> Estimate:
-    """The mean distance over all pairs with its interval over images, by the jackknife.
+def pairwise_mean_interval(matrix: ArrayLike) -> Estimate:
+    """The mean distance over all pairs with its 95 % interval over images, by the jackknife.
 
     Leaving image i out gives U(-i) = (sum of all pairs - sum of row i) / C(n-1, 2); the variance is
     (n-1)/n sum (U(-i) - mean)^2, the interval Student's with n - 1 degrees of freedom. Images drawn again
     with replacement, as a bootstrap has them, would be distance 0 from themselves: that is why there is none.
     Source: Arvesen, Jackknifing U-statistics, Annals of Mathematical Statistics 40 (1969).
     """
-    distances = _checked(matrix)
+    distances = checked_distances(matrix)
     n = distances.shape[0]
     if n < 2:
         return Estimate(None, None, None, n, "jackknife", "fewer than two images")
@@ -98,12 +80,12 @@ def pairwise_mean_interval(matrix: ArrayLike, *, confidence: float = 0.95) -> Es
         return Estimate(value, None, None, n, "jackknife", "one pair shows no spread")
     rows = distances.sum(axis=1) - np.diag(distances)
     without = (rows.sum() / 2 - rows) / comb(n - 1, 2)
-    return _jackknife_interval(value, float(_jackknife_error(without[:, None])[0]), n, confidence)
+    return _jackknife_interval(value, jackknife_error(without), n)
 
 
 def closest_pair(matrix: ArrayLike) -> tuple[int, int]:
     """The two images of the smallest distance, of equally close ones the first."""
-    distances = _checked(matrix)
+    distances = checked_distances(matrix)
     if distances.shape[0] < 2:
         raise ValueError("a pair needs two images")
     one, other = np.triu_indices(distances.shape[0], 1)
@@ -127,7 +109,7 @@ def k_expected_minimum_exact(matrix: ArrayLike, *, spread: bool = False) -> Expe
     nearest of the others; doubling over i visits each of the 2^n subsets once.
     Source: W1KP (Tang et al. 2024), k-expected maximum similarity.
     """
-    distances = _checked(matrix)
+    distances = checked_distances(matrix)
     n = distances.shape[0]
     if n > MOST_FOR_EXACT:
         raise ValueError(f"{n} images have too many subsets to list; the most is {MOST_FOR_EXACT}")
@@ -152,7 +134,8 @@ def k_expected_minimum_exact(matrix: ArrayLike, *, spread: bool = False) -> Expe
             for i in range(n)
         ]
     ).reshape(n, -1)
-    error = np.append(_jackknife_error(without), np.full(min(1, k.size), np.nan))
+    errors = [jackknife_error(column) for column in without.T]
+    error = np.append(errors, np.full(min(1, k.size), np.nan))
     return ExpectedMinimum(k, value, np.zeros(k.size), error[-k.size :] if k.size else error[:0])
 
 
@@ -165,7 +148,7 @@ def k_expected_minimum(
     serves all k; the error is the standard deviation over orders / sqrt(permutations).
     Source: W1KP (Tang et al. 2024), k-expected maximum similarity.
     """
-    distances = _checked(matrix)
+    distances = checked_distances(matrix)
     n = distances.shape[0]
     if permutations < 2:
         raise ValueError("an error needs at least two permutations")
@@ -272,21 +255,15 @@ def _mean_by_size(smallest: Array, size: Indices, n: int) -> Array:
     return totals / np.array([comb(n, m) for m in range(n + 1)], dtype=np.float64)
 
 
-def _jackknife_error(without: Array) -> Array:
-    """The jackknife's standard error of each column; each row leaves one image out."""
-    n = without.shape[0]
-    squares = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
-    return np.asarray(np.sqrt((n - 1) / n * squares), dtype=np.float64)
-
-
-def _jackknife_interval(value: float, error: float, n: int, confidence: float) -> Estimate:
+def _jackknife_interval(value: float, error: float, n: int) -> Estimate:
     from scipy.special import stdtrit
 
-    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * error
+    half = float(stdtrit(n - 1, 0.975)) * error
     return Estimate(value, value - half, value + half, n, "jackknife")
 
 
-def _checked(matrix: ArrayLike) -> Array:
+def checked_distances(matrix: ArrayLike) -> Array:
+    """A matrix of distances within a set, or a ValueError."""
     distances = np.asarray(matrix, dtype=np.float64)
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1]:
         raise ValueError(f"a square matrix of distances is needed, not shape {distances.shape}")

@@ -41,7 +41,9 @@ class Cast:
         return sum_by(self.item, self.weight * what, self.items)
 
 
-def cast_votes(item: ArrayLike, value: ArrayLike, n: ArrayLike | None, items: int | None) -> Cast:
+def cast_votes(
+    item: ArrayLike, value: ArrayLike, n: ArrayLike | None = None, items: int | None = None
+) -> Cast:
     """The columns, validated, without skipped votes."""
     values = np.asarray(value, dtype=np.float64)
     index = np.asarray(item, dtype=np.int64)
@@ -87,7 +89,7 @@ def agreement_categories(relevant: ArrayLike, irrelevant: ArrayLike, unsure: Arr
     return category
 
 
-def over(sums: Array, counts: Array) -> Array:
+def over(sums: Array, counts: Array | Indices) -> Array:
     """Sums divided by counts, NaN where the count is 0."""
     ratio = np.full(sums.shape, np.nan)
     np.divide(sums, counts, out=ratio, where=counts > 0)

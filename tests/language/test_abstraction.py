@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from sightline.language.abstraction import Depths, depths, plain_words, word_depths
+from sightline.language.abstraction import Depths, depths
 from sightline.language.wordnet import Synset, WordNet
 
 SENSES = {"dog": [13, 9], "entity": [1], "run": [5, 5, 2]}
@@ -26,9 +26,7 @@ TREE = cast(WordNet, Tree())
 
 
 def test_words_and_depths_by_hand() -> None:
-    assert plain_words("Mr. dog  runs. ") == ["Mr", "dog", "runs"]
     # dog (13 + 9) / 2 = 11, run (5 + 5 + 2) / 3 = 4; "the" is unknown and left out.
-    assert word_depths("the dog run.", TREE) == [11, 4]
-    assert depths("the dog run.", TREE) == Depths(4, 11, 7.5)
+    assert depths("the d.og  run. ", TREE) == Depths(4, 11, 7.5)
     assert depths("entity", TREE) == pytest.approx((1, 1, 1))
     assert depths("the", TREE) is None and depths("", TREE) is None

@@ -26,12 +26,8 @@ def test_terms() -> None:
     assert terms("?! of the") == []
 
 
-def test_what_is_counted(collection: CollectionStatistics) -> None:
-    assert collection.documents == 4
-    assert collection.length == 9
-
-
 def test_by_hand(collection: CollectionStatistics) -> None:
+    assert (collection.documents, collection.length) == (4, 9)
     found = collection.of("a red cat, red unicorn")
     assert found.keys() == STATISTICS.keys()
     # df: red 2, cat 2; cf: red 3, cat 4; unicorn is unknown.

@@ -21,23 +21,24 @@ def at(*degrees: float) -> np.ndarray:
     return np.stack([np.cos(angles), np.sin(angles)], axis=1) * np.arange(1, len(degrees) + 1)[:, None]
 
 
+def network(graph: EmbeddingGraph, place: int) -> dict[int, dict[int, float]]:
+    graph._learn({place})
+    return graph._network(place)
+
+
 def test_neighbours_by_hand() -> None:
     # cat 0, dog 10, cow 11, red 60, tan 90 degrees. Nearest to cat: dog, cos 10 = .9848; cow, cos 11 = .9816,
     # is within .99 of that and not within .999. Nearest to dog: cow, cos 1 = .9998; cat is not within .99.
     words = ["cat", "dog", "cow", "red", "tan"]
     vectors = at(0, 10, 11, 60, 90)
     near = {beta: EmbeddingGraph(words, vectors, alpha=1, beta=beta) for beta in (0.99, 0.999)}
-    assert {key: set(edges) for key, edges in near[0.99].network("Cat").items()} == {
-        0: {1, 2},
-        1: {0},
-        2: {0},
-    }
-    assert near[0.999].network("cat").keys() == {0, 1}
-    assert near[0.99].network("dog").keys() == {1, 2}
-    assert near[0.99].network("cat")[0][1] == pytest.approx(math.cos(math.radians(10)), abs=1e-6)
-    assert near[0.99].network("unicorn") == {}
+    narrow = network(near[0.99], 0)
+    assert {key: set(edges) for key, edges in narrow.items()} == {0: {1, 2}, 1: {0}, 2: {0}}
+    assert network(near[0.999], 0).keys() == {0, 1}
+    assert network(near[0.99], 1).keys() == {1, 2}
+    assert narrow[0][1] == pytest.approx(math.cos(math.radians(10)), abs=1e-6)
     # A second step joins dog and cow, each other's nearest.
-    wider = EmbeddingGraph(words, vectors, alpha=2, beta=0.99).network("cat")
+    wider = network(EmbeddingGraph(words, vectors, alpha=2, beta=0.99), 0)
     assert {key: set(edges) for key, edges in wider.items()} == {0: {1, 2}, 1: {0, 2}, 2: {0, 1}}
 
 
@@ -95,17 +96,8 @@ def test_figures_as_networkx_has_them(graph: dict[int, dict[int, float]]) -> Non
 
 
 def test_words_with_nothing_near_stand_alone() -> None:
-    graph = EmbeddingGraph(["cat", "dog"], at(0, 180))
-    assert graph.of(["cat"]) == [(0, 0, 0, 0, 0, 0, 1)]
-    assert EmbeddingGraph(["cat", "nil"], np.array([[1.0, 0], [0, 0]])).of(["nil"])[0] == (
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        1,
-    )
+    for vectors in (at(0, 180), np.array([[1.0, 0], [0, 0]])):
+        assert EmbeddingGraph(["cat", "dog"], vectors).of(["dog"]) == [(0, 0, 0, 0, 0, 0, 1)]
 
 
 def test_what_makes_no_network_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,34 +9,19 @@ import pytest
 
 from sightline.errors import DataError
 from sightline.language import lexicon, wordnet
-from sightline.language.lexicon import (
-    Relations,
-    concreteness,
-    honore,
-    out_of_dictionary,
-    rating,
-    read_concreteness,
-    relations,
-    spelled_words,
-    word_frequency,
-)
+from sightline.language.lexicon import Relations, concreteness, honore, rating, read_concreteness, relations
 from sightline.language.wordnet import Synset
 
 RATINGS = {"cat": 4.86, "box": 4.9, "run": 4.0, "his": 3.14, "truth": 1.96, "hi": 2.67}
 
 
 def test_words_with_a_letter() -> None:
-    assert spelled_words("A cat's 8k photo, 1994 ...") == ["a", "cat", "'s", "8k", "photo"]
+    assert lexicon.spelled_words("A cat's 8k photo, 1994 ...") == ["a", "cat", "'s", "8k", "photo"]
 
 
 def test_ratings_of_derived_forms() -> None:
-    assert [rating(word, RATINGS) for word in ("cat", "cats", "boxes", "runs", "zebra")] == [
-        4.86,
-        4.86,
-        4.9,
-        4.0,
-        None,
-    ]
+    expected = {"cat": 4.86, "cats": 4.86, "boxes": 4.9, "runs": 4.0, "zebra": None}
+    assert {word: rating(word, RATINGS) for word in expected} == expected
     # A stop word is itself or nothing: without its own rating "his" must not become "hi".
     assert rating("his", {"hi": 2.67}) is None
 
@@ -89,11 +74,11 @@ def test_honore_by_hand() -> None:
 
 
 def test_dictionary_and_frequency() -> None:
-    assert out_of_dictionary("a cat cgsociety 8k", {"a", "cat"}) == 0.5
-    assert out_of_dictionary("1, 2", {"a"}) is None
+    assert lexicon.out_of_dictionary("a cat cgsociety 8k", {"a", "cat"}) == 0.5
+    assert lexicon.out_of_dictionary("1, 2", {"a"}) is None
     zipf = {"a": 7.0, "cat": 5.0}
-    assert word_frequency("a cat cgsociety", lambda word: zipf.get(word, 0.0)) == 6.0
-    assert word_frequency("cgsociety", lambda word: 0.0) is None
+    assert lexicon.word_frequency("a cat cgsociety", lambda word: zipf.get(word, 0.0)) == 6.0
+    assert lexicon.word_frequency("cgsociety", lambda word: 0.0) is None
 
 
 class Small(wordnet.WordNet):

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from sightline.errors import DataError
-from sightline.language import w1kp
 from sightline.language.vectors import Glove
-from sightline.language.w1kp import FEATURES, Sources, catalogue, extract, features
+from sightline.language.w1kp import FEATURES, Sources, catalogue, extract
 
 NOTHING = Sources(*[f"no {field.name}" for field in dataclasses.fields(Sources)])
 TEXTS = ["the cat saw the cat, 8k, digital art", "mat, 8k", "", "42"]
@@ -40,21 +39,16 @@ def sources(tmp_path: Path) -> Sources:
 def test_all_56_and_the_share() -> None:
     listed = catalogue([f"k{n}" for n in range(20)])
     assert Counter(each.group for each in listed) == {
-        "syntax": 24,
-        "keywords": 20,
-        "word order": 3,
-        "psycholinguistics": 4,
-        "semantic relations": 3,
-        "embedding norm": 2,
-        "keyword share": 1,
-    }
+        "syntax": 24, "keywords": 20, "word order": 3, "psycholinguistics": 4, "semantic relations": 3,
+        "embedding norm": 2, "keyword share": 1,
+    }  # fmt: skip
     assert len({each.name for each in listed}) == 57 and all(each.definition for each in listed)
     assert {each.name for each in FEATURES} == {each.name for each in catalogue([])}
 
 
 def test_a_prompt_by_hand(sources: Sources) -> None:
     """the cat saw the cat, 8k, digital art: 8 words with a letter, 6 distinct of which 4 occur once."""
-    found = {name: values[0] for name, values in features(TEXTS, sources=sources).items()}
+    found = {name: values[0] for name, values in extract(TEXTS, sources=sources).columns.items()}
     assert found["concreteness"] == (5 + 5 + 2) / 3
     assert found["honore"] == pytest.approx(100 * math.log(8) / (1 - 4 / 6))
     assert found["out_of_dictionary"] == 2 / 8  # 8k, digital
@@ -82,14 +76,11 @@ def test_gaps_are_nan_with_a_reason(sources: Sources) -> None:
 
 
 def test_given_keywords(sources: Sources) -> None:
-    found = features(TEXTS, sources=sources, keywords=["Digital Art", "4k"])
+    found = extract(TEXTS, sources=sources, keywords=["Digital Art", "4k"]).columns
     assert found["keyword:Digital Art"].tolist() == [1, 0, 0, 0]
     assert found["keyword:4k"].tolist() == [0, 0, 0, 0]
-
-
-def test_no_prompt_at_all(sources: Sources) -> None:
-    found = extract([], sources=sources)
-    assert all(values.shape == (0,) for values in found.columns.values()) and not found.missing
+    none = extract([], sources=sources)
+    assert all(values.shape == (0,) for values in none.columns.values()) and not none.missing
 
 
 def test_an_encoder_must_give_one_length_per_text(sources: Sources) -> None:
@@ -98,10 +89,9 @@ def test_an_encoder_must_give_one_length_per_text(sources: Sources) -> None:
 
 
 def test_a_wrong_path_is_an_error_and_not_a_reason(tmp_path: Path) -> None:
-    with pytest.raises(DataError):
-        Sources.find(concreteness=tmp_path / "absent.txt")
-    with pytest.raises(DataError):
-        Sources.find(glove=tmp_path / "absent.txt")
+    for source in ("concreteness", "glove"):
+        with pytest.raises(DataError):
+            Sources.find(**{source: tmp_path / "absent.txt"})
 
 
 def test_what_this_machine_has(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +107,6 @@ def test_what_this_machine_has(data: Path, monkeypatch: pytest.MonkeyPatch) -> N
     if not isinstance(Sources.find().parser, str):
         assert found.columns["words"].tolist() == [8, 3]
         assert found.columns["adjective_noun"].tolist() == [1, 0]
-    rated = w1kp.Sources.find(
-        concreteness=data / "concreteness" / "Concreteness_ratings_Brysbaert_et_al_BRM.txt"
-    )
+    ratings = data / "concreteness" / "Concreteness_ratings_Brysbaert_et_al_BRM.txt"
+    rated = Sources.find(concreteness=ratings)
     assert "concreteness" not in extract(["a red cat"], sources=rated).missing

@@ -35,6 +35,7 @@ SENSES: dict[str, dict[str, tuple[list[str], list[tuple[str, str]]]]] = {
     "a": {"fine": (["fine"], []), "fines": (["fine"], [])},
     "r": {"well": (["well"], [])},
 }
+Small = tuple[WordNet, dict[str, Synset]]
 EXCEPTIONS = {"n": "wolves wolf\n", "v": "built build\n", "a": "", "r": ""}
 
 
@@ -68,12 +69,12 @@ def write(folder: Path) -> dict[str, Synset]:
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> tuple[WordNet, dict[str, Synset]]:
+def small(tmp_path: Path) -> Small:
     where = write(tmp_path / "dict")
     return WordNet(tmp_path / "dict"), where
 
 
-def test_senses_of_every_part_of_speech(small: tuple[WordNet, dict[str, Synset]]) -> None:
+def test_senses_of_every_part_of_speech(small: Small) -> None:
     words, where = small
     assert words.synsets("beast") == [where["animal"]]
     assert words.synsets("Fine") == [where["fine"], where["fines"]]
@@ -81,7 +82,7 @@ def test_senses_of_every_part_of_speech(small: tuple[WordNet, dict[str, Synset]]
     assert words.synsets("unheard") == []
 
 
-def test_morphology(small: tuple[WordNet, dict[str, Synset]]) -> None:
+def test_morphology(small: Small) -> None:
     words, where = small
     assert words.synsets("wolves") == [where["wolf"]]
     assert words.synsets("built") == [where["build"]]
@@ -91,17 +92,15 @@ def test_morphology(small: tuple[WordNet, dict[str, Synset]]) -> None:
     assert WordNet(words.path, recursive=False).synsets("buildings") == [where["building"]]
 
 
-def test_depth_counts_nodes_of_the_shortest_way(small: tuple[WordNet, dict[str, Synset]]) -> None:
+def test_depth_counts_nodes_of_the_shortest_way(small: Small) -> None:
     words, where = small
-    depths = {name: words.depth(where[name]) for name in ("entity", "thing", "animal", "wolf", "pet", "fine")}
-    assert depths == {"entity": 1, "thing": 2, "animal": 3, "wolf": 4, "pet": 2, "fine": 1}
-    # An instance is a root of its own.
-    assert words.depth(where["rex"]) == 1
-    assert words.depth(where["curb"]) == 2
-    assert words.depth(where["hold"]) == 3
+    # rex, an instance, is a root of its own.
+    expected = {"entity": 1, "thing": 2, "animal": 3, "wolf": 4, "pet": 2, "fine": 1}
+    expected |= {"rex": 1, "curb": 2, "hold": 3}
+    assert {name: words.depth(where[name]) for name in expected} == expected
 
 
-def test_senses_just_above_and_below(small: tuple[WordNet, dict[str, Synset]]) -> None:
+def test_senses_just_above_and_below(small: Small) -> None:
     """Instances (@i, ~i) are neither."""
     words, where = small
     assert words.hyponyms(where["animal"]) == [where["pet"], where["wolf"]]
@@ -109,7 +108,7 @@ def test_senses_just_above_and_below(small: tuple[WordNet, dict[str, Synset]]) -
     assert words.hyponyms(where["wolf"]) == words.hypernyms(where["rex"]) == []
 
 
-def test_an_archive_serves_as_a_folder(tmp_path: Path, small: tuple[WordNet, dict[str, Synset]]) -> None:
+def test_an_archive_serves_as_a_folder(tmp_path: Path, small: Small) -> None:
     words, where = small
     with zipfile.ZipFile(tmp_path / "wordnet.zip", "w") as archive:
         for file in words.path.iterdir():
@@ -120,7 +119,7 @@ def test_an_archive_serves_as_a_folder(tmp_path: Path, small: tuple[WordNet, dic
     assert zipped.depth(where["wolf"]) == 4
 
 
-def test_damaged_files_are_refused(tmp_path: Path, small: tuple[WordNet, dict[str, Synset]]) -> None:
+def test_damaged_files_are_refused(tmp_path: Path, small: Small) -> None:
     words, where = small
     with pytest.raises(DataError, match="no entry at"):
         words.depth(Synset("n", where["wolf"].offset + 1))
@@ -134,9 +133,7 @@ def test_damaged_files_are_refused(tmp_path: Path, small: tuple[WordNet, dict[st
         WordNet(tmp_path / "broken.zip")
 
 
-def test_where_it_is_looked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: tuple[WordNet, dict[str, Synset]]
-) -> None:
+def test_where_it_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Small) -> None:
     words, _ = small
     corpora = tmp_path / "nltk" / "corpora"
     corpora.mkdir(parents=True)
@@ -165,18 +162,15 @@ def test_the_real_one(word: str, senses: int, real_wordnet: WordNet) -> None:
     assert len(real_wordnet.synsets(word)) == senses
 
 
-def test_the_real_one_with_rules_applied_once(real_wordnet: WordNet) -> None:
-    assert len(WordNet(real_wordnet.path, recursive=False).synsets("buildings")) == 4
-
-
-def test_why_counts_cannot_be_had(small: tuple[WordNet, dict[str, Synset]]) -> None:
+def test_why_counts_cannot_be_had(small: Small) -> None:
     words, _ = small
     assert wordnet.why_not(words) == ""
     assert "holds WordNet 3.0" in wordnet.why_not(words, "3.1")
     assert "wordnet-base" in wordnet.why_not(None)
 
 
-def test_real_depths(real_wordnet: WordNet) -> None:
+def test_real_morphology_and_depths(real_wordnet: WordNet) -> None:
+    assert len(WordNet(real_wordnet.path, recursive=False).synsets("buildings")) == 4
     # entity, physical entity, object, whole, living thing, organism, animal, domestic animal, dog
     dog = real_wordnet.synsets("dog")[0]
     assert real_wordnet.depth(dog) == 9

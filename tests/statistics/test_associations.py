@@ -31,14 +31,10 @@ def test_correlations_with_correction_by_hand() -> None:
     assert found["flat"].p_corrected is None and found["flat"].correlation.reason
     assert found["flat"].mean == 1
     kept = [each.name for each in significant(list(found.values()))]
-    assert kept == [
-        name
-        for name in ("strong", "weak", "none")
-        if found[name].p_corrected < 0.05  # type: ignore[operator]
-    ]
+    assert kept == [each.name for each in found.values() if (each.p_corrected or 1) < 0.05]
     assert kept[0] == "strong" and "none" not in kept
-    share = {each.name: each for each in associations(columns, y, correction="bh")}
-    assert share["weak"].p_corrected == pytest.approx(3 / 2 * (p["weak"] or 0))
+    controlled = {each.name: each for each in associations(columns, y, correction="bh")}
+    assert controlled["weak"].p_corrected == pytest.approx(3 / 2 * (p["weak"] or 0))
 
 
 def test_bins_of_equal_size_by_hand() -> None:
@@ -62,7 +58,7 @@ def test_bins_over_clusters() -> None:
     """Rows of one unit are no independent values: n counts units, and the interval is wider."""
     y = np.repeat([1.0, 2, 3, 4], 25)
     plain, clustered = (
-        binned(np.zeros(100), y, clusters=told)[0].y for told in (None, np.repeat(range(4), 25).tolist())
+        binned(np.zeros(100), y, clusters=units)[0].y for units in (None, np.repeat(range(4), 25).tolist())
     )
     assert (plain.value, plain.n, clustered.n) == (2.5, 100, 4)
     assert (clustered.high or 0) - (clustered.low or 0) > 2 * ((plain.high or 0) - (plain.low or 0))
@@ -96,11 +92,12 @@ def test_no_slope_without_two_units() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match="equal length"):
-        binned([1.0], [1.0, 2])
-    with pytest.raises(ValueError, match="infinite"):
-        binned([1.0, np.inf], [1.0, 2])
-    with pytest.raises(ValueError, match="0 bins"):
-        binned([1.0], [1.0], bins=0)
+    for x, bins, said in (
+        ([1.0], 9, "equal length"),
+        ([1.0, np.inf], 9, "infinite"),
+        ([1.0, 2], 0, "0 bins"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            binned(x, [1.0, 2], bins=bins)
     with pytest.raises(ValueError, match="neither"):
         associations({}, [], correction="none")  # type: ignore[arg-type]

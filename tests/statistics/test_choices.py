@@ -47,11 +47,11 @@ def simulated(rng, prompts, noise):
 
 
 def test_better_backbones_are_found_better():
-    told, share, prompt = simulated(np.random.default_rng(0), 300, (0.1, 1.0, 5.0))
-    best, *rows = check(told, share, prompt)
+    distances, share, prompt = simulated(np.random.default_rng(0), 300, (0.1, 1.0, 5.0))
+    best, *rows = check(distances, share, prompt)
     scores = [row.score.value for row in rows]
     assert best.score.value > scores[0] > scores[1] > scores[2] > 0.5
-    found = {(each.one, each.other): each for each in compare(told, share, prompt)}
+    found = {(each.one, each.other): each for each in compare(distances, share, prompt)}
     assert len(found) == 3 and all(each.difference.n == 300 for each in found.values())
     assert all(each.adjusted < 0.01 and each.difference.statistic > 0 for each in found.values())
     assert all(each.adjusted >= each.difference.p for each in found.values())
@@ -60,8 +60,7 @@ def test_better_backbones_are_found_better():
 def test_equal_backbones_are_rarely_told_apart():
     alarms = 0
     for seed in range(100):
-        told, share, prompt = simulated(np.random.default_rng(seed), 60, (1.0, 1.0001))
-        (test,) = compare(told, share, prompt)
+        (test,) = compare(*simulated(np.random.default_rng(seed), 60, (1.0, 1.0001)))
         alarms += test.difference.p < 0.05
     # 100 trials at .05: 5 expected, 13 or more with chance .002.
     assert alarms <= 12
@@ -128,18 +127,18 @@ def test_differences_are_those_of_the_scores_shown():
     # Prompt a: three triplets, one encoder right in all; prompt b: one triplet, the other is. 3/4 - 1/4; the
     # mean of the prompts' differences, 1 and -1, would be 0.
     share, prompt = [1, 1, 1, 1], list("aaab")
-    told = {"one": ([0, 0, 0, 1], [1, 1, 1, 0]), "other": ([1, 1, 1, 0], [0, 0, 0, 1])}
-    _, one, other = check(told, share, prompt)
-    (test,) = compare(told, share, prompt)
+    distances = {"one": ([0, 0, 0, 1], [1, 1, 1, 0]), "other": ([1, 1, 1, 0], [0, 0, 0, 1])}
+    _, one, other = check(distances, share, prompt)
+    (test,) = compare(distances, share, prompt)
     assert test.difference.statistic == pytest.approx(one.score.value - other.score.value) == 0.5
     # Sums 3 and -1: 2 in size is reached by all four patterns of signs (3-1, 3+1, -3-1, -3+1).
     assert (test.difference.n, test.difference.p) == (2, 1)
 
 
-def test_wrong_columns():
-    with pytest.raises(ValueError, match="equal columns"):
-        agreement([1], [1, 2], [0.5])
-    with pytest.raises(ValueError, match="shares within"):
-        agreement([1], [2], [5])
-    with pytest.raises(ValueError, match="finite"):
-        agreement([np.nan], [2], [0.5])
+@pytest.mark.parametrize(
+    ("to_a", "share", "said"),
+    [([1, 2], 0.5, "equal columns"), ([1], 5, "shares within"), ([np.nan], 0.5, "finite")],
+)
+def test_bad_input(to_a, share, said):
+    with pytest.raises(ValueError, match=said):
+        agreement(to_a, [2], [share])

@@ -53,18 +53,6 @@ def test_by_hand() -> None:
     assert expected_reciprocal_rank(p, offsets, k=2) == pytest.approx([0.625, 0, 0.2])
 
 
-def test_a_simulation_comes_to_the_same() -> None:
-    rng = np.random.default_rng(0)
-    p = rng.random((40, 25)) ** 3
-    drawn = rng.random((4000, 40, 25)) < p
-    first = np.where(drawn.any(axis=2), 1 / (drawn.argmax(axis=2) + 1), 0).mean(axis=0)
-    offsets = np.arange(41) * 25
-    # The standard error of a mean over 4,000 draws of something from 0 to 1 is below 0.008.
-    assert np.abs(expected_reciprocal_rank(p.ravel(), offsets) - first).max() < 0.035
-    precision = drawn[:, :, :10].mean(axis=(0, 2))
-    assert np.abs(expected_precision(p.ravel(), offsets) - precision).max() < 0.015
-
-
 @pytest.mark.parametrize(
     ("measure", "p", "offsets", "k", "message"),
     [

@@ -48,14 +48,14 @@ def test_a_list_of_equal_scores_counts_as_found() -> None:
 def test_nothing_and_wrong_input() -> None:
     assert [part.size for part in rrf([], [], [])] == [0, 0, 0]
     assert [part.size for part in comb_mnz([], [], [], [])] == [0, 0, 0]
-    with pytest.raises(ValueError, match="not finite"):
-        comb_sum([0], [0], [0], [np.nan])
-    with pytest.raises(ValueError, match="none of minmax, z"):
-        comb_sum([0], [0], [0], [1], scaling="max")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="different lengths"):
-        rrf([0, 1], [0, 1], [1])
-    with pytest.raises(ValueError, match="0 or more"):
-        rrf([0], [0], [1], k=-1)
+    for call, said in (
+        (lambda: comb_sum([0], [0], [0], [np.nan]), "not finite"),
+        (lambda: comb_sum([0], [0], [0], [1], scaling="max"), "none of minmax, z"),  # type: ignore[arg-type]
+        (lambda: rrf([0, 1], [0, 1], [1]), "different lengths"),
+        (lambda: rrf([0], [0], [1], k=-1), "0 or more"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
 
 
 runs = st.lists(
@@ -73,18 +73,16 @@ def test_columns_equal_loops_over_dictionaries(rows: list, scaling: str, chance:
     sums: dict[tuple[int, int], float] = {}
     times: dict[tuple[int, int], int] = {}
     for (query, _), scores in lists.items():
-        told = np.array(list(scores.values()))
-        spread = told.max() - told.min() if scaling == "minmax" else told.std()
+        listed = np.array(list(scores.values()))
+        spread = np.ptp(listed) if scaling == "minmax" else listed.std()
         for item, score in scores.items():
-            part = 1.0 if told.max() == told.min() else (score - told.min()) / spread
+            part = (score - listed.min()) / spread if np.ptp(listed) else 1.0
             sums[query, item] = sums.get((query, item), 0) + part
             times[query, item] = times.get((query, item), 0) + 1
     chance.shuffle(rows)  # type: ignore[attr-defined]
     columns = [np.array([row[n] for row in rows], dtype=float) for n in range(4)]
-    for fuse, wanted in (
-        (comb_sum, sums),
-        (comb_mnz, {key: value * times[key] for key, value in sums.items()}),
-    ):
+    products = {key: value * times[key] for key, value in sums.items()}
+    for fuse, wanted in ((comb_sum, sums), (comb_mnz, products)):
         query, item, value = fuse(*columns, scaling=scaling)  # type: ignore[arg-type]
         found = dict(zip(zip(query.tolist(), item.tolist(), strict=True), value.tolist(), strict=True))
         assert found == pytest.approx(wanted)
@@ -99,4 +97,6 @@ def test_rrf_is_one_over_ranks(rows: list) -> None:
         ranks.setdefault((query, item), []).append(score + 5)
     query, item, value = rrf(*([row[n] for row in rows] for n in (0, 2)), [row[3] + 5 for row in rows], k=3)
     found = dict(zip(zip(query.tolist(), item.tolist(), strict=True), value.tolist(), strict=True))
-    assert found == pytest.approx({key: sum(1 / (3 + rank) for rank in told) for key, told in ranks.items()})
+    assert found == pytest.approx(
+        {key: sum(1 / (3 + rank) for rank in given) for key, given in ranks.items()}
+    )

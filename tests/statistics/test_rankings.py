@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.statistics.grouping import sum_by
 from sightline.statistics.rankings import count_relevant, find_hits, ndcg_graded
 
 MEASURES = {
@@ -88,10 +87,3 @@ def test_bounds_and_moving_a_relevant_answer_up(rankings, unseen):
     for k in (None, 3):
         graded = ndcg_graded(gain, offsets, truth, [0, *np.cumsum(relevant)], k=k)
         assert find_hits(gain, offsets, relevant).ndcg(k) == pytest.approx(graded, nan_ok=True)
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.floats(-5, 5)), max_size=30))
-def test_sum_by_adds_up_each_group(rows):
-    group = np.array([g for g, _ in rows], dtype=np.int64)
-    what = np.array([w for _, w in rows], dtype=float)
-    assert sum_by(group, what, 6) == pytest.approx([what[group == g].sum() for g in range(6)], abs=1e-9)

@@ -4,17 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ecdf, kstest
+from scipy.stats import ecdf
 
 from sightline.errors import DataError
-from sightline.statistics.reference import (
-    FEW_PAIRS,
-    MOST_POINTS,
-    Reference,
-    fitted,
-    uniformity,
-    uniformity_held_out,
-)
+from sightline.statistics.reference import FEW_PAIRS, MOST_POINTS, Reference, fitted
 
 some = st.lists(st.floats(0, 100, width=32), min_size=30, max_size=80)
 
@@ -37,9 +30,6 @@ def test_by_hand():
     assert np.isnan(reference.normalise(np.nan))
     matrix = reference.normalise_matrix([[0, 1], [1, 0]])
     assert matrix.tolist() == [[0, 0.25], [0.25, 0]]
-
-
-def test_duplicates_in_the_sample_count():
     # A quarter of the reference's pairs are exact duplicates: distance 0 is then no rarity, and F(0) = 1/4.
     reference = fitted([0] * 10 + [1] * 30, "ssim", "id", "")
     matrix = reference.normalise_matrix(np.zeros((2, 2)))
@@ -63,15 +53,3 @@ def test_too_few_pairs():
     for wrong in ([np.nan] * 30, [-1.0] * 30, []):
         with pytest.raises(DataError, match="finite"):
             Reference(np.array(wrong), "ssim", "id", 30, "")
-
-
-def test_uniformity():
-    rng = np.random.default_rng(2)
-    raw = rng.beta(5, 3, size=600)
-    assert uniformity(raw) == pytest.approx(tuple(kstest(raw, "uniform")))
-    assert uniformity(raw)[1] < 0.01
-    reference = fitted(rng.beta(5, 3, size=20_000), "ssim", "id", "")
-    assert uniformity(reference.normalise(raw))[1] > 0.05
-    # Two halves of one sample are of one distribution: p is uniform, and rarely small.
-    p = [uniformity_held_out(raw, seed=seed)[1] for seed in range(40)]
-    assert np.mean(np.array(p) < 0.05) < 0.2

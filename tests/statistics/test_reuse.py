@@ -4,18 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from sightline.statistics import reuse
 from sightline.statistics.reuse import (
-    EXHAUSTED,
-    MORE,
-    REPEATING,
     before_crossing,
     first_repeat,
     in_common,
     mean_curve,
-    pairs_alike,
     repeated,
     reusability,
-    verdict,
 )
 
 
@@ -69,12 +65,11 @@ def test_shares_of_repeated_images():
     # Groups a a a b c: the three a have a double, b and c have none. Three pairs of a's.
     matrix = apart([0, 0, 0, 1, 2])
     assert repeated(matrix, 0.5).value == pytest.approx(3 / 5)
-    assert pairs_alike(matrix, 0.5) == 3
+    assert reuse.pairs_alike(matrix, 0.5) == 3
     assert repeated([[0.0]], 0.5).reason == "fewer than two images"
     assert repeated(np.zeros((3, 3)), 0.0).value == 1
-    assert [verdict(share) for share in (0.0, 0.1, 0.5, 0.51, 1.0)] == [
-        MORE, REPEATING, REPEATING, EXHAUSTED, EXHAUSTED
-    ]  # fmt: skip
+    verdicts = [reuse.verdict(share) for share in (0.0, 0.1, 0.5, 0.51, 1.0)]
+    assert verdicts == [reuse.MORE, *[reuse.REPEATING] * 2, *[reuse.EXHAUSTED] * 2]
 
 
 def test_limits_of_repeats_are_on_half_as_many_images():

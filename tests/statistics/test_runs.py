@@ -38,9 +38,7 @@ class Columns:
             for n, (doc, score) in enumerate(run[name].items())
         ]
         np.random.default_rng(seed).shuffle(rows)
-        query, position, image = (
-            np.array([row[c] for row in rows], dtype=np.int64).reshape(-1) for c in (0, 1, 2)
-        )
+        query, position, image = (np.array([row[c] for row in rows], dtype=np.int64) for c in (0, 1, 2))
         score = np.array([row[3] for row in rows], dtype=np.float64)
         self.order = runs.order(query, position, score, image, ties="trec")
         query, self.image = query[self.order], image[self.order]
@@ -120,16 +118,18 @@ def test_as_trec_eval_on_random_runs(seed, distinct):
 
 def test_ties_by_hand():
     # Names order as 0 < 1 < 2; scores 5, 5, 4 at positions 0, 1, 2. Two are tied: the later name goes first.
-    query, position, score = [0, 0, 0], [0, 1, 2], [5.0, 5.0, 4.0]
-    for ties, expected in (("given", [0, 1, 2]), ("name", [1, 0, 2]), ("trec", [1, 0, 2])):
-        assert runs.order(query, position, score, [0, 1, 2], ties=ties).tolist() == expected
-    # A difference that single precision cannot hold is a tie for trec_eval alone.
-    close = [0.5 + 1e-12, 0.5, 0.4]
-    assert runs.order(query, position, close, [0, 1, 2]).tolist() == [0, 1, 2]
-    assert runs.order(query, position, close, [0, 1, 2], ties="trec").tolist() == [1, 0, 2]
-    # Distances increase: positions stay as given, and "trec" reverses them.
-    assert runs.order(query, position, [1.0, 2.0, 2.0], [0, 1, 2]).tolist() == [0, 2, 1]
-    assert runs.order(query, position, [1.0, 2.0, 2.0], [0, 1, 2], ties="trec").tolist() == [2, 1, 0]
+    for score, ties, expected in (
+        ([5.0, 5.0, 4.0], "given", [0, 1, 2]),
+        ([5.0, 5.0, 4.0], "name", [1, 0, 2]),
+        ([5.0, 5.0, 4.0], "trec", [1, 0, 2]),
+        # A difference that single precision cannot hold is a tie for trec_eval alone.
+        ([0.5 + 1e-12, 0.5, 0.4], "name", [0, 1, 2]),
+        ([0.5 + 1e-12, 0.5, 0.4], "trec", [1, 0, 2]),
+        # Distances increase: positions stay as given, and "trec" reverses them.
+        ([1.0, 2.0, 2.0], "name", [0, 2, 1]),
+        ([1.0, 2.0, 2.0], "trec", [2, 1, 0]),
+    ):
+        assert runs.order([0, 0, 0], [0, 1, 2], score, [0, 1, 2], ties=ties).tolist() == expected
 
 
 def test_rankings_without_scores_keep_their_positions():
@@ -154,10 +154,8 @@ ROWS = st.lists(
 @given(ROWS, st.randoms())
 def test_the_order_does_not_depend_on_that_of_the_rows(rows, random):
     """Given falling scores, "name" and "trec" are the plain sort by query, falling score, falling name."""
-    rows = sorted(
-        {(q, name): (q, s, name) for q, s, name in rows}.values(), key=lambda r: (r[0], -r[1], r[2])
-    )
-    ranked = [(*row, n) for n, row in enumerate(rows)]
+    once = {(q, name): (q, s, name) for q, s, name in rows}.values()
+    ranked = [(*row, n) for n, row in enumerate(sorted(once, key=lambda r: (r[0], -r[1], r[2])))]
     expected = sorted(ranked, key=lambda r: (r[0], -r[1], -r[2]))
     random.shuffle(ranked)
     query, score, name, position = ([row[c] for row in ranked] for c in range(4))
@@ -192,12 +190,10 @@ def test_keys_that_share_their_last_bits_are_told_apart():
 def test_first_places_and_counts_of_judged():
     first = runs.first_places([0, 0, 0, 1, 1], [7, 8, 7, 7, 7])
     assert first.tolist() == [True, True, False, True, False]
-    nan = float("nan")
     # Query 0: 1, nan, 0; query 1: nothing; query 2: nan, 2.
-    counted = runs.count_judged([1, nan, 0, nan, 2], [0, 3, 3, 5], k=2)
-    assert (counted.judged.tolist(), counted.of.tolist()) == ([1, 0, 1], [2, 0, 2])
-    counted = runs.count_judged([1, nan, 0, nan, 2], [0, 3, 3, 5])
-    assert (counted.judged.tolist(), counted.of.tolist()) == ([2, 0, 1], [3, 0, 2])
+    for k, judged, of in ((2, [1, 0, 1], [2, 0, 2]), (None, [2, 0, 1], [3, 0, 2])):
+        counted = runs.count_judged([1, np.nan, 0, np.nan, 2], [0, 3, 3, 5], k=k)
+        assert (counted.judged.tolist(), counted.of.tolist()) == (judged, of)
     with pytest.raises(ValueError, match="k is 0"):
         runs.count_judged([1], [0, 1], k=0)
 

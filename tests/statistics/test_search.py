@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,13 @@ from sightline.statistics import search
 from sightline.statistics.search import owners_above, top_k, top_k_owners, unit
 
 
+def full_products(queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return (queries[:, None, :].astype(np.float64) * rows[None].astype(np.float64)).sum(axis=2)
+
+
 def full_sort(queries: np.ndarray, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Every product, a stable sort, cut at k: what top_k must equal."""
-    products = (queries[:, None, :].astype(np.float64) * rows[None].astype(np.float64)).sum(axis=2)
+    products = full_products(queries, rows)
     order = np.argsort(-products, axis=1, kind="stable")[:, :k]
     return order, np.take_along_axis(products, order, axis=1)
 
@@ -77,8 +82,8 @@ def test_neither_threads_nor_blocks_change_a_digit() -> None:
 def test_rows_that_crowd_within_rounding_stay_in_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     # All of 20,000 rows are nearly equal for every query: pending ones must be ranked on the way.
     ranked = []
-    rank = search._Candidates.rank
-    monkeypatch.setattr(search._Candidates, "rank", lambda self: (ranked.append(self._held), rank(self))[1])
+    rank = search._Block.rank
+    monkeypatch.setattr(search._Block, "rank", lambda self: (ranked.append(self._held), rank(self))[1])
     rows, queries = drawn("near", 20_000, 8, 4), np.ones((4, 8), dtype=np.float32)
     wanted, _ = full_sort(queries, rows, 10)
     assert (top_k(queries, rows, 10, block=(4, 500))[0] == wanted).all()
@@ -101,13 +106,6 @@ def test_a_memory_mapped_file_of_any_number_type(tmp_path: Path) -> None:
         assert (top_k(queries, mapped, 9, block=(6, 100))[0] == wanted).all()
 
 
-def test_progress_is_reported() -> None:
-    heard: list[int] = []
-    rows = drawn("normal", 50, 4, 0)
-    top_k(rows[:10], rows, 2, block=(4, 50), heard=heard.append)
-    assert heard == [4, 4, 2]
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_is_refused_by_name(bad: float) -> None:
     rows = drawn("normal", 3000, 4, 0)
@@ -118,18 +116,20 @@ def test_what_is_not_finite_is_refused_by_name(bad: float) -> None:
         top_k(rows[2500:], rows[:10], 3)
 
 
-def test_other_wrong_input() -> None:
-    rows = drawn("normal", 30, 4, 0)
-    with pytest.raises(DataError, match="3 dimensions and rows 4"):
-        top_k(rows[:2, :3], rows, 3)
-    with pytest.raises(DataError, match="no matrix of numbers"):
-        top_k(rows[0], rows, 3)
-    with pytest.raises(DataError, match="no matrix of numbers"):
-        top_k(rows[:2], rows.astype(str), 3)
-    with pytest.raises(UsageError, match="k is 0"):
-        top_k(rows[:2], rows, 0)
-    with pytest.raises(UsageError, match="0 threads"):
-        top_k(rows[:2], rows, 3, threads=0)
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda rows: top_k(rows[:2, :3], rows, 3), "3 dimensions and rows 4"),
+        (lambda rows: top_k(rows[0], rows, 3), "no matrix of numbers"),
+        (lambda rows: top_k(rows[:2], rows.astype(str), 3), "no matrix of numbers"),
+        (lambda rows: top_k(rows[:2], rows, 0), "k is 0"),
+        (lambda rows: top_k(rows[:2], rows, 3, threads=0), "0 threads"),
+        (lambda rows: top_k_owners(rows[:1], rows[:2], [1, 0], 1), "ordered by their owners"),
+    ],
+)
+def test_other_wrong_input(call: Callable[[np.ndarray], object], said: str) -> None:
+    with pytest.raises((DataError, UsageError, ValueError), match=said):
+        call(drawn("normal", 30, 4, 0))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -143,14 +143,9 @@ def test_owners_are_as_good_as_their_best_row(kind: str) -> None:
     for k in (1, 5, 37, 50):
         found, scores = top_k_owners(queries, rows, owner, k)
         wanted = np.argsort(-each, axis=1, kind="stable")[:, :k]
-        there = int(np.isfinite(each[0]).sum())
-        most = min(k, there)
+        most = min(k, int(np.isfinite(each[0]).sum()))
         assert (found[:, :most] == wanted[:, :most]).all() and (found[:, most:] == -1).all()
         assert scores[:, :most] == pytest.approx(np.take_along_axis(each, wanted[:, :most], axis=1))
-
-
-def full_products(queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    return (queries[:, None, :].astype(np.float64) * rows[None].astype(np.float64)).sum(axis=2)
 
 
 @pytest.mark.parametrize("kind", ["tied", "copies", "normal"])
@@ -185,15 +180,6 @@ def test_nothing_is_above_where_there_is_nothing() -> None:
     assert owners.size == scores.size == 0
 
 
-def test_owners_must_be_in_order() -> None:
-    with pytest.raises(ValueError, match="ordered by their owners"):
-        top_k_owners(np.ones((1, 2)), np.ones((2, 2)), [1, 0], 1)
-
-
-def test_unit_rows() -> None:
-    assert unit([[3.0, 4.0], [0.0, 0.0]]) == pytest.approx(np.array([[0.6, 0.8], [0.0, 0.0]]))
-
-
 @pytest.mark.parametrize("block", [1, 7, 1024])
 def test_unit_rows_in_blocks_are_those_of_double_precision(
     block: int, monkeypatch: pytest.MonkeyPatch
@@ -226,42 +212,33 @@ def test_rows_of_double_precision_count_as_single() -> None:
         assert (found == wanted).all() and (scores == products).all()
 
 
-def test_unit_rows_take_no_more_memory_than_the_result() -> None:
-    program = """
+PEAK = """
 import re
 from pathlib import Path
 import numpy as np
-from sightline.statistics.search import unit
-rows = np.ones((60_000, 256), "f4")
-unit(rows[:10])
+from sightline.statistics.search import top_k, unit
+rows = np.random.default_rng(0).standard_normal({shape}, "f4")
+run = lambda part: {call}
+run(10)
 peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
 before = peak()
-unit(rows)
+run(None)
 print(peak() - before)
 """
-    if not Path("/proc/self/status").exists():
-        pytest.skip("not needed here: no /proc to read the peak from")
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    # 60,000 x 256 numbers of 4 bytes are 60,000 kB; one copy of 8 bytes would be twice that.
-    assert re.fullmatch(r"\d+\n", done.stdout) and int(done.stdout) < 75_000
 
 
-def test_memory_is_bounded_by_blocks_not_by_the_products(tmp_path: Path) -> None:
-    # 20,000 rows x 4,000 queries are 320 MB of float32 products; 64 dimensions take 5 MB.
-    program = """
-import re, sys
-from pathlib import Path
-import numpy as np
-from sightline.statistics.search import top_k
-rng = np.random.default_rng(0)
-rows, queries = rng.standard_normal((20_000, 64), "f4"), rng.standard_normal((4_000, 64), "f4")
-top_k(queries[:10], rows, 20)
-peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
-before = peak()
-top_k(queries, rows, 20)
-print(peak() - before)
-"""
+@pytest.mark.parametrize(
+    ("call", "shape", "most"),
+    [
+        # 60,000 x 256 numbers of 4 bytes are 60,000 kB; one copy of 8 bytes would be twice that.
+        ("unit(rows[:part])", (60_000, 256), 75_000),
+        # 20,000 rows x 4,000 queries are 320 MB of float32 products; 64 dimensions take 5 MB.
+        ("top_k(rows[: part or 4_000], rows, 20)", (20_000, 64), 120_000),
+    ],
+)
+def test_memory_is_bounded(call: str, shape: tuple[int, int], most: int) -> None:
     if not Path("/proc/self/status").exists():
         pytest.skip("not needed here: no /proc to read the peak from")
+    program = PEAK.format(call=call, shape=shape)
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert re.fullmatch(r"\d+\n", done.stdout) and int(done.stdout) < 120_000
+    assert re.fullmatch(r"\d+\n", done.stdout) and int(done.stdout) < most

@@ -30,7 +30,7 @@ from sightline.reproductions.tables.pqpp_printed import (
     Sheet,
 )
 from sightline.statistics.correlation import EstimateWithTest
-from sightline.statistics.prediction_quality import as_csv, as_latex, quality
+from sightline.statistics.prediction_quality import as_latex, quality
 from sightline.study.running.validate import gate
 
 Array = NDArray[np.float64]
@@ -400,18 +400,22 @@ def _heading(made: Made, line: Line) -> str:
 
 
 def comma_separated(made: Sequence[Made]) -> str:
-    """All tables as one CSV: table, whose row and split, then the columns of `as_csv`."""
+    """All tables as one CSV: one row per table, predictor, target and measure."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    head: list[str] = []
+    key = ["table", "whose", "split", "predictor", "target", "measure"]
+    writer.writerow([*key, "value", "low", "high", "p", "mark", "n", "reason"])
     for each in made:
         for whose, split in (("paper", each.printed_split), ("ours", each.split)):
-            cells = {line.predictor: line.cells for line in each.lines if line.whose == whose}
-            names, *rows = csv.reader(io.StringIO(as_csv(cells)))
-            if not head:
-                head = ["table", "whose", "split", *names]
-                writer.writerow(head)
-            writer.writerows([[str(each.number), whose, split, *row] for row in rows])
+            for line in (line for line in each.lines if line.whose == whose):
+                for target, figures in line.cells.items():
+                    for measure, figure in figures.items():
+                        # csv writes None as nothing, and a float as repr does.
+                        numbers = [figure.value, figure.low, figure.high, figure.p]
+                        rest = [figure.mark, figure.n, figure.reason]
+                        writer.writerow(
+                            [each.number, whose, split, line.predictor, target, measure, *numbers, *rest]
+                        )
     return file.getvalue()
 
 
