@@ -150,16 +150,11 @@ def test_files_without_a_study(tmp_path: Path) -> None:
 def test_reasons_reach_the_end(fill: Fill, tmp_path: Path) -> None:
     Pillow.new("RGB", (2, 2), "red").save(tmp_path / "tiny.png")
     Pillow.new("RGB", (9, 9), "red").save(tmp_path / "flat.png")
-    study = fill(
-        [
-            Prompt(query(1), "one"),
-            *(Image(ImageKey("c", name), str(tmp_path / name)) for name in ("tiny.png", "flat.png")),
-            *(
-                Answer(query(1), "a", n, ImageKey("c", name))
-                for n, name in enumerate(("tiny.png", "flat.png"))
-            ),
-        ]
-    )
+    records: list[Record] = [Prompt(query(1), "one")]
+    for n, name in enumerate(("tiny.png", "flat.png")):
+        key = ImageKey("c", name)
+        records += [Image(key, str(tmp_path / name)), Answer(query(1), "a", n, key)]
+    study = fill(records)
     (ran,) = score(study, "sharpness").runs
     ((reason, n),) = ran.reasons.items()
     assert n == 1 and "less than three pixels" in reason
