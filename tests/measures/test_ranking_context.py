@@ -120,18 +120,6 @@ def test_the_collection_score_of_vectors_is_their_mean_cosine(flickr: Study) -> 
         assert told[key] == pytest.approx(np.sqrt(spread[key]) / best["cosine"].mean(), rel=1e-4)
 
 
-def test_overlap_of_engines_is_counted(flickr: Study) -> None:
-    told = reading.answers(flickr, "retriever")
-    first = told.filter(pl.col("prompt_id") == 1).sort("position").group_by("system", maintain_order=True)
-    tops = {str(key[0]): set(rows["image_id"].to_list()[:10]) for key, rows in first}
-    mine = tops.pop("bm25")
-    expected = np.mean([len(mine & other) / len(mine | other) for other in tops.values()])
-    assert values(flickr, "engine_overlap@10", "bm25")[1] == pytest.approx(expected)
-    # TF-IDF at two depths has the same first ten.
-    alone = values(flickr, "engine_overlap@10", "deep")
-    assert all(each >= 1 / 3 for each in alone.values())
-
-
 @pytest.mark.slow
 def test_a_nudge_of_nothing_changes_nothing_and_a_shove_does(flickr: Study) -> None:
     still = values(flickr, "query_robustness(k=20, share=1e-06, draws=1)", "hashed")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from math import sqrt
 
 import numpy as np
@@ -12,14 +11,13 @@ from PIL import Image
 from sightline import registry
 from sightline.errors import UsageError
 from sightline.extension import Picture
+from sightline.testing.inputs import encoded
 
 IMAGEHASH = ("800f1f3f3c787871", "802a55293f3f3d2e", "811f031bb6697b56", "803f78676cd95295")
 
 
 def picture(pixels: np.ndarray) -> Picture:
-    file = io.BytesIO()
-    Image.fromarray(pixels.astype(np.uint8)).save(file, "PNG")
-    return Picture(file.getvalue())
+    return encoded(Image.fromarray(pixels.astype(np.uint8)))
 
 
 def flat(*colour: int, size: tuple[int, int] = (20, 20)) -> np.ndarray:
