@@ -15,6 +15,7 @@ from pathlib import Path
 from sightline.data.sources import Source
 from sightline.data.sources.plain import EXPORT_NOTE, EXPORT_VERSION
 from sightline.errors import DataError, UsageError, near
+from sightline.judging.assignment import adopt
 from sightline.judging.store import overseeing, rounds, showing, tokens
 from sightline.judging.store.overseeing import OWNER, Decision
 from sightline.records import Judgement
@@ -242,9 +243,7 @@ def take_in(study: Study, csv_bytes: bytes, name: str, round: str | None = None)
         added = 0
         if len(held) > sum(held):
             added = import_(study, table.write(Path(folder)), format=FORMAT).counts.get("judgements", 0)
-    result = AddedJudgements(
-        added, sum(held), unanswered, tasks=sum(_adopt(study, each.name) for each in into)
-    )
+    result = AddedJudgements(added, sum(held), unanswered, tasks=sum(_adopt(study, each) for each in into))
     with database.writing(study.engine) as connection:
         overseeing.note(connection, "take in", {"file": table.name, **result.facts()})
     return result
@@ -263,10 +262,7 @@ def _refuse_unknown(study: Study, records: Sequence[Judgement]) -> None:
                 )
 
 
-def _adopt(study: Study, name: str) -> int:
-    from sightline.judging.assignment import adopt
-
-    round_ = rounds.get_round(study, name)
+def _adopt(study: Study, round_: rounds.Round) -> int:
     with database.writing(study.engine) as connection:
         return adopt(connection, round_, datetime.now(UTC))
 

@@ -141,12 +141,7 @@ class Overview(Result):
             for each in self.people
         ]  # fmt: skip
         columns = [
-            Column("annotator"),
-            Column("role"),
-            Column("done"),
-            Column("skipped"),
-            Column("open"),
-            Column("judgements"),
+            *map(Column, ("annotator", "role", "done", "skipped", "open", "judgements")),
             Column("seconds", "seconds per task"),
             Column("passed", "controls passed"),
             Column("failed", "controls failed"),
@@ -167,14 +162,7 @@ class Overview(Result):
                 "Agreement",
             ),
             "disputes": Table(
-                [
-                    Column("question"),
-                    Column("item"),
-                    Column("prompt"),
-                    Column("spread"),
-                    Column("n"),
-                    Column("decided"),
-                ],
+                [*map(Column, ("question", "item", "prompt", "spread", "n", "decided"))],
                 disputes,
                 "Disputed items",
             ),

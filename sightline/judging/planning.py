@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import ceil
 
 from sightline.judging.items import build
-from sightline.judging.rounds import RoundSettings, declared_rounds, refuse_conflicts, round_settings
+from sightline.judging.rounds import RoundSettings, chosen_rounds
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study.study import Study
@@ -72,9 +72,7 @@ class Plan(Result):
 
     def tables(self) -> dict[str, Table]:
         columns = [
-            Column("round"),
-            Column("mode"),
-            Column("items"),
+            *map(Column, ("round", "mode", "items")),
             Column("per_item", "judgements per item"),
             Column("work", "tasks of work"),
             Column("control_tasks", "control tasks"),
@@ -94,9 +92,7 @@ class Plan(Result):
 
 def plan(study: Study, rounds: Sequence[str] = ()) -> Plan:
     """Say how much work rounds of study.toml are, by default all, and what they cost."""
-    names = rounds or declared_rounds(study)
-    refuse_conflicts(study)
-    settings = [round_settings(study, name) for name in names]
+    settings = chosen_rounds(study, rounds)
     return Plan([RoundPlan(each.name, each.mode, workload_of(study, each)) for each in settings])
 
 

@@ -56,15 +56,8 @@ def votes(study: Study, round_id: int) -> RoundVotes:
     seconds, by = _page_times(table[(table[:, 8] == 0) & ~np.isnan(table[:, 11])])
     kept = table[_latest(table)]
     whole = kept[:, :7].astype(np.int64)
-    return RoundVotes(
-        *(whole[:, 0], whole[:, 1], whole[:, 2]),
-        *(whole[:, 3], whole[:, 4], whole[:, 5], whole[:, 6]),
-        value=kept[:, 10],
-        took_ms=kept[:, 11],
-        seconds=seconds,
-        by=by,
-        up_to=up_to,
-    )
+    columns = (*whole.T, kept[:, 10], kept[:, 11], seconds, by)
+    return RoundVotes._make((*columns, up_to))
 
 
 def _page_times(first: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
