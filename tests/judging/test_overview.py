@@ -114,7 +114,6 @@ def test_progress_cost_and_time_by_hand(ten: Study) -> None:
     # One image a page and one question: a judgement a page.
     assert (found.progress.judgements_wanted, found.progress.judgements) == (20, done)
     # 0.20 a finished page and a tenth on top: 0.22 each; the round ends after 20 of them.
-    assert found.cost is not None
     assert found.cost.so_far == (done * Decimal("0.22")).quantize(Decimal("0.01"))
     assert (found.cost.tasks_at_end, found.cost.at_end) == (20, Decimal("4.40"))
     # 10 pages of 10 s and 6 of 20 s: the eight and ninth of sixteen are 10, a quarter lies above 20.
@@ -134,7 +133,6 @@ def test_the_end_is_predicted_from_the_last_hour(ten: Study) -> None:
     # Garwood's limits of a count of 6, as tables have them: 2.202 to 13.06.
     assert found.rate.low == pytest.approx(2.2019, abs=1e-4)
     assert found.rate.high == pytest.approx(13.0595, abs=1e-4)
-    assert found.earliest is not None and found.latest is not None
     assert found.earliest < found.expected < found.latest
     oversee.pause(ten, "r")
     paused = overview(ten, "r", NOW)
@@ -155,7 +153,6 @@ def test_controls_and_repeats_are_part_of_the_cost_at_the_end(tmp_path: Path) ->
     with small(tmp_path / "study", 10, more) as study:
         found = overview(study, "r", NOW)
     # 20 pages of work, 2 of them again, and one control page for every four others: 22 x 5/4 = 27.5.
-    assert found.cost is not None
     assert (found.cost.tasks, found.cost.tasks_at_end) == (0, 28)
     assert round_up(27.5) == 28 and round_up(0.1 * 3 * 10) == 3
 
@@ -229,7 +226,6 @@ def test_work_judged_again_by_others_and_by_the_same(tmp_path: Path) -> None:
         assert (checked[by].agreement.n, checked[by].same.n) == (n, n)
         # Always yes against a mixture agrees as often as the mixture says yes, and no better than chance.
         assert checked[by].agreement.value in (None, 0.0)
-        assert checked[by].same.value is not None and checked[by].same.low is not None
         assert checked[by].same.low < checked[by].same.value
     # Bob agrees with ann's first vote exactly on the even prompts among those that were drawn.
     assert checked["other"].same.value == pytest.approx(drawn_even / 10)

@@ -98,7 +98,6 @@ def test_many_images_by_random_orders_with_their_error() -> None:
     images, distance = on_a_line(*(float(place) for place in range(n)))
     exact = sum(comb(n - (k - 1) * (m - 1), k) for m in range(1, n) if n >= (k - 1) * (m - 1)) / comb(n, k)
     found = k_expected(images, distance=distance, k=k, permutations=4000)
-    assert found.evidence is not None
     error = found.evidence["standard_error"]
     assert 0.005 < error < 0.05
     assert value(found) == pytest.approx(1 - exact, abs=4 * error)

@@ -54,7 +54,6 @@ def predicted_relevance(
     study: Study, *, encoder: str = "hashed_words", depth: int = 25, folds: int = 5, seed: int = 0
 ) -> PredictedRelevance:
     context = rankings_of(study).context
-    assert context is not None
     predictor = loaded_over(study, registry.configure("predictor", "logistic"))
     similar = cached(study, registry.configure("encoder", encoder))
     return predicted(context, predictor, similar, depth=depth, min_rel=1.0, folds=folds, seed=seed)
@@ -94,7 +93,6 @@ def test_it_tells_how_early_the_relevant_image_comes(flickr: Study) -> None:
 def test_what_is_judged_of_a_query_never_reaches_its_own_prediction(flickr: Study) -> None:
     """All gains of one fold's queries are turned around: what is predicted of them stays."""
     context = rankings_of(flickr).context
-    assert context is not None
     settings = {"depth": 10, "min_rel": 1.0, "folds": 4, "seed": 0}
     before = predicted(context, *models(), **settings)
     own = before.fold == 2
@@ -148,7 +146,6 @@ def small(tmp_path: Path, judged: int = 3) -> Study:
 def test_what_is_known_of_a_query_and_an_image_by_hand(tmp_path: Path) -> None:
     with small(tmp_path) as study:
         context = rankings_of(study).context
-        assert context is not None
         encoder = registry.configure("encoder", "hashed_words").load()
         x = _examples(context, _first(context, 3), encoder)
         assert tuple(x.feature_names) == FEATURES and x.features.shape == (12, 5)
@@ -203,7 +200,6 @@ def test_too_little_is_said(tmp_path: Path) -> None:
 
 def test_images_count_where_the_encoder_sees_them(eyes: Study) -> None:
     context = rankings_of(eyes).context
-    assert context is not None
     encoder = registry.configure("encoder", "colours").load()
     x = _examples(context, _first(context, 3), encoder)
     # Rose is all red, grape red and blue: cosines 1 and sqrt(1/2); the third has nothing of red.

@@ -205,7 +205,6 @@ def test_vectors_of_images_are_asked_again_too(painted: Study) -> None:
     assert (still[1], still[2]) == (1, 1) and 1 / 3 < still[3] < 1
     # The cosine of red with rose is 1, with grape sqrt(1/2), with sea and leaf 0.
     first = rankings_of(painted, judged=False)
-    assert first.table.scores is not None
     assert sorted(first.table.scores[:2].tolist()) == pytest.approx([np.sqrt(0.5), 1])
     told = values(painted, "nqc(k=2, against=collection)", "eyes")
     red, half = 1, np.sqrt(0.5)
