@@ -191,16 +191,16 @@ def again(study: Study, round: str, share: float = 0.2, by: str = "other", seed:
         raise UsageError(f"{seed} is no seed", remedy="A whole number from 0.")
     round_ = rounds.get_round(study, round)
     with database.writing(study.engine) as connection:
-        ready = overseeing.doable(connection, round_.id, BY[by])
-        if not ready.done:
+        done, before = overseeing.doable(connection, round_.id, BY[by])
+        if not done:
             raise UsageError(f"no work of {round!r} is finished yet", remedy="Try again later.")
-        fresh = sorted(set(ready.done) - set(ready.drawn))
-        missing = max(0, int(np.floor(share * len(ready.done) + 0.5)) - len(ready.drawn))
+        fresh = sorted(set(done) - set(before))
+        missing = max(0, int(np.floor(share * len(done) + 0.5)) - len(before))
         drawn = np.random.default_rng(seed).permutation(fresh)[:missing].tolist()
         overseeing.add_again(connection, round_.id, BY[by], drawn)
         note = {"round": round, "share": share, "by": by, "seed": seed, "items": len(drawn)}
         overseeing.note(connection, "again", note)
-    return Rejudging(by, len(ready.done), len(ready.drawn), len(drawn))
+    return Rejudging(by, len(done), len(before), len(drawn))
 
 
 # -- tables of judgements -----------------------------------------------------------------------------------

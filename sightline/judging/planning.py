@@ -14,7 +14,10 @@ from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study.study import Study
 
-CENT = Decimal("0.01")
+
+def cents(money: Decimal) -> Decimal:
+    """An amount in whole cents."""
+    return money.quantize(Decimal("0.01"), ROUND_HALF_UP)
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Workload:
     @property
     def cost(self) -> Decimal:
         """What it costs, in whole cents."""
-        return self.amount.quantize(CENT, ROUND_HALF_UP)
+        return cents(self.amount)
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Plan(Result):
     @property
     def sentence(self) -> str:
         tasks = sum(each.load.tasks for each in self.rounds)
-        cost = sum((each.load.amount for each in self.rounds), Decimal(0)).quantize(CENT, ROUND_HALF_UP)
+        cost = cents(sum((each.load.amount for each in self.rounds), Decimal(0)))
         return f"{tasks:,} tasks in all" + (f", for {cost}." if cost else ".")
 
     @property

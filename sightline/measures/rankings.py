@@ -255,12 +255,12 @@ def rankings_for(study: Study, measure: Configured, ranked: Ranked | None = None
     return rankings_of(study, judged=judged)
 
 
-def rankings_of(study: Study, by: Rules | None = None, *, judged: bool = True) -> Ranked:
+def rankings_of(study: Study, *, judged: bool = True) -> Ranked:
     """Every ranking of the study with its gains, ties broken and repeats dropped.
 
     Without `judged` no relevance is needed, and none is read.
     """
-    chosen = by or rules(study)
+    chosen = rules(study)
     truths = relevance(study, chosen) if judged else pl.DataFrame(schema=_GAINS)
     answers, asked = _answers(study)
     if asked.is_empty():

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from PIL import Image as Pillow
 
 from sightline.estimate import is_absent
 from sightline.judging import charts
 from sightline.judging.agreement import Coefficient
-from sightline.judging.labels import LabelCount, QueryCategories
+from sightline.judging.labels import LabelCount, QueryCategories, labels_given
 from sightline.judging.round_people import RoundAnnotator
+from sightline.records import (
+    AnnotatorKey,
+    Answer,
+    Image,
+    ImageKey,
+    Item,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Question,
+    Record,
+)
+from sightline.rendering.blocks import Figure, Grid, Heading
 from sightline.rendering.charts import Spec, render
 from sightline.rendering.theme import ACCENT, ALARM, CARD, SERIES
+from sightline.study.study import create_study
+from sightline.study.writing.loading import load
 
 LABELS = [LabelCount("q", s, label, n) for s, label, n in (
     ("sdxl", "no", 3), ("sdxl", "low", 5), ("sdxl", "high", 12), ("glide", "no", 9), ("glide", "low", 0),
@@ -130,3 +147,38 @@ def test_hostile_text_is_drawn_as_text_and_nothing_as_nothing() -> None:
         assert "<script" not in render(draw(rows), "light")
         assert render(draw([]), "light").startswith("<svg")
     assert render(charts.annotators_chart([], "q"), "light").startswith("<svg")
+
+
+def test_answers_by_label_and_system(tmp_path: Path) -> None:
+    asked = Question("relevance", "ordinal", -1, 2, 1, labels={"2": "high", "0": "none"})
+    some: list[Record] = [asked]
+    for system, values in (("one", (2, 2, 0)), ("two", (0, 0, 1))):
+        for n, value in enumerate(values):
+            key, name = PromptKey("s", str(n)), f"{system}-{n}.png"
+            shade = (40 * n, 80, 160 if system == "one" else 10)
+            Pillow.new("RGB", (8, 8), shade).save(tmp_path / name)
+            image = ImageKey("i", name)
+            some += [Prompt(key, f"p {n}"), Image(image, str(tmp_path / name)), Answer(key, system, 0, image)]
+            some += [Judgement("relevance", Item(key, image=image), float(value), AnnotatorKey("p", "a"))]
+    with create_study(tmp_path / "study") as study:
+        load(study, some, importer="test", path="test", digest="1")
+        given = {(row.system, row.label): row.n for row in labels_given(study, "relevance")}
+        assert given == {
+            ("one", "none"): 1,
+            ("one", "1"): 0,
+            ("one", "high"): 2,
+            ("two", "none"): 2,
+            ("two", "1"): 1,
+            ("two", "high"): 0,
+        }
+        title, drawing, numbers = charts.label_pictures(study)
+        assert isinstance(title, Heading) and title.text == "Answers to relevance, by system"
+        assert isinstance(drawing, Figure) and drawing.narrow is not None and isinstance(numbers, Grid)
+
+
+def test_answers_on_a_scale_of_numbers_are_no_labels(tmp_path: Path) -> None:
+    key, vote = PromptKey("s", "1"), AnnotatorKey("p", "a")
+    some: list[Record] = [Question("fit", "interval", 0, 5), Prompt(key, "p")]
+    with create_study(tmp_path / "study") as study:
+        load(study, [*some, Judgement("fit", Item(key), 3.0, vote)], importer="t", path="p", digest="1")
+        assert labels_given(study, "fit") == [] and charts.label_pictures(study) == []

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from PIL import Image, ImageFilter
 
 from sightline.extension import NoValue, Picture, Value
-from sightline.measures.of_image.blank import blank
 from sightline.measures.of_image.detail import noise as grain
 from sightline.measures.of_image.detail import sharpness
-from sightline.measures.of_image.tone import brightness, colourfulness, contrast
+from sightline.measures.of_image.tone import blank, brightness, colourfulness, contrast
 
 
 def picture(pixels: Any, format: str = "PNG") -> Picture:

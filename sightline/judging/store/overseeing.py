@@ -152,15 +152,8 @@ def decisions(study: Study, questions: Sequence[int]) -> dict[tuple[int, int], f
 # -- work judged again ------------------------------------------------------------------------------------
 
 
-class Doable(NamedTuple):
-    """Work items with a finished task, by place in the round, and those that were drawn before."""
-
-    done: Sequence[int]
-    drawn: Sequence[int]
-
-
-def doable(connection: Connection, round_id: int, kind: str) -> Doable:
-    """What can be judged again."""
+def doable(connection: Connection, round_id: int, kind: str) -> tuple[list[int], list[int]]:
+    """What can be judged again: work with a finished task, by place, and what was drawn before."""
     finished = connection.execute(
         text("SELECT id FROM round_item WHERE round_id = :r AND kind = 'work' AND done > 0 ORDER BY ordinal"),
         {"r": round_id},
@@ -169,7 +162,7 @@ def doable(connection: Connection, round_id: int, kind: str) -> Doable:
         text("SELECT again_of FROM round_item WHERE round_id = :r AND kind = :kind"),
         {"r": round_id, "kind": kind},
     ).fetchall()
-    return Doable([int(row[0]) for row in finished], [int(row[0]) for row in drawn])
+    return [int(row[0]) for row in finished], [int(row[0]) for row in drawn]
 
 
 def add_again(connection: Connection, round_id: int, kind: str, items: Sequence[int]) -> None:

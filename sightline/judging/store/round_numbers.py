@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -79,27 +80,19 @@ def _latest(table: NDArray[np.float64]) -> NDArray[np.bool_]:
     return keep
 
 
-class TaskCount(NamedTuple):
-    """How many tasks of an annotator are in a state."""
-
-    annotator_id: int
-    state: str
-    tasks: int
-
-
 class Counted(NamedTuple):
     """The items and tasks of a round.
 
-    `wanted` and `done` count tasks of work, each item at most as often as it is wanted; `judgements` are
-    those wanted. `recent` counts tasks of work finished since a time, the first of them at `first`; `older`
-    is whether any was finished before.
+    `tasks` counts all, by annotator and state; `wanted` and `done` those of work, each item at most as often
+    as it is wanted; `judgements` are those wanted. `recent` counts tasks of work finished since a time, the
+    first of them at `first`; `older` is whether any was finished before.
     """
 
     items: int
     wanted: int
     done: int
     judgements: int
-    tasks: Sequence[TaskCount]
+    tasks: Counter[tuple[int, str]]
     recent: int
     first: str | None
     older: bool
@@ -147,7 +140,7 @@ def counted(study: Study, round_: Round, since: str) -> Counted:
         int(wanted),
         int(done),
         int(slots) * len(round_.questions),
-        [TaskCount(int(who), state, int(n)) for who, state, n in tasks],
+        Counter({(int(who), str(state)): int(n) for who, state, n in tasks}),
         int(recent),
         first,
         older,
