@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sightline.judging.assignment import most_tasks as most_tasks
     from sightline.judging.blinding import blind as blind
     from sightline.judging.blinding import redrawn as redrawn
-    from sightline.judging.label_charts import label_pictures as label_pictures
+    from sightline.judging.charts import label_pictures as label_pictures
     from sightline.judging.oversee import AddedJudgements as AddedJudgements
     from sightline.judging.oversee import Invitation as Invitation
     from sightline.judging.oversee import Rejudging as Rejudging

@@ -10,13 +10,7 @@ from typing import Any
 
 from sightline.judging import assignment
 from sightline.judging.items import build
-from sightline.judging.rounds import (
-    RoundSettings,
-    declared_rounds,
-    refuse_conflicts,
-    round_names,
-    round_settings,
-)
+from sightline.judging.rounds import RoundSettings, chosen_rounds, round_names
 from sightline.judging.store import rounds as stored
 from sightline.judging.store.rounds import Round
 from sightline.rendering.result import Result
@@ -51,23 +45,13 @@ class OpenRounds(Result):
 
     def tables(self) -> dict[str, Table]:
         columns = [
-            Column("round"),
-            Column("mode"),
-            Column("items"),
-            Column("controls"),
+            *map(Column, ("round", "mode", "items", "controls")),
             Column("per_item", "judgements per item"),
             Column("adopted", "judged elsewhere"),
         ]
         rows = [
-            (
-                each.round.name,
-                each.round.mode,
-                each.items,
-                each.controls,
-                each.settings.per_item,
-                each.adopted,
-            )
-            for each in self.rounds
+            (one.round.name, one.round.mode, one.items, one.controls, one.settings.per_item, one.adopted)
+            for one in self.rounds
         ]
         return {"": Table(columns, rows, "Rounds")}
 
@@ -79,14 +63,11 @@ def annotate(study: Study, rounds: Sequence[str] = ()) -> OpenRounds:
     count as completed tasks, so that nobody is asked twice.
     """
     reading.need_prompts(study)
-    names = rounds or declared_rounds(study)
-    refuse_conflicts(study)
-    return OpenRounds([_open(study, round_settings(study, name)) for name in names])
+    return OpenRounds([_open(study, settings) for settings in chosen_rounds(study, rounds)])
 
 
 def _open(study: Study, settings: RoundSettings) -> OpenRound:
-    under_way = {each.name for each in stored.rounds_of(study)}
-    fresh = settings.name not in under_way
+    fresh = settings.name not in {each.name for each in stored.rounds_of(study)}
     items = build(study, settings) if fresh else []
     opened = stored.open_round(
         study,

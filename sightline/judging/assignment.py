@@ -21,6 +21,7 @@ from sightline.judging.store.rounds import Round
 from sightline.judging.store.tasks import NewTask, Standing, Task
 
 MANY = 2**31 - 1
+STAMP = "%Y-%m-%dT%H:%M:%SZ"
 APART = 10
 """An annotator sees an item again, where that is asked for, after at least so many other tasks."""
 
@@ -86,7 +87,7 @@ def most_tasks(round_: Round, counts: Mapping[str, int], role: str) -> int:
 def _rest(standing: Standing, settings: Any, at: datetime) -> str | None:
     if standing.last_finished is None:
         return None
-    ended = datetime.strptime(standing.last_finished, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    ended = datetime.strptime(standing.last_finished, STAMP).replace(tzinfo=UTC)
     until = ended + timedelta(minutes=float(settings["rest_minutes"]))
     return stamp(until) if until > at else None
 
@@ -178,4 +179,4 @@ def adopt(connection: Any, round_: Round, at: datetime) -> int:
 
 def stamp(at: datetime) -> str:
     """A time as the study keeps it."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return at.astimezone(UTC).strftime(STAMP)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 from sightline.estimate import Cell, absent, clean
-from sightline.judging.labels import CATEGORIES, LabelCount, QueryCategories
+from sightline.judging.labels import CATEGORIES, LabelCount, QueryCategories, labels_given
 from sightline.judging.round_people import RoundAnnotator
+from sightline.rendering.blocks import Block, Figure, Grid, Heading
 from sightline.rendering.charts import (
     ROW,
     WIDE,
@@ -25,6 +27,8 @@ from sightline.rendering.charts import (
 )
 from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import ACCENT, ALARM, CARD, INK, MUTED, SERIES, Colour, system_colours
+from sightline.study import reading
+from sightline.study.study import Study
 
 MOST_QUERIES = 40
 """Rows of a chart that is still read; the table has them all."""
@@ -39,12 +43,7 @@ def labels_chart(rows: Sequence[LabelCount], *, wide: bool = True) -> Spec:
     names, said = short_names(systems), short_names(labels)
     colours = system_colours(systems)
     values = [
-        {
-            "label": said[row.label],
-            "system": names[row.system],
-            "n": row.n,
-            "text": f"{row.n:,}",
-        }
+        {"label": said[row.label], "system": names[row.system], "n": row.n, "text": f"{row.n:,}"}
         for row in rows
     ]
     order = [names[name] for name in systems]
@@ -103,6 +102,23 @@ def labels_table(rows: Sequence[LabelCount]) -> Table:
     return Table(columns, body, "Judgements by answer and system")
 
 
+def label_pictures(study: Study) -> list[Block]:
+    """Bars of how often each answer was given to each system, and the same in numbers (PQPP, figure 4)."""
+    blocks: list[Block] = []
+    for _, asked in reading.questions(study):
+        rows = labels_given(study, asked.name)
+        if rows:
+            drawing = Figure(
+                labels_chart(rows),
+                labels_chart(rows, wide=False),
+                "How often each answer was given to a system's images, by everybody who judged, without "
+                "control items.",
+            )
+            title = Heading(f"Answers to {asked.name}, by system")
+            blocks += [title, drawing, Grid(labels_table(rows), "The answers in numbers")]
+    return blocks
+
+
 def annotators_chart(rows: Sequence[RoundAnnotator], question: str, *, wide: bool = True) -> Spec:
     """A dot with its interval for each annotator's agreement with the others; who has none is omitted."""
     known = [(row, agreement) for row in rows if (agreement := row.agreement(question))]
@@ -141,12 +157,7 @@ def validation_chart(rows: Sequence[RoundAnnotator], *, wide: bool = True) -> Sp
     """Bars of control items passed and failed, one row per annotator."""
     names = short_names([row.name for row in rows])
     parts = (("passed", ACCENT), ("failed", ALARM))
-    values = []
-    for row in rows:
-        start = 0
-        for (said, colour), n in zip(parts, (row.passed, row.failed), strict=True):
-            values.append(_piece(names[row.name], said, colour, start, n))
-            start += n
+    values = [piece for row in rows for piece in _pieces(names[row.name], parts, (row.passed, row.failed))]
     longest = max((row.passed + row.failed for row in rows), default=1)
     spec = _stacked(
         values, [said for said, _ in parts], "control items", (0, max(1, longest)), len(rows), wide
@@ -188,10 +199,8 @@ def categories_chart(rows: Sequence[QueryCategories], *, wide: bool = True) -> S
     parts = list(zip(CATEGORIES, SHADES, strict=True))
     values = []
     for key, row in zip(keys, shown, strict=True):
-        total, start = max(1, sum(row.counts)), 0
-        for (said, colour), n in zip(parts, row.counts, strict=True):
-            values.append(_piece(names[key], said, colour, start / total, n / total))
-            start += n
+        total = max(1, sum(row.counts))
+        values += _pieces(names[key], parts, [n / total for n in row.counts])
     spec = _stacked(values, list(CATEGORIES), "proportion of the query's images", (0, 1), len(shown), wide)
     more = f" The {len(shown)} most doubtful of {len(rows)}." if len(rows) > len(shown) else ""
     totals = [sum(row.counts[place] for row in rows) for place in range(len(CATEGORIES))]
@@ -214,8 +223,13 @@ def categories_table(rows: Sequence[QueryCategories]) -> Table:
     return Table(columns, body, "Agreement on items, by query")
 
 
-def _piece(row: str, part: str, colour: Colour, start: float, n: float) -> Spec:
-    return {"row": row, "part": part, "colour": colour.light, "from": start, "to": start + n}
+def _pieces(row: str, parts: Sequence[tuple[str, Colour]], sizes: Sequence[float]) -> list[Spec]:
+    """The parts of a row, laid end to end."""
+    ends = pairwise(accumulate(sizes, initial=0))
+    return [
+        {"row": row, "part": part, "colour": colour.light, "from": start, "to": end}
+        for (part, colour), (start, end) in zip(parts, ends, strict=True)
+    ]
 
 
 def _stacked(
@@ -251,8 +265,5 @@ def _stacked(
             "color": colour,
         },
     }
-    return chart([value for value in values if value["to"] > value["from"]], [layer], width, _height(rows))
-
-
-def _height(rows: int) -> int:
-    return (ROW if rows <= 15 else 20) * max(1, rows)
+    height = (ROW if rows <= 15 else 20) * max(1, rows)
+    return chart([value for value in values if value["to"] > value["from"]], [layer], width, height)

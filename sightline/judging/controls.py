@@ -76,14 +76,10 @@ def _trusted(study: Study, votes: Votes) -> list[_Vouched]:
     names = {number: name for number, (name, role) in enumerate(people) if role == "control"}
     theirs = np.isin(votes.annotator, list(names))
     shown = np.isin(votes.item, votes.item[votes.control & ~theirs])
+    kept = votes.where(theirs & shown)
     return [
         _Vouched(int(item), float(value), 0.0, "annotator", names[int(who)])
-        for item, value, who in zip(
-            votes.item[theirs & shown],
-            votes.value[theirs & shown],
-            votes.annotator[theirs & shown],
-            strict=True,
-        )
+        for item, value, who in zip(kept.item, kept.value, kept.annotator, strict=True)
     ]
 
 

@@ -6,10 +6,10 @@ settings give the same items, whatever order the database answers in.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
+from itertools import cycle, groupby, islice
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -221,7 +221,8 @@ def _attention_checks(settings: RoundSettings, stock: Stock, wanted: int) -> Ite
         inner = int(number - ends[at] + ways[at])
         assert mode.attention is not None
         if mode.layout == "pair":
-            yield _check(asked, (prompt, 0, each[inner], each[inner], 0), mode.attention)
+            alike = (prompt, 0, each[inner], each[inner], 0)
+            yield NewSlot(alike, "attention", {asked.name: mode.attention})
             continue
         inner, second = divmod(inner, 2)
         photo = stock.photos.get(prompt, 0)
@@ -229,20 +230,15 @@ def _attention_checks(settings: RoundSettings, stock: Stock, wanted: int) -> Ite
         # Counted without the reference itself: what stands at or behind it moves up by one.
         shown = each[other] if photo else each[other + (other >= place)]
         reference = photo or each[place]
-        if second:
-            yield _check(asked, (prompt, 0, reference, shown, reference), _opposite(asked, mode.attention))
-        else:
-            yield _check(asked, (prompt, 0, reference, reference, shown), mode.attention)
+        pair = (shown, reference) if second else (reference, shown)
+        expected = _opposite(asked, mode.attention) if second else mode.attention
+        yield NewSlot((prompt, 0, reference, *pair), "attention", {asked.name: expected})
 
 
 def _ways(mode: Mode, images: int, photo: bool) -> int:
     if mode.layout == "pair":
         return images
     return 2 * images if photo else 2 * images * (images - 1)
-
-
-def _check(asked: Question, ids: tuple[int, int, int, int, int], expected: float) -> NewSlot:
-    return NewSlot(ids, "attention", {asked.name: expected})
 
 
 def _opposite(asked: Question, value: float) -> float:
@@ -460,10 +456,8 @@ def _known(study: Study, settings: RoundSettings) -> dict[int, list[NewSlot]]:
                 remedy="Take one of them out.",
             )
         found[ids] = earlier._replace(expected={**earlier.expected, asked.name: _expected(asked, row)})
-    by_prompt: dict[int, list[NewSlot]] = {}
-    for ids in sorted(found):
-        by_prompt.setdefault(ids[0], []).append(found[ids])
-    return by_prompt
+    in_order = groupby(sorted(found), key=lambda ids: ids[0])
+    return {prompt: [found[ids] for ids in mine] for prompt, mine in in_order}
 
 
 class _Finder:
@@ -473,16 +467,16 @@ class _Finder:
         import polars as pl
 
         self._suite = suite
-        self._refs: dict[str, list[tuple[str, int]]] = {}
-        self._texts: dict[str, list[tuple[str, int]]] = {}
-        self._names: dict[str, list[tuple[str, int]]] = {}
+        self._refs, self._texts, self._names = (
+            defaultdict[str, list[tuple[str, int]]](list) for _ in range(3)
+        )
         for key, home, ref, text in reading.prompts(study).iter_rows():
-            self._refs.setdefault(ref, []).append((home, key))
-            self._texts.setdefault(text, []).append((home, key))
+            self._refs[ref].append((home, key))
+            self._texts[text].append((home, key))
         wanted = list({row.text(part) for row in rows for part in parts})
         images = reading.images(study).filter(pl.col("name").is_in(wanted))
         for key, home, name in images.select("image_id", "collection", "name").iter_rows():
-            self._names.setdefault(name, []).append((home, key))
+            self._names[name].append((home, key))
         self._sound = set(_sound(study).join(images, on="image_id", how="semi")["image_id"].to_list())
 
     def prompt(self, row: Row) -> int:
@@ -545,6 +539,5 @@ def _expected(asked: Question, row: Row) -> float:
 def _scale(asked: Question) -> str:
     if asked.labels:
         return "One of " + ", ".join(f"{value} ({label})" for value, label in asked.labels.items()) + "."
-    return f"A number from {asked.low} to {asked.high}" + (
-        f" in steps of {asked.step:g}." if asked.step else "."
-    )
+    steps = f" in steps of {asked.step:g}" if asked.step else ""
+    return f"A number from {asked.low} to {asked.high}{steps}."

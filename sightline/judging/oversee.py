@@ -15,6 +15,7 @@ from pathlib import Path
 from sightline.data.sources import Source
 from sightline.data.sources.plain import EXPORT_NOTE, EXPORT_VERSION
 from sightline.errors import DataError, UsageError, near
+from sightline.judging.assignment import adopt
 from sightline.judging.store import overseeing, rounds, showing, tokens
 from sightline.judging.store.overseeing import OWNER, Decision
 from sightline.records import Judgement
@@ -190,16 +191,16 @@ def again(study: Study, round: str, share: float = 0.2, by: str = "other", seed:
         raise UsageError(f"{seed} is no seed", remedy="A whole number from 0.")
     round_ = rounds.get_round(study, round)
     with database.writing(study.engine) as connection:
-        ready = overseeing.doable(connection, round_.id, BY[by])
-        if not ready.done:
+        done, before = overseeing.doable(connection, round_.id, BY[by])
+        if not done:
             raise UsageError(f"no work of {round!r} is finished yet", remedy="Try again later.")
-        fresh = sorted(set(ready.done) - set(ready.drawn))
-        missing = max(0, int(np.floor(share * len(ready.done) + 0.5)) - len(ready.drawn))
+        fresh = sorted(set(done) - set(before))
+        missing = max(0, int(np.floor(share * len(done) + 0.5)) - len(before))
         drawn = np.random.default_rng(seed).permutation(fresh)[:missing].tolist()
         overseeing.add_again(connection, round_.id, BY[by], drawn)
         note = {"round": round, "share": share, "by": by, "seed": seed, "items": len(drawn)}
         overseeing.note(connection, "again", note)
-    return Rejudging(by, len(ready.done), len(ready.drawn), len(drawn))
+    return Rejudging(by, len(done), len(before), len(drawn))
 
 
 # -- tables of judgements -----------------------------------------------------------------------------------
@@ -242,9 +243,7 @@ def take_in(study: Study, csv_bytes: bytes, name: str, round: str | None = None)
         added = 0
         if len(held) > sum(held):
             added = import_(study, table.write(Path(folder)), format=FORMAT).counts.get("judgements", 0)
-    result = AddedJudgements(
-        added, sum(held), unanswered, tasks=sum(_adopt(study, each.name) for each in into)
-    )
+    result = AddedJudgements(added, sum(held), unanswered, tasks=sum(_adopt(study, each) for each in into))
     with database.writing(study.engine) as connection:
         overseeing.note(connection, "take in", {"file": table.name, **result.facts()})
     return result
@@ -263,10 +262,7 @@ def _refuse_unknown(study: Study, records: Sequence[Judgement]) -> None:
                 )
 
 
-def _adopt(study: Study, name: str) -> int:
-    from sightline.judging.assignment import adopt
-
-    round_ = rounds.get_round(study, name)
+def _adopt(study: Study, round_: rounds.Round) -> int:
     with database.writing(study.engine) as connection:
         return adopt(connection, round_, datetime.now(UTC))
 

@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 
 import numpy as np
 
 from sightline.estimate import Estimate, absent
 from sightline.judging import agreement
 from sightline.judging.agreement import Coefficient, named
+from sightline.judging.assignment import STAMP, stamp
 from sightline.judging.controls import controls_of
+from sightline.judging.planning import cents
 from sightline.judging.round_people import RoundAnnotator, people_of_round, risks, screens_of
 from sightline.judging.round_votes import QuestionVotes, by_question, excluded
 from sightline.judging.store import overseeing, round_numbers
@@ -30,8 +32,6 @@ from sightline.study.study import Study
 DISPUTES = 20
 RESAMPLES = 200
 """Behind the interval of alpha: fewer than in a report, since the page asks every few seconds."""
-STAMP = "%Y-%m-%dT%H:%M:%SZ"
-CENT = Decimal("0.01")
 NOT_YET = "too few tasks were finished in the last hour"
 
 
@@ -141,12 +141,7 @@ class Overview(Result):
             for each in self.people
         ]  # fmt: skip
         columns = [
-            Column("annotator"),
-            Column("role"),
-            Column("done"),
-            Column("skipped"),
-            Column("open"),
-            Column("judgements"),
+            *map(Column, ("annotator", "role", "done", "skipped", "open", "judgements")),
             Column("seconds", "seconds per task"),
             Column("passed", "controls passed"),
             Column("failed", "controls failed"),
@@ -167,14 +162,7 @@ class Overview(Result):
                 "Agreement",
             ),
             "disputes": Table(
-                [
-                    Column("question"),
-                    Column("item"),
-                    Column("prompt"),
-                    Column("spread"),
-                    Column("n"),
-                    Column("decided"),
-                ],
+                [*map(Column, ("question", "item", "prompt", "spread", "n", "decided"))],
                 disputes,
                 "Disputed items",
             ),
@@ -185,7 +173,7 @@ def overview(study: Study, round: str, at: datetime | None = None) -> Overview:
     """A round's numbers as they are now."""
     moment = at or datetime.now(UTC)
     round_ = get_round(study, round)
-    counted = round_numbers.counted(study, round_, _stamp(moment - timedelta(hours=1)))
+    counted = round_numbers.counted(study, round_, stamp(moment - timedelta(hours=1)))
     everything = round_numbers.votes(study, round_.id)
     people = overseeing.people(study)
     asked = by_question(round_, everything, people)
@@ -199,7 +187,7 @@ def overview(study: Study, round: str, at: datetime | None = None) -> Overview:
         round=round_.name,
         mode=round_.mode,
         state=round_.state,
-        at=_stamp(moment),
+        at=stamp(moment),
         progress=_progress(round_, counted, everything, moment),
         people=people_of_round(
             study, round_, counted, everything, people, asked, counting, controls, at_risk
@@ -225,8 +213,8 @@ def _agreement(votes: Votes) -> Coefficient:
 
 def _progress(round_: Round, counted: Counted, everything: RoundVotes, at: datetime) -> Progress:
     states = Counter[str]()
-    for row in counted.tasks:
-        states[row.state] += row.tasks
+    for (_, state), n in counted.tasks.items():
+        states[state] += n
     rate = _rate(counted, at)
     left = counted.wanted - counted.done
     ends: list[str | None] = [None, None, None]
@@ -269,7 +257,7 @@ def _rate(counted: Counted, at: datetime) -> Estimate:
 def _end(at: datetime, left: int, pace: float | None) -> str | None:
     if not pace or left / pace > 24 * 365 * 10:
         return None
-    return _stamp(at + timedelta(hours=left / pace))
+    return stamp(at + timedelta(hours=left / pace))
 
 
 def _times(everything: RoundVotes) -> Estimate:
@@ -287,7 +275,7 @@ def _cost(round_: Round, counted: Counted, people: Sequence[Person]) -> Cost | N
         return None
     # Control annotators are the owner's own people.
     own = {person.id for person in people if person.role == "control"}
-    paid = sum(row.tasks for row in counted.tasks if row.state == "done" and row.annotator_id not in own)
+    paid = sum(n for (who, state), n in counted.tasks.items() if state == "done" and who not in own)
     missing = counted.wanted - counted.done + counted.again - counted.again_done
     controls = round_.settings.get("controls") or {}
     tasks, of = int(controls.get("pages") or 0), int(controls.get("of") or 1)
@@ -295,16 +283,12 @@ def _cost(round_: Round, counted: Counted, people: Sequence[Person]) -> Cost | N
     more *= of / (of - tasks) if 0 < tasks < of else 1
     whole = paid + round_up(more)
     each = price * (1 + fee)
-    return Cost(price, fee, paid, _cents(paid * each), whole, _cents(whole * each))
+    return Cost(price, fee, paid, cents(paid * each), whole, cents(whole * each))
 
 
 def round_up(number: float) -> int:
     """The next whole number, a hair above one taken for it."""
     return int(np.ceil(round(number, 9)))
-
-
-def _cents(money: Decimal) -> Decimal:
-    return money.quantize(CENT, ROUND_HALF_UP)
 
 
 # -- disputes and quality checks ----------------------------------------------------------------------------
@@ -370,7 +354,3 @@ def _first_and_again(part: QuestionVotes) -> Votes:
     keep = votes.where(rows)
     repetition = np.concatenate([np.zeros(len(first)), np.arange(1, len(later) + 1)]).astype(np.int64)
     return replace(keep, annotator=np.zeros(len(rows), dtype=np.int64), repetition=repetition)
-
-
-def _stamp(at: datetime) -> str:
-    return at.astimezone(UTC).strftime(STAMP)

@@ -9,12 +9,15 @@ from fractions import Fraction
 from math import ceil
 
 from sightline.judging.items import build
-from sightline.judging.rounds import RoundSettings, declared_rounds, refuse_conflicts, round_settings
+from sightline.judging.rounds import RoundSettings, chosen_rounds
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study.study import Study
 
-CENT = Decimal("0.01")
+
+def cents(money: Decimal) -> Decimal:
+    """An amount in whole cents."""
+    return money.quantize(Decimal("0.01"), ROUND_HALF_UP)
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Workload:
     @property
     def cost(self) -> Decimal:
         """What it costs, in whole cents."""
-        return self.amount.quantize(CENT, ROUND_HALF_UP)
+        return cents(self.amount)
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Plan(Result):
     @property
     def sentence(self) -> str:
         tasks = sum(each.load.tasks for each in self.rounds)
-        cost = sum((each.load.amount for each in self.rounds), Decimal(0)).quantize(CENT, ROUND_HALF_UP)
+        cost = cents(sum((each.load.amount for each in self.rounds), Decimal(0)))
         return f"{tasks:,} tasks in all" + (f", for {cost}." if cost else ".")
 
     @property
@@ -72,9 +75,7 @@ class Plan(Result):
 
     def tables(self) -> dict[str, Table]:
         columns = [
-            Column("round"),
-            Column("mode"),
-            Column("items"),
+            *map(Column, ("round", "mode", "items")),
             Column("per_item", "judgements per item"),
             Column("work", "tasks of work"),
             Column("control_tasks", "control tasks"),
@@ -94,9 +95,7 @@ class Plan(Result):
 
 def plan(study: Study, rounds: Sequence[str] = ()) -> Plan:
     """Say how much work rounds of study.toml are, by default all, and what they cost."""
-    names = rounds or declared_rounds(study)
-    refuse_conflicts(study)
-    settings = [round_settings(study, name) for name in names]
+    settings = chosen_rounds(study, rounds)
     return Plan([RoundPlan(each.name, each.mode, workload_of(study, each)) for each in settings])
 
 

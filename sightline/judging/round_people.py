@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -87,9 +86,8 @@ def people_of_round(
 ) -> list[RoundAnnotator]:
     """Everybody who has tasks or a link, in the order they joined."""
     links = overseeing.links(study, round_.id)
-    tasks = Counter[tuple[int, str]]()
-    for row in counted.tasks:
-        tasks[row.annotator_id, row.state] += row.tasks
+    tasks = counted.tasks
+    busy = {who for (who, _), n in tasks.items() if n}
     times = _times_by_person(everything)
     with_others = {
         name: {each.annotator: each.with_others for each in agreement.by_annotator(part.votes)}
@@ -101,10 +99,7 @@ def people_of_round(
     judgements = dict(zip(numbers.tolist(), given.tolist(), strict=True))
     rows = []
     for number, person in enumerate(people):
-        if person.role == "adjudicator" or not (
-            person.id in links
-            or any(tasks[person.id, state] for state in ("open", "done", "skipped", "lapsed"))
-        ):
+        if person.role == "adjudicator" or person.id not in links.keys() | busy:
             continue
         key = AnnotatorKey(person.panel, person.name)
         own = person.panel == PANEL

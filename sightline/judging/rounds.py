@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
@@ -106,6 +106,13 @@ def declared_rounds(study: Study) -> list[str]:
     return known
 
 
+def chosen_rounds(study: Study, names: Sequence[str]) -> list[RoundSettings]:
+    """The settings of these rounds, by default of all, once no two of the study contradict each other."""
+    names = names or declared_rounds(study)
+    refuse_conflicts(study)
+    return [round_settings(study, name) for name in names]
+
+
 def round_settings(study: Study, name: str) -> RoundSettings:
     """The settings of one round, or an error that names the table and what to write instead."""
     known = round_names(study)
@@ -155,11 +162,8 @@ def round_settings(study: Study, name: str) -> RoundSettings:
 def refuse_misfit(settings: RoundSettings) -> None:
     """Raise where a mode and the settings around it cannot go together."""
     mode, controls = settings.found, settings.controls
-    misfit = (
-        _misfit_of_mode(mode, settings)
-        or _misfit_of_places(mode, settings)
-        or _misfit_of_controls(mode, controls)
-    )
+    misfit = _misfit_of_mode(mode, settings) or _misfit_of_places(mode, settings)
+    misfit = misfit or _misfit_of_controls(mode, controls)
     if misfit:
         raise StudyError(misfit[0], where=settings.at, remedy=misfit[1])
 
@@ -171,16 +175,14 @@ def _misfit_of_mode(mode: Mode, settings: RoundSettings) -> tuple[str, str] | No
         return f"the mode compares {mode.compares!r}", f"One of {', '.join(COMPARES)}."
     if mode.images < 1:
         return f"the mode shows {mode.images} images", "At least one."
-    if mode.reference and settings.reference is None:
-        return (
-            "the mode hides a reference photo among the images, and none is named",
-            'Name the system or collection that has it: reference = "photos". For none: reference = false.',
-        )
-    if mode.layout == "triplet" and mode.compares == "systems" and settings.reference is None:
-        return (
-            "the mode compares two systems with a reference, and none is named",
-            'Name the system or collection that has it: reference = "photos".',
-        )
+    if settings.reference is not None:
+        return None
+    remedy = 'Name the system or collection that has it: reference = "photos".'
+    if mode.reference:
+        what = "the mode hides a reference photo among the images, and none is named"
+        return what, f"{remedy} For none: reference = false."
+    if mode.layout == "triplet" and mode.compares == "systems":
+        return "the mode compares two systems with a reference, and none is named", remedy
     return None
 
 
@@ -202,23 +204,17 @@ def _misfit_of_controls(mode: Mode, controls: ControlSettings) -> tuple[str, str
     if controls.pages >= controls.of:
         return f"{controls.pages} of {controls.of} tasks are control tasks", "Fewer, so that work is left."
     if controls.made and (mode.layout not in DRAWN or mode.attention is None):
-        return (
-            "made = true, but the mode has no answer that is plain to whoever looks",
-            "Attention checks can be made for pairs and triplets whose mode has an `attention` answer.",
-        )
-    if controls.made and mode.attention is not None and not on_scale(mode.questions[0], mode.attention):
-        return (
-            f"the answer to attention checks is {mode.attention:g}, which is not on the scale of "
-            f"{mode.questions[0].name!r}",
-            "Leave the scale of the question as the mode has it.",
-        )
+        remedy = "Attention checks can be made for pairs and triplets whose mode has an `attention` answer."
+        return "made = true, but the mode has no answer that is plain to whoever looks", remedy
+    asked = mode.questions[0]
+    if controls.made and mode.attention is not None and not on_scale(asked, mode.attention):
+        what = f"the answer to attention checks is {mode.attention:g}, which is not on the scale of"
+        return f"{what} {asked.name!r}", "Leave the scale of the question as the mode has it."
     if controls.pages and not (controls.file or controls.tag or controls.made):
         return "there is nothing to make control tasks from", "Give file, tag or made = true."
     if controls.images and not controls.file:
-        return (
-            "there is nothing to take control images from",
-            'Give file = "controls.csv" with known answers.',
-        )
+        remedy = 'Give file = "controls.csv" with known answers.'
+        return "there is nothing to take control images from", remedy
     if not controls.pages and (controls.tag or controls.made or (controls.file and not controls.images)):
         return "controls are given, but no control tasks are asked for", "For example pages = 1 and of = 5."
     return None
@@ -289,20 +285,16 @@ def refuse_conflicts(study: Study) -> None:
 def _examples(study: Study, table: RoundTable, mode: Mode, where: str) -> list[RoundExample]:
     if table.examples is None:
         return [RoundExample(*each) for each in mode.examples]
-    found = []
+    examples = []
     for number, each in enumerate(table.examples, 1):
         at = f"{where} example {number}"
         inner = ExampleTable.read(each, at)
-        path = None if inner.image is None else _picture(study, at, inner.image)
-        found.append(RoundExample(inner.shown, inner.answer, inner.why or "", path))
-    return found
-
-
-def _picture(study: Study, where: str, name: str) -> Path:
-    path = _file(study, where, "image", name)
-    # Whoever judges gets to see this file: it must be a picture, and not any other file of the study.
-    image_size(path.read_bytes(), f"{where} image {name!r}")
-    return path
+        path = None if inner.image is None else _file(study, at, "image", inner.image)
+        if path is not None:
+            # Whoever judges gets to see this file: it must be a picture, and not any other of the study.
+            image_size(path.read_bytes(), f"{at} image {inner.image!r}")
+        examples.append(RoundExample(inner.shown, inner.answer, inner.why or "", path))
+    return examples
 
 
 def _file(study: Study, where: str, key: str, name: str) -> Path:

@@ -90,13 +90,9 @@ class Truth(Result):
 
     def tables(self) -> dict[str, Table]:
         columns = [
-            Column("question"),
-            Column("rule"),
+            *map(Column, ("question", "rule")),
             Column("items", "items with a value"),
-            Column("undecided"),
-            Column("judgements"),
-            Column("annotators"),
-            Column("excluded"),
+            *map(Column, ("undecided", "judgements", "annotators", "excluded")),
             Column("agreement", direction="higher", estimate=True),
         ]
         rows = [
@@ -109,7 +105,7 @@ class Truth(Result):
             for each in self.questions
             for one in each.excluded
         ]
-        names = [Column("annotator"), Column("question"), Column("rule"), Column("reason")]
+        names = [*map(Column, ("annotator", "question", "rule", "reason"))]
         return {
             "settlements": Table(columns, rows, "Truth"),
             "left_out": Table(names, excluded, "Excluded annotators"),
@@ -250,7 +246,7 @@ def _aggregate(
 
 
 def _refuse_off_scale(study: Study, votes: Votes) -> None:
-    """One 999 on a scale to 5 would move everything: it is put right first, never averaged in."""
+    """One 999 on a scale to 5 would move everything: it is never averaged in."""
     asked = votes.question
     low = -np.inf if asked.low is None else asked.low
     high = np.inf if asked.high is None else asked.high
@@ -289,11 +285,8 @@ def _by_role(
     study: Study, votes: Votes, items: Sequence[int]
 ) -> tuple[Votes, dict[int, float], list[Excluded], set[int]]:
     """Judgements without the adjudicator's, what was decided, and whom the owner excluded."""
-    people = reading.annotators(study)
-    labels = _labels(votes)
-    roles, reasons = people["role"].to_list(), people["left_out"].to_list()
-    judges = {number for number, role in enumerate(roles) if role == "adjudicator"}
-    own = np.isin(votes.annotator, sorted(judges))
+    labels, reasons = _labels(votes), reading.annotators(study)["left_out"].to_list()
+    own = np.isin(votes.annotator, _of_role(study, "adjudicator"))
     decided = {
         items[item]: float(value) for item, value in zip(votes.item[own], votes.value[own], strict=True)
     }
@@ -305,9 +298,12 @@ def _by_role(
 
 def _of_people(study: Study, votes: Votes) -> Votes:
     """Without the judgements of control annotators."""
+    return votes.where(~np.isin(votes.annotator, _of_role(study, "control")))
+
+
+def _of_role(study: Study, wanted: str) -> list[int]:
     roles = reading.annotators(study)["role"].to_list()
-    trusted = [number for number, role in enumerate(roles) if role == "control"]
-    return votes.where(~np.isin(votes.annotator, trusted))
+    return [number for number, role in enumerate(roles) if role == wanted]
 
 
 def _once(study: Study, votes: Votes) -> Votes:
@@ -321,12 +317,10 @@ def _once(study: Study, votes: Votes) -> Votes:
         )
     if which == "all" or not votes.repetition.any():
         return votes
-    order = votes.repetition if which == "first" else -votes.repetition
-    best: dict[tuple[int, int], int] = {}
-    for row in np.lexsort((order,)):
-        best.setdefault((int(votes.item[row]), int(votes.annotator[row])), int(row))
+    order = np.argsort(votes.repetition if which == "first" else -votes.repetition, kind="stable")
+    pairs = np.column_stack([votes.item, votes.annotator])[order]
     keep = votes.annotator < 0
-    keep[sorted(best.values())] = True
+    keep[order[np.unique(pairs, axis=0, return_index=True)[1]]] = True
     return votes.where(keep)
 
 
@@ -400,10 +394,13 @@ def _screen_round(
         usable = [each for each in screens if known is not None or not each.spec.details["needs_controls"]]
         applied |= {str(each) for each in usable}
         judging = "" if other == name else f", judging {other}"
-        for number, screen, reason in _failing(votes, usable, known):
-            if number not in numbers:
-                excluded.append(Excluded(_labels(votes)[number], screen.short, f"{reason}{judging}"))
-            numbers.add(number)
+        for screen in usable:
+            for out in screen.load()(votes, known):
+                number = votes.annotators.index(out.annotator)
+                if number not in numbers:
+                    reason = f"{out.reason}{judging}"
+                    excluded.append(Excluded(_labels(votes)[number], screen.short, reason))
+                numbers.add(number)
     skipped = [screen.short for screen in screens if str(screen) not in applied]
     if skipped and strict:
         raise UsageError(
@@ -417,15 +414,6 @@ def _screen_round(
             remedy="Loosen [screening] rules in study.toml.",
         )
     return excluded, numbers, skipped
-
-
-def _failing(
-    votes: Votes, screens: Sequence[Configured], controls: Controls | None
-) -> Iterator[tuple[int, Configured, str]]:
-    place = {annotator: number for number, annotator in enumerate(votes.annotators)}
-    for screen in screens:
-        for exclusion in screen.load()(votes, controls):
-            yield place[exclusion.annotator], screen, exclusion.reason
 
 
 def _labels(votes: Votes) -> list[str]:

@@ -7,7 +7,7 @@ query is to the nearest caption of the image, and to the image itself where an e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -83,7 +83,8 @@ def predicted_relevance(
     table = context.table
     places = _first(context, depth)
     relevant = np.where(np.isfinite(table.gains[places.row]), table.gains[places.row] >= min_rel, 0.0)
-    judged = np.isin(places.prompt, _judged_prompts(context))
+    # Of which prompts any gain is known: an image that nobody judged counts as not relevant there.
+    judged = (np.diff(table.ideal_offsets) > 0)[places.ranking]
     prompts, number = np.unique(places.prompt, return_inverse=True)
     group = groups_of(context.study, prompts.tolist())[number]
     known = np.unique(group[judged])
@@ -127,23 +128,15 @@ def _first(context: Context, depth: int) -> _Places:
     return _Places(row, mine, rank[row], table.prompts[mine], table.systems[mine], table.images[row])
 
 
-def _judged_prompts(context: Context) -> np.ndarray:
-    """The prompts of which any gain is known: an image that nobody judged counts as not relevant there."""
-    table = context.table
-    assert table.prompts is not None
-    return np.unique(table.prompts[np.diff(table.ideal_offsets) > 0])
-
-
 def _examples(context: Context, places: _Places, encoder: Any) -> Examples:
     files = dict(reading.images(context.study).select("image_id", "sha256").iter_rows())
-    texts = {key: context.prompts[key].text for key in np.unique(places.prompt).tolist()}
-    queries = list(texts)
-    asked = unit(np.asarray(encoder.text(list(texts.values())), dtype=np.float32))
-    number = np.searchsorted(np.array(queries), places.prompt)
+    queries, number = np.unique(places.prompt, return_inverse=True)
+    texts = [context.prompts[key].text for key in queries.tolist()]
+    asked = unit(np.asarray(encoder.text(texts), dtype=np.float32))
     columns = [
         *_of_scores(context, places),
         1 / (places.rank + 1.0),
-        _nearest_caption(context.study, places, encoder, asked, number),
+        _nearest_caption(context.study, places, encoder, asked, number, texts),
         _of_image(context.study, places, encoder, asked, number, files),
     ]
     shown = {
@@ -173,7 +166,7 @@ def _of_scores(context: Context, places: _Places) -> tuple[np.ndarray, np.ndarra
 
 
 def _nearest_caption(
-    study: Study, places: _Places, encoder: Any, asked: np.ndarray, number: np.ndarray
+    study: Study, places: _Places, encoder: Any, asked: np.ndarray, number: np.ndarray, texts: Sequence[str]
 ) -> np.ndarray:
     """The highest cosine of the query with a caption of the image, but for one that is the query itself."""
     from sightline.study.captions import folded
@@ -187,8 +180,7 @@ def _nearest_caption(
     vectors = unit(np.asarray(encoder.text(captions), dtype=np.float32))
     plain = {text: n for n, text in enumerate(dict.fromkeys(map(folded, captions)))}
     of_caption = np.array([plain[folded(each)] for each in captions])
-    texts = {key: plain.get(folded(text), -1) for key, text in _texts(study, places.prompt).items()}
-    own = np.array([texts[key] for key in places.prompt.tolist()])
+    own = np.array([plain.get(folded(text), -1) for text in texts])[number]
     start = np.searchsorted(said["image_id"].to_numpy(), places.image, side="left")
     count = np.searchsorted(said["image_id"].to_numpy(), places.image, side="right") - start
     for at in range(int(count.max(initial=0))):
@@ -200,11 +192,6 @@ def _nearest_caption(
             cosine = (asked[number[rows]] * vectors[caption]).sum(axis=1)
             found[rows] = np.fmax(found[rows], cosine)
     return found
-
-
-def _texts(study: Study, prompt: np.ndarray) -> dict[int, str]:
-    texts = dict(reading.prompts(study).select("prompt_id", "text").iter_rows())
-    return {key: texts[key] for key in np.unique(prompt).tolist()}
 
 
 def _of_image(

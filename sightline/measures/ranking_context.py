@@ -104,13 +104,10 @@ class RankingContext:
         for number, caption in zip(row.tolist(), said["caption"].to_list(), strict=True):
             texts[number].append(caption)
         documents = [" \n ".join(captions) for captions in texts]
+        counter = CountVectorizer(analyzer=search_words, dtype=np.float64)
         if not any(map(search_words, documents)):
-            from scipy.sparse import csr_matrix
-
-            counts = csr_matrix((len(ids), 1))
-        else:
-            counts = CountVectorizer(analyzer=search_words, dtype=np.float64).fit_transform(documents)
-        return counts, np.searchsorted(ids, self.table.images)
+            counter.set_params(vocabulary=[""])
+        return counter.fit_transform(documents), np.searchsorted(ids, self.table.images)
 
     def collection_scores(self) -> list[float | NoValue]:
         if self._collection_scores is None:
@@ -138,7 +135,7 @@ class RankingContext:
             if isinstance(again, str) or (noise == "vector" and not again.encodes):
                 continue
             if noise == "words":
-                asked = [replaced_text(query, fewer_words(query.text, share, seed)) for query in asked]
+                asked = [query._replace(text=fewer_words(query.text, share, seed)) for query in asked]
             # No deeper than the run goes: what it did not keep cannot be found again.
             depth = min(k, int(lengths[rows].max(initial=1)))
             nudge = (share, seed) if noise == "vector" else None
@@ -150,12 +147,11 @@ class RankingContext:
     def _engines(self) -> list[tuple[np.ndarray, AskedAgain | str]]:
         """The rankings of each engine that was run here with the engine, or why it cannot be run again."""
         assert self.table.systems is not None
-        found: list[tuple[np.ndarray, AskedAgain | str]] = []
-        for system in np.unique(self.table.systems).tolist():
-            settings = self._settings.get(system)
-            if settings is not None:
-                found.append((np.flatnonzero(self.table.systems == system), self._again(settings)))
-        return found
+        return [
+            (np.flatnonzero(self.table.systems == system), self._again(self._settings[system]))
+            for system in np.unique(self.table.systems).tolist()
+            if system in self._settings
+        ]
 
     @cached_property
     def _settings(self) -> dict[int, dict[str, Any]]:
@@ -174,9 +170,8 @@ class RankingContext:
             engine.require()
             if engine.spec.version != settings["version"]:
                 return f"{engine.name} has changed since it was run"
-            return AskedAgain(
-                self.study, engine, str(settings["collection"]), bool(settings.get("without_own"))
-            )
+            own = bool(settings.get("without_own"))
+            return AskedAgain(self.study, engine, str(settings["collection"]), own)
         except SightlineError as error:
             return f"the engine cannot be run again: {error.what}"
 
@@ -221,7 +216,7 @@ class AskedAgain:
         search = self._loaded(nudge)
         found: dict[int, np.ndarray] = {}
         for group, seen in self._groups(queries):
-            indices, _ = search(seen, [_asking(queries[number]) for number in group], k)
+            indices, _ = search(seen, [_asked(queries[number]) for number in group], k)
             found |= {number: self._ids[row[row >= 0]] for number, row in zip(group, indices, strict=True)}
         return [found[number] for number in range(len(queries))]
 
@@ -237,7 +232,7 @@ class AskedAgain:
         for group, seen in self._groups(queries):
             for start in range(0, len(group), size):
                 part = list(group[start : start + size])
-                scores = np.asarray(search(seen, [_asking(queries[number]) for number in part], images)[1])
+                scores = np.asarray(search(seen, [_asked(queries[number]) for number in part], images)[1])
                 scored = np.isfinite(scores)
                 among = scored.sum(axis=1) if self.encodes else np.full(len(part), images)
                 found[part] = np.where(scored, scores, 0.0).sum(axis=1) / np.maximum(among, 1)
@@ -247,22 +242,18 @@ class AskedAgain:
         """The queries that are asked together, by number, and what they are asked of: as the run had it."""
         if not self._without_own:
             return [(range(len(queries)), self._candidates)]
-        texts = wordings(self._study, self._keys(queries))
+        rows = reading.prompts(self._study).iter_rows()
+        known = {(suite, ref): (key, text) for key, suite, ref, text in rows}
+        # What a query says of itself is its wording in the study, whatever noise took away from it.
+        own = dict(known[query.key.suite, query.key.ref] for query in queries)
+        texts = wordings(self._study, own)
         return list(search_groups(self._candidates, texts, owners(texts, self._candidates.captions)))
 
-    def _keys(self, queries: Sequence[Prompt]) -> dict[int, str]:
-        known = {(suite, ref): key for key, suite, ref, _ in reading.prompts(self._study).iter_rows()}
-        # What a query says of itself is its wording in the study, whatever noise took away from it.
-        texts = dict(reading.prompts(self._study).select("prompt_id", "text").iter_rows())
-        ids = [known[query.key.suite, query.key.ref] for query in queries]
-        return {key: texts[key] for key in ids}
-
     def _loaded(self, nudge: tuple[float, int] | None) -> Callable[[Candidates, Sequence[Prompt], int], Any]:
-        encoders: dict[str, Any] = {
-            name: cached(self._study, each) for name, each in encoders_of(self._engine)
-        }
-        if nudge is not None:
-            encoders = {name: _Nudged(each, *nudge) for name, each in encoders.items()}
+        encoders: dict[str, Any] = {}
+        for name, each in encoders_of(self._engine):
+            encoder = cached(self._study, each)
+            encoders[name] = encoder if nudge is None else _Nudged(encoder, *nudge)
         return self._engine.load(encoders or None)
 
 
@@ -270,8 +261,8 @@ class _Asked(str):
     """A query, which differs from a caption by its type: both pass through the same encoder."""
 
 
-def _asking(query: Prompt) -> Prompt:
-    return replaced_text(query, _Asked(query.text))
+def _asked(query: Prompt) -> Prompt:
+    return query._replace(text=_Asked(query.text))
 
 
 class _Nudged:
@@ -290,12 +281,12 @@ class _Nudged:
         for number, text in enumerate(texts):
             if isinstance(text, _Asked):
                 # Seeded by the text: the noise is the same whatever else is encoded with it.
-                seed = seed_of(text, self._seed)
+                seed = _seed_of(text, self._seed)
                 rows[number] = noisy_queries(rows[number][None], share=self._share, seed=seed)[0]
         return rows
 
 
-def seed_of(text: str, seed: int) -> int:
+def _seed_of(text: str, seed: int) -> int:
     """A seed for one text, the same on every machine."""
     return int.from_bytes(hashlib.sha256(f"{seed} {text}".encode()).digest()[:8], "big")
 
@@ -305,13 +296,8 @@ def fewer_words(text: str, share: float, seed: int) -> str:
     words = text.split()
     if len(words) < 2:
         return text
-    chance = np.random.default_rng(seed_of(text, seed)).random(len(words))
+    chance = np.random.default_rng(_seed_of(text, seed)).random(len(words))
     kept = chance >= share
     kept[np.argmin(chance)] = False
     kept[np.argmax(chance)] = True
     return " ".join(word for word, keep in zip(words, kept, strict=True) if keep)
-
-
-def replaced_text(prompt: Prompt, text: str) -> Prompt:
-    """The prompt with another text."""
-    return prompt._replace(text=text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ UNJUDGED = ("run", "runs")
 """What a measure rests on that needs no relevance."""
 PREDICTED = "uses predicted relevance, not judgements of the images."
 REPEATED = "places were dropped: their image already occurred."
-_IMAGE_ID = {"image_id": pl.Int64}
+_GAINS = {"prompt_id": pl.Int64, "image_id": pl.Int64, "value": pl.Float64}
 
 
 @dataclass(frozen=True)
@@ -193,11 +194,8 @@ class Ranked:
             return self.notes(place(measure), prompts)
         left_out = self.repeated.filter(_among(self.repeated["prompt_id"].to_numpy(), prompts))
         counts = dict(left_out.group_by("system_id").len().iter_rows())
-        notes = [
-            f"{name}: {counts[system]:,} {REPEATED}"
-            for system, name in self.names.items()
-            if system in counts
-        ]
+        named = [(name, counts[system]) for system, name in self.names.items() if system in counts]
+        notes = [f"{name}: {n:,} {REPEATED}" for name, n in named]
         if measure.spec.details["rests_on"] == "everything":
             notes.insert(0, f"{measure.short} {PREDICTED}")
         return notes
@@ -257,17 +255,17 @@ def rankings_for(study: Study, measure: Configured, ranked: Ranked | None = None
     return rankings_of(study, judged=judged)
 
 
-def rankings_of(study: Study, by: Rules | None = None, *, judged: bool = True) -> Ranked:
+def rankings_of(study: Study, *, judged: bool = True) -> Ranked:
     """Every ranking of the study with its gains, ties broken and repeats dropped.
 
     Without `judged` no relevance is needed, and none is read.
     """
-    chosen = by or rules(study)
-    truths = relevance(study, chosen) if judged else _nothing_known()
+    chosen = rules(study)
+    truths = relevance(study, chosen) if judged else pl.DataFrame(schema=_GAINS)
     answers, asked = _answers(study)
     if asked.is_empty():
         raise DataError("no retriever has answered yet", remedy="Import a TREC run, or sightline retrieve.")
-    left_out = _left_out(study, chosen) if chosen.without else pl.DataFrame({"image_id": []}, _IMAGE_ID)
+    left_out = _left_out(study, chosen)
     answers = answers.join(left_out, on="image_id", how="anti", maintain_order="left")
     if chosen.ties == "trec":
         refuse_distances(answers)
@@ -298,19 +296,9 @@ def rankings_of(study: Study, by: Rules | None = None, *, judged: bool = True) -
         offsets, gains, ideal_offsets, ideal,
         scores=score, images=image, prompts=prompt, systems=system, beyond=context,
     )  # fmt: skip
-    return Ranked(
-        prompt,
-        system,
-        image,
-        context.table,
-        dict(asked.select("system_id", "system").unique().sort("system_id").iter_rows()),
-        repeated,
-        absent,
-        known.to_numpy(),
-        chosen,
-        context,
-        judged,
-    )
+    names = dict(asked.select("system_id", "system").unique().sort("system_id").iter_rows())
+    absences = (repeated, absent, known.to_numpy())
+    return Ranked(prompt, system, image, context.table, names, *absences, chosen, context, judged)
 
 
 @dataclass(frozen=True)
@@ -338,13 +326,11 @@ def overlap(
     for each in known.names:
         mine = kept & (system == each) & (rank < k)
         tops[each] = (prompt[mine], known.image[mine])
-    found = []
-    names = list(known.names.items())
-    for n, (a, first) in enumerate(names):
-        for b, second in names[n + 1 :]:
-            _, shares = runs.overlap(*tops[a], *tops[b])
-            found.append(Overlap(first, second, k, mean_interval(shares, low=0, high=1)))
-    return found
+    overlaps = []
+    for (a, first), (b, second) in combinations(known.names.items(), 2):
+        _, proportions = runs.overlap(*tops[a], *tops[b])
+        overlaps.append(Overlap(first, second, k, mean_interval(proportions, low=0, high=1)))
+    return overlaps
 
 
 def _answers(study: Study) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -396,14 +382,13 @@ def relevance(study: Study, by: Rules) -> pl.DataFrame:
         .unique(["prompt_id", "image_id"], keep="first", maintain_order=True)
     )
     gains = pl.concat([own, inherited])
-    return gains.join(_left_out(study, by), on="image_id", how="anti") if by.without else gains
-
-
-def _nothing_known() -> pl.DataFrame:
-    return pl.DataFrame(schema={"prompt_id": pl.Int64, "image_id": pl.Int64, "value": pl.Float64})
+    return gains.join(_left_out(study, by), on="image_id", how="anti", maintain_order="left")
 
 
 def _left_out(study: Study, by: Rules) -> pl.DataFrame:
+    """image_id of what the rules take out of every ranking."""
+    if not by.without:
+        return pl.DataFrame(schema={"image_id": pl.Int64})
     reading.question(study, by.without)
     return reading.truths(study, by.without).filter(pl.col("value") > 0).select("image_id").unique()
 

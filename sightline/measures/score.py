@@ -53,8 +53,7 @@ class Scores(Result):
         columns = [
             Column("measure"),
             Column("kind", "target"),
-            Column("direction"),
-            Column("total"),
+            *map(Column, ("direction", "total")),
             Column("known", "cached"),
             Column("computed"),
             Column("without", "without a value"),
@@ -64,10 +63,10 @@ class Scores(Result):
             about = (measure.short, measure.spec.kind.replace("_", " "), measure.spec.direction)
             rows.append((*about, run.total, run.known, run.computed, run.reasons.total()))
             reasons += [(measure.short, reason, n) for reason, n in run.reasons.most_common()]
-        reason = [Column("measure"), Column("reason"), Column("n")]
+        names = [*map(Column, ("measure", "reason", "n"))]
         return {
             "measures": Table(columns, rows, "Scores"),
-            "reasons": Table(reason, reasons, "Why there is no value"),
+            "reasons": Table(names, reasons, "Why there is no value"),
         }
 
 

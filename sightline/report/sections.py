@@ -17,7 +17,7 @@ from sightline.comparison.values import ranking_measures, scores_by_system
 from sightline.data.check import check
 from sightline.errors import DataError, UsageError
 from sightline.estimate import Cell, Estimate, absent, direction_said
-from sightline.judging.label_charts import label_pictures
+from sightline.judging.charts import label_pictures
 from sightline.measures.rankings import rankings_for
 from sightline.prediction.fit import LEAST
 from sightline.records import Question

@@ -81,15 +81,13 @@ def test_the_planted_order(judged: Study) -> None:
     assert all(versus.significant for versus in found.pairs) and len(found.pairs) == 3
     for placed in found.systems:
         mean = placed.mean
-        assert mean.low is not None and mean.value is not None and mean.high is not None and mean.n == 48
+        assert mean.n == 48
         assert 0 <= mean.low < mean.value < mean.high <= 10
     versus = pair(found, "careful", "sloppy")
     means = {placed.system: placed.mean.value for placed in found.systems}
-    first, second = means[versus.first], means[versus.second]
-    assert first is not None and second is not None
     # All systems answered all prompts: the mean of differences is the difference of means.
-    assert versus.difference.value == pytest.approx(first - second)
-    assert versus.p is not None and versus.p_adjusted is not None and versus.p <= versus.p_adjusted < 0.05
+    assert versus.difference.value == pytest.approx(means[versus.first] - means[versus.second])
+    assert versus.p <= versus.p_adjusted < 0.05
 
 
 def test_where_numbers_are_not_asked_for_innumerate_is_as_good(judged: Study) -> None:
@@ -113,12 +111,10 @@ def test_lower_is_better(judged: Study) -> None:
     means = [placed.mean.value or 0 for placed in found.systems]
     assert means == sorted(means) and means[0] > 0
     versus = pair(found, "careful", "sloppy")
-    assert versus.difference.value is not None and versus.significant
+    assert versus.significant
     assert (versus.difference.value < 0) == (versus.first == "careful")
-    low, high = versus.difference.low, versus.difference.high
-    assert low is not None and high is not None and low < versus.difference.value < high
-    placed = found.systems[0].mean
-    assert placed.low is not None and placed.high is not None and placed.low < means[0] < placed.high
+    assert versus.difference.low < versus.difference.value < versus.difference.high
+    assert found.systems[0].mean.low < means[0] < found.systems[0].mean.high
 
 
 def test_the_seed_decides(judged: Study) -> None:
@@ -126,23 +122,18 @@ def test_the_seed_decides(judged: Study) -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "said", "remedy"),
+    ("by", "where", "said", "remedy"),
     [
-        ("skill", "cannot read 'skill'", "skill=counting"),
-        ("skil=counting", "no prompt has a tag 'skil'", "skill"),
-        ("skill=cuonting", "no prompt has skill = 'cuonting'", "counting"),
+        ("alignmnt", None, "neither a question nor a scored measure called 'alignmnt'", "alignment"),
+        ("alignment", "skill", "cannot read 'skill'", "skill=counting"),
+        ("alignment", "skil=counting", "no prompt has a tag 'skil'", "skill"),
+        ("alignment", "skill=cuonting", "no prompt has skill = 'cuonting'", "counting"),
     ],
 )
-def test_wrong_tags(judged: Study, where: str, said: str, remedy: str) -> None:
+def test_wrong_names_and_tags(judged: Study, by: str, where: str | None, said: str, remedy: str) -> None:
     with pytest.raises(UsageError, match=said) as told:
-        compare(judged, "alignment", where=where)
+        compare(judged, by, where=where)
     assert remedy in told.value.remedy
-
-
-def test_wrong_names(judged: Study) -> None:
-    with pytest.raises(UsageError, match="neither a question nor a scored measure called 'alignmnt'") as told:
-        compare(judged, "alignmnt")
-    assert "alignment" in told.value.remedy
 
 
 @pytest.fixture
@@ -165,22 +156,14 @@ def test_without_truth(blank: Callable[[list[Record]], Study]) -> None:
 
 def test_one_system_alone(blank: Callable[[list[Record]], Study]) -> None:
     prompt, key = PromptKey("s", "1"), ImageKey("c", "1")
-    study = blank(
-        [
-            Prompt(prompt, "one"),
-            Question("alignment"),
-            Answer(prompt, "a", 0, key),
-            Truth("alignment", Item(prompt, image=key), 4.0),
-        ]
-    )
-    found = compare(study)
+    truth = Truth("alignment", Item(prompt, image=key), 4.0)
+    records = [Prompt(prompt, "one"), Question("alignment"), Answer(prompt, "a", 0, key), truth]
+    found = compare(blank(records))
     assert [(placed.system, placed.mean.value, placed.mean.n) for placed in found.systems] == [("a", 4.0, 1)]
     assert not found.pairs
 
 
 def test_scores_and_their_reasons(blank: Callable[[list[Record]], Study], tmp_path: Path) -> None:
-    from PIL import Image as Pillow
-
     # System a: brightness 0.2 and 0.4; system b: 0.6 and a file that is no image.
     for name, level in (("a0", 51), ("a1", 102), ("b0", 153)):
         Pillow.new("RGB", (4, 4), (level, level, level)).save(tmp_path / f"{name}.png")
@@ -244,10 +227,7 @@ def test_a_measure_that_needs_no_judgement_names_no_winner(unjudged: Study) -> N
     assert [each.share.value for each in found.overlaps] == [0] and found.brief == ""
     # The engines share no image.
     assert [placed.mean.value for placed in compare(unjudged, "engine_overlap").systems] == [0, 0]
-
-
-def test_too_few_prompts_make_no_winner_either(unjudged: Study) -> None:
-    score(unjudged, "nqc@100")
+    # Too few prompts make no winner either.
     few = compare(unjudged, "nqc", where="half=a").sentence
     assert "4 prompts are too few" in few and "ahead" not in few
     assert "So far steep has the highest: 0.22" in few and few.endswith("Neither end of it is better.")
@@ -255,12 +235,10 @@ def test_too_few_prompts_make_no_winner_either(unjudged: Study) -> None:
 
 def test_judged_and_unjudged_measures_are_compared_beside_each_other(unjudged: Study) -> None:
     """Rankings that were read without relevance say nothing of relevance, and must not be used for it."""
-    first = [
-        Truth("relevance", Item(PromptKey("s", str(n)), image=ImageKey("c", "steep0")), 1.0) for n in range(8)
-    ]
-    load(
-        unjudged, [Question("relevance", "ordinal", 0, 1, 1), *first], importer="t", path="qrels", digest="2"
-    )
+    image = ImageKey("c", "steep0")
+    first = [Truth("relevance", Item(PromptKey("s", str(n)), image=image), 1.0) for n in range(8)]
+    asked = Question("relevance", "ordinal", 0, 1, 1)
+    load(unjudged, [asked, *first], importer="t", path="qrels", digest="2")
     score(unjudged, ["nqc@100", "reciprocal_rank"])
     rows = compare_sets(unjudged, "kind=x,y", ["nqc", "reciprocal_rank", "nqc"]).rows
     told = {(row.by, row.system): row.improvement.first.value for row in rows}

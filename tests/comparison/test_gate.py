@@ -103,7 +103,6 @@ def test_a_regression_of_the_detectable_size_is_found_four_times_out_of_five() -
     rng = np.random.default_rng(6)
     runs, found, sizes = 400, 0, []
     (size,) = class_tests(column(np.tile([-1.0, 1.0], 20)), [0], 0.05)
-    assert size.detectable is not None
     # The spread of these is sqrt(40/39); of those drawn below 1.
     fall = size.detectable / np.sqrt(40 / 39)
     # One-sided normal power: (z.95 + z.8) / sqrt(40) = 2.486 / 6.325 = .393, a little more by Student's t.
@@ -184,10 +183,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     half a point above and below its value. Effort is better where lower, and colour has no better end.
     """
     rng = np.random.default_rng(1)
+    directions = {"alignment": "higher", "effort": "lower", "colour": "none"}
     records: list[Record] = [
-        Question("alignment", "interval", -9, 9, 0.5),
-        Question("effort", "interval", -9, 9, 0.5, direction="lower"),
-        Question("colour", "interval", -9, 9, 0.5, direction="none"),
+        Question(name, "interval", -9, 9, 0.5, direction=way) for name, way in directions.items()
     ]
     for n in range(PROMPTS):
         counting = n < 12
@@ -203,10 +201,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
             for image in range(2):
                 name = ImageKey("c", f"{system}-{n}-{image}")
                 records.append(Answer(key, system, image, name))
-                about = Item(key, image=name)
-                records.append(Truth("alignment", about, float(value + image - 0.5)))
-                records.append(Truth("effort", about, float(-value)))
-                records.append(Truth("colour", about, float(value)))
+                truths = {"alignment": value + image - 0.5, "effort": -value, "colour": value}
+                records += [Truth(by, Item(key, image=name), float(said)) for by, said in truths.items()]
     with create_study(tmp_path_factory.mktemp("gate") / "study") as made:
         load(made, records, importer="test", path="test", digest="1")
         yield made
@@ -220,16 +216,13 @@ def test_a_regression_on_a_class(study: Study) -> None:
     found = gate(study, "worse", "base", "alignment", classes=["skill=counting"])
     (row,) = found.rows
     assert found.verdict == "regressed" and row.prompts == 12
-    assert row.new is not None and row.baseline is not None
     assert row.test.difference.value == pytest.approx(row.new - row.baseline)
     assert row.test.difference.value == pytest.approx(-1)
     assert found.sentence.startswith("worse is worse than base: by alignment on skill=counting (")
     same = gate(study, "same", "base", "alignment", classes=["skill=counting"])
     assert same.verdict == "passed"
-    assert (
-        "same is not significantly worse than base by alignment on skill=counting. A true regression of"
-        in same.sentence
-    )
+    said = "same is not significantly worse than base by alignment on skill=counting. A true regression of"
+    assert said in same.sentence
 
 
 def test_less_is_better_where_the_question_says_so(study: Study) -> None:
@@ -237,10 +230,9 @@ def test_less_is_better_where_the_question_says_so(study: Study) -> None:
     assert up.verdict == down.verdict == "regressed"
     first, second = up.rows[0].test, down.rows[0].test
     assert first.p == second.p and first.detectable == pytest.approx(second.detectable)
-    value, low, high = first.difference.value, first.difference.low, first.difference.high
-    assert value is not None and low is not None and high is not None
-    assert second.difference.value == pytest.approx(-value)
-    assert (second.difference.low, second.difference.high) == pytest.approx((-high, -low))
+    assert second.difference.value == pytest.approx(-first.difference.value)
+    limits = (-first.difference.high, -first.difference.low)
+    assert (second.difference.low, second.difference.high) == pytest.approx(limits)
     assert gate(study, "base", "worse", "effort", classes=["counting"]).verdict == "passed"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sightline.comparison.breakdown import breakdown
-from sightline.comparison.queries import queries
+from sightline.comparison.queries import QueryAnalysis, queries
 from sightline.data.import_ import import_
 from sightline.errors import DataError, UsageError
 from sightline.estimate import is_absent
@@ -79,9 +79,13 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Study]:
         yield made
 
 
-def test_features_by_hand(study: Study) -> None:
+@pytest.fixture
+def found(study: Study) -> QueryAnalysis:
     score(study, "reciprocal_rank")
-    found = queries(study, "reciprocal_rank")
+    return queries(study, "reciprocal_rank")
+
+
+def test_features_by_hand(found: QueryAnalysis) -> None:
     rows = found.queries.select("text", "words", "depth_least", "depth_most", "depth_mean", "contested")
     assert rows.rows() == [
         ("aa", 1, 2, 2, 2, 0),
@@ -98,9 +102,7 @@ def test_features_by_hand(study: Study) -> None:
     assert found.notes == []
 
 
-def test_groups_and_agreement_by_hand(study: Study) -> None:
-    score(study, "reciprocal_rank")
-    found = queries(study, "reciprocal_rank")
+def test_groups_and_agreement_by_hand(study: Study, found: QueryAnalysis) -> None:
     means = {(each.group, each.feature): each for each in found.described}
     # Descriptive queries have 1 and 3 words: mean 2, spread of the two themselves 1.
     assert (means["descriptive", "words"].mean.value, means["descriptive", "words"].sd) == (2, 1)
@@ -117,15 +119,13 @@ def test_groups_and_agreement_by_hand(study: Study) -> None:
     assert cells == pytest.approx({"descriptive": (1 + 1 / 3) / 2, "conceptual": (1 / 2 + 1 / 4) / 2})
 
 
-def test_the_tables_have_the_spread_and_the_adjusted_p(study: Study) -> None:
-    score(study, "reciprocal_rank")
-    found = queries(study, "reciprocal_rank")
+def test_the_tables_have_the_spread_and_the_adjusted_p(found: QueryAnalysis) -> None:
     tables = found.tables()
     assert [column.name for column in tables["described"].columns] == ["queries", "feature", "mean", "sd"]
     cells = {(row[0], row[1]): row[2:] for row in tables["described"].rows}
     # 1 and 3 words: mean 2, spread 1; all four: mean 2.5, spread sqrt(5) / 2.
     mean, sd = cells["kind descriptive", "words"]
-    assert (mean.value, sd) == (2, 1)  # type: ignore[union-attr]
+    assert (mean.value, sd) == (2, 1)
     assert cells["all", "words"][1] == pytest.approx(5**0.5 / 2)
     assert [column.heading for column in tables["related"].columns] == ["of a query", "engine", "p after BH"]
     shown = {row[0]: row[2] for row in tables["related"].rows}

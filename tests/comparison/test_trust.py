@@ -109,18 +109,12 @@ def test_too_few_pairs_have_a_reason(tmp_path: Path) -> None:
     assert found.correlation.reason
 
 
-def test_missing_pieces(tmp_path: Path) -> None:
-    study = study_with(tmp_path, Question("liked"))
+@pytest.mark.parametrize("about", ["nothing", "the broken picture"])
+def test_missing_pieces(tmp_path: Path, about: str) -> None:
+    other = Truth("liked", Item(PromptKey("s", "x"), image=ImageKey("c", "x")), 3.0)
+    study = study_with(tmp_path, Question("liked"), *([] if about == "nothing" else [other]))
     with pytest.raises(DataError, match="nothing is scored yet"):
         trust(study)
-    score(study, "brightness")
-    with pytest.raises(DataError, match="no measure and no truth are about the same things"):
-        trust(study)
-
-
-def test_truth_about_other_things(tmp_path: Path) -> None:
-    other = Truth("liked", Item(PromptKey("s", "x"), image=ImageKey("c", "x")), 3.0)
-    study = study_with(tmp_path, Question("liked"), other)
     score(study, "brightness")
     with pytest.raises(DataError, match="no measure and no truth are about the same things"):
         trust(study)
@@ -152,11 +146,11 @@ def test_rankings_are_measured_as_they_stand(tmp_path: Path) -> None:
 
 def test_scores_of_engines_are_on_scales_of_their_own(unjudged: Study) -> None:
     """nqc of steep rises with what people say of query n, that of flat falls: one number would mix them."""
-    liked = [
-        Truth("liked", Item(PromptKey("s", str(n)), engine), float(n))
-        for n in range(8)
-        for engine in ("steep", "flat")
-    ]
+    score(unjudged, "nqc@100")
+    with pytest.raises(DataError, match="no measure and no truth are about the same things"):
+        trust(unjudged)
+    keys = [(n, engine) for n in range(8) for engine in ("steep", "flat")]
+    liked = [Truth("liked", Item(PromptKey("s", str(n)), engine), float(n)) for n, engine in keys]
     load(unjudged, [Question("liked", "interval", 0, 9), *liked], importer="t", path="liked", digest="2")
     score(unjudged, ["nqc@100", "engine_overlap@2"])
     found = by_measure(trust(unjudged))
@@ -165,9 +159,3 @@ def test_scores_of_engines_are_on_scales_of_their_own(unjudged: Study) -> None:
     # What engines share is on one scale: one row, of which all 16 values are 0.
     assert found["engine_overlap(k=2)", "liked"].correlation.n == 16
     assert {each.direction for each in found.values()} == {"none"} and len(found) == 3
-
-
-def test_unjudged_rankings_and_no_truth(unjudged: Study) -> None:
-    score(unjudged, "nqc@100")
-    with pytest.raises(DataError, match="no measure and no truth are about the same things"):
-        trust(unjudged)

@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import cohen_kappa_score
 
 from sightline.judging.agreement import by_annotator, by_item, repeats
-from sightline.records import AnnotatorKey, Question, Votes
+from sightline.records import Question, Votes
 
-
-def votes(
-    rows: list[tuple[int, int, float]], scale: str = "nominal", *, items: int = 0, **columns: object
-) -> Votes:
-    """Votes from (item, annotator, value); further columns as given."""
-    item, who, value = (np.array([row[i] for row in rows]) for i in range(3))
-    usual: dict[str, object] = {
-        "n": np.ones(len(rows), dtype=np.int64),
-        "session": np.zeros(len(rows), dtype=np.int64),
-        "took_ms": np.full(len(rows), np.nan),
-        "control": np.zeros(len(rows), dtype=np.bool_),
-        "repetition": np.zeros(len(rows), dtype=np.int64),
-    }
-    given = usual | {name: np.asarray(column) for name, column in columns.items()}
-    return Votes(
-        item=item.astype(np.int64),
-        annotator=who.astype(np.int64),
-        value=value.astype(np.float64),
-        items=items or int(item.max()) + 1,
-        annotators=[AnnotatorKey("panel", f"a{number}") for number in range(int(who.max()) + 1)],
-        question=Question("q", scale),
-        **given,  # type: ignore[arg-type]
-    )
-
-
-def table(matrix: np.ndarray, scale: str) -> Votes:
-    """Votes from annotators x items; NaN is not asked."""
-    who, item = np.nonzero(~np.isnan(matrix))
-    rows = [(int(i), int(w), float(matrix[w, i])) for w, i in zip(who, item, strict=True)]
-    return votes(rows, scale, items=matrix.shape[1])
+Cast = Callable[..., Votes]
+NOMINAL = Question("q", "nominal")
 
 
 def rated(seed: int, people: int = 4, items: int = 30, missing: float = 0.0) -> np.ndarray:
@@ -49,23 +24,21 @@ def rated(seed: int, people: int = 4, items: int = 30, missing: float = 0.0) -> 
     return values
 
 
-def test_controls_and_repeats_are_not_agreement() -> None:
+def test_controls_and_repeats_are_not_agreement(votes: Cast) -> None:
     plain = [(item, who, float((item + (who == 2)) % 3)) for item in range(9) for who in range(3)]
     extra = [(9, who, 1.0) for who in range(3)] + [(0, 0, 2.0)]
     control = [False] * len(plain) + [True] * 3 + [False]
     repetition = [0] * len(plain) + [0] * 3 + [1]
-    with_both = votes(plain + extra, control=control, repetition=repetition)
-    assert by_annotator(with_both) == by_annotator(votes(plain, items=10))
+    with_both = votes(plain + extra, control=control, repetition=repetition, question=NOMINAL)
+    assert by_annotator(with_both) == by_annotator(votes(plain, items=10, question=NOMINAL))
 
 
-def test_each_annotator_with_the_majority_of_the_others() -> None:
+def test_each_annotator_with_the_majority_of_the_others(tabled: Cast) -> None:
     # Items 0-5; a and b say the truth, c errs on two of six. For c the others agree throughout: kappa of c
     # with them is Cohen's. For a (and b) the others b and c are tied on the two items that c errs on.
     truth = [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]
     wrong = [1.0, 0.0, 0.0, 1.0, 0.0, 1.0]
-    found = {
-        one.annotator.name: one for one in by_annotator(table(np.array([truth, truth, wrong]), "nominal"))
-    }
+    found = {one.annotator.name: one for one in by_annotator(tabled([truth, truth, wrong], NOMINAL))}
     assert next(iter(found)) == "a2", "the weakest comes first"
     c = found["a2"].with_others
     assert c.value == pytest.approx(cohen_kappa_score(wrong, truth)) and c.n == 6
@@ -74,51 +47,49 @@ def test_each_annotator_with_the_majority_of_the_others() -> None:
 
 
 @pytest.mark.parametrize(("scale", "reference"), [("ordinal", spearmanr), ("interval", pearsonr)])
-def test_each_annotator_with_the_mean_of_the_others(scale: str, reference: object) -> None:
+def test_each_annotator_with_the_mean_of_the_others(
+    tabled: Cast, scale: str, reference: Callable[..., Any]
+) -> None:
     matrix = rated(4, missing=0.2)
-    found = {one.annotator.name: one for one in by_annotator(table(matrix, scale))}
+    found = {one.annotator.name: one for one in by_annotator(tabled(matrix, Question("q", scale)))}
     for who in range(4):
         others = np.delete(matrix, who, axis=0)
         shared = ~np.isnan(matrix[who]) & ~np.isnan(others).all(axis=0)
-        expected = reference(matrix[who, shared], np.nanmean(others[:, shared], axis=0))  # type: ignore[operator]
+        expected = reference(matrix[who, shared], np.nanmean(others[:, shared], axis=0))
         coefficient = found[f"a{who}"].with_others
-        assert (
-            coefficient.value == pytest.approx(expected.statistic, abs=1e-10)
-            and coefficient.n == shared.sum()
-        )
-        assert (
-            coefficient.low is not None
-            and coefficient.high is not None
-            and coefficient.low < expected.statistic < coefficient.high
-        )
+        assert coefficient.value == pytest.approx(expected.statistic, abs=1e-10)
+        assert coefficient.n == shared.sum()
+        assert coefficient.low < expected.statistic < coefficient.high
 
 
-def test_items_in_dispute_come_first() -> None:
+def test_items_in_dispute_come_first(votes: Cast) -> None:
     rows = [(0, 0, 1.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 5.0), (2, 0, 1.0), (2, 1, 2.0), (3, 0, 4.0)]
-    found = by_item(votes(rows, "ordinal"))
+    found = by_item(votes(rows, question=Question("q", "ordinal")))
     assert found.item.tolist() == [1, 2, 0, 3] and found.n.tolist() == [2, 2, 2, 1]
     # Two votes x and y have a standard deviation of |x - y| / sqrt 2; two different ones an entropy of 1 bit.
     np.testing.assert_allclose(found.spread, [4 / np.sqrt(2), 1 / np.sqrt(2), 0, np.nan])
     np.testing.assert_allclose(found.entropy, [1, 1, 0, np.nan])
     # Anonymous votes count as many as they are: 3 and 1 of 4 have .75 log2(4/3) + .25 log2 4 = .8113 bits.
-    anonymous = by_item(votes([(0, -1, 1.0), (0, -1, 0.0), (1, 0, 1.0), (1, 1, 0.0)], n=[3, 1, 1, 1]))
+    counted = [(0, -1, 1.0), (0, -1, 0.0), (1, 0, 1.0), (1, 1, 0.0)]
+    anonymous = by_item(votes(counted, n=[3, 1, 1, 1], question=NOMINAL))
     assert anonymous.item.tolist() == [1, 0]
     np.testing.assert_allclose(anonymous.entropy, [1, 0.811278], atol=1e-6)
 
 
-def test_who_is_asked_again() -> None:
+def test_who_is_asked_again(votes: Cast) -> None:
     # Annotator 0 judged items 0-3 twice and item 0 a third time, annotator 1 once: five pairs, four equal.
     first = [(item, 0, float(item % 2)) for item in range(4)]
     again = [(0, 0, 0.0), (1, 0, 1.0), (2, 0, 1.0), (3, 0, 1.0), (0, 0, 0.0)]
     other = [(item, 1, 1.0) for item in range(4)]
-    repetition = [0] * 4 + [1] * 4 + [2] + [0] * 4
-    found = repeats(votes(first + again + other, repetition=repetition))
     before, after = [0, 1, 0, 1, 0], [0, 1, 1, 1, 0]
-    assert found.coefficient.value == pytest.approx(cohen_kappa_score(before, after))
-    assert (found.coefficient.n, found.same) == (5, 0.8)
-    weighted = repeats(votes(first + again + other, "ordinal", repetition=repetition))
-    assert weighted.coefficient.value == pytest.approx(cohen_kappa_score(before, after, weights="quadratic"))
-    linear = repeats(votes(first + again + other, "interval", repetition=repetition))
-    assert linear.coefficient.value == pytest.approx(pearsonr(before, after).statistic)
-    nobody = repeats(votes(first))
+    for scale, expected in (
+        ("nominal", cohen_kappa_score(before, after)),
+        ("ordinal", cohen_kappa_score(before, after, weights="quadratic")),
+        ("interval", pearsonr(before, after).statistic),
+    ):
+        repetition = [0] * 4 + [1] * 4 + [2] + [0] * 4
+        found = repeats(votes(first + again + other, repetition=repetition, question=Question("q", scale)))
+        assert found.coefficient.value == pytest.approx(expected)
+        assert (found.coefficient.n, found.same) == (5, 0.8)
+    nobody = repeats(votes(first, question=NOMINAL))
     assert nobody.coefficient.value is None and nobody.coefficient.reason and nobody.same is None

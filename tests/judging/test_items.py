@@ -16,14 +16,12 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 from scipy.stats import chisquare
 
-import sightline
 from sightline.errors import DataError, SightlineError, UsageError
 from sightline.judging.items import build
 from sightline.judging.planning import workload_of
 from sightline.judging.rounds import RoundSettings, round_settings
 from sightline.judging.store.rounds import NewItem, NewSlot
 from sightline.records import Answer, Image, ImageKey, Mode, Prompt, PromptKey, Question, Record
-from sightline.samples.study import write_sample
 from sightline.study import reading
 from sightline.study.study import SETTINGS_FILE, Study, create_study, read_settings
 from sightline.study.writing.loading import load
@@ -60,9 +58,13 @@ def answers(folder: Path, prompts: int, images: dict[str, int]) -> Iterator[Reco
                 shade += 1
 
 
+def more(study: Study, *records: Record) -> None:
+    load(study, records, importer="test", path="test", digest=repr(records))
+
+
 def filled(folder: Path, prompts: int, images: dict[str, int]) -> Study:
     study = create_study(folder / "study")
-    load(study, answers(folder, prompts, images), importer="test", path="test", digest="test")
+    more(study, *answers(folder, prompts, images))
     return study
 
 
@@ -76,9 +78,9 @@ def study(tmp_path: Path) -> Iterator[Study]:
 def settings_of(study: Study, mode: Mode, lines: str = "", controls: str = "") -> RoundSettings:
     """The round's settings from these lines, around a mode of the test's own."""
     stand_in = "ternary_relevance" if mode.layout in ("grid", "single") else "two_afc"
-    told = f"[annotate.r]\nmode = '{stand_in}'\n{lines}\n"
+    table = f"[annotate.r]\nmode = '{stand_in}'\n{lines}\n"
     file = study.home / SETTINGS_FILE
-    file.write_text(told + (f"[annotate.r.controls]\n{controls}\n" if controls else ""), "utf-8")
+    file.write_text(table + (f"[annotate.r.controls]\n{controls}\n" if controls else ""), "utf-8")
     study.settings = read_settings(file)
     return round_settings(study, "r").model_copy(update={"found": mode, "questions": mode.questions})
 
@@ -144,6 +146,9 @@ def test_single_images_come_one_at_a_time(study: Study, built: Build) -> None:
     items = built(SINGLE, "systems = ['a']")
     assert [len(item.slots) for item in items] == [1] * 24
     assert shown(study, items) == everything("a")
+    # Neither prompt by prompt nor image by image.
+    order = [item.slots[0].ids[2] for item in items]
+    assert order != sorted(order)
 
 
 def test_suite_systems_top_and_sample_say_which(study: Study, built: Build) -> None:
@@ -170,21 +175,14 @@ def test_what_cannot_be_shown_is_left_out_and_nothing_moves_up(
     study: Study, tmp_path: Path, built: Build
 ) -> None:
     key = PromptKey("s", "new")
-    load(
+    images = [ImageKey("c", f"{name}.png") for name in ("absent", "here", "later")]
+    files = [None, drawing(tmp_path, 900), drawing(tmp_path, 901)]
+    more(
         study,
-        [
-            Prompt(key, "new"),
-            Image(ImageKey("c", "absent.png")),
-            Image(ImageKey("c", "here.png"), drawing(tmp_path, 900)),
-            Image(ImageKey("c", "later.png"), drawing(tmp_path, 901)),
-            Answer(key, "c", 0, None, failure="refused"),
-            Answer(key, "c", 1, ImageKey("c", "absent.png")),
-            Answer(key, "c", 2, ImageKey("c", "here.png")),
-            Answer(key, "c", 3, ImageKey("c", "later.png")),
-        ],
-        importer="test",
-        path="more",
-        digest="more",
+        Prompt(key, "new"),
+        *map(Image, images, files),
+        Answer(key, "c", 0, None, failure="refused"),
+        *(Answer(key, "c", place, image) for place, image in enumerate(images, 1)),
     )
     assert shown(study, built(GRID, "systems = ['c']\ntop = 3")) == ["here.png"]
     with pytest.raises(DataError, match="there are no images to judge"):
@@ -195,13 +193,7 @@ def test_what_cannot_be_shown_is_left_out_and_nothing_moves_up(
 
 
 def test_an_image_of_two_systems_is_judged_once(study: Study, built: Build) -> None:
-    load(
-        study,
-        [Answer(PromptKey("s", "0"), "c", 0, ImageKey("a", "0-a-0.png"))],
-        importer="test",
-        path="more",
-        digest="more",
-    )
+    more(study, Answer(PromptKey("s", "0"), "c", 0, ImageKey("a", "0-a-0.png")))
     assert shown(study, built(GRID, "systems = ['a', 'c']")) == everything("a")
 
 
@@ -231,7 +223,7 @@ def test_every_page_hides_the_photo(study: Study, built: Build, by: str) -> None
                 "DELETE FROM answer WHERE system_id = (SELECT id FROM system WHERE name = 'photos')"
             )
     items = built(replace(GRID, reference=True), "reference = 'photos'")
-    # 12 images, 4 places beside the photo: 3 pages of 5.
+    # 12 images, 4 places next to the photo: 3 pages of 5.
     assert Counter(len(item.slots) for item in items) == {5: 12}
     assert shown(study, items) == everything("ab")
     photos = [slot for item in items for slot in item.slots if slot.control]
@@ -261,13 +253,8 @@ def test_missing_photos_are_counted(study: Study, tmp_path: Path, built: Build) 
     for n in range(4, 9):
         key = PromptKey("s", str(n))
         image = ImageKey("a", f"{n}.png")
-        load(
-            study,
-            [Prompt(key, f"text {n}"), Image(image, drawing(tmp_path, 700 + n)), Answer(key, "a", 0, image)],
-            importer="test",
-            path=str(n),
-            digest=str(n),
-        )
+        file = drawing(tmp_path, 700 + n)
+        more(study, Prompt(key, f"text {n}"), Image(image, file), Answer(key, "a", 0, image))
     said = "5 of 9 prompts have no reference photo in 'photos': 'text 4', 'text 5', 'text 6', ..."
     with pytest.raises(DataError, match=re.escape(said)):
         built(GRID, "reference = 'photos'")
@@ -368,7 +355,7 @@ def test_a_row_that_fits_nothing_is_told_with_its_line(
     study: Study, tmp_path: Path, built: Build, csv: str, said: str
 ) -> None:
     twice = [Image(ImageKey(home, "twice.png"), drawing(tmp_path, 800)) for home in "ab"]
-    load(study, [Image(ImageKey("a", "absent.png")), *twice], importer="test", path="x", digest="x")
+    more(study, Image(ImageKey("a", "absent.png")), *twice)
     with pytest.raises(SightlineError) as caught:
         built(GRID, "", "file = 'controls.csv'", csv)
     assert said in str(caught.value)
@@ -408,7 +395,7 @@ def test_a_tag_nobody_has_is_told(study: Study, built: Build) -> None:
         built(GRID, "", "tag = 'last'")
     with pytest.raises(DataError, match="there are no images to judge"):
         built(GRID, "", "tag = 'half'")
-    load(study, [Prompt(PromptKey("s", "bare"), "bare", {"bare": "yes"})], importer="t", path="b", digest="b")
+    more(study, Prompt(PromptKey("s", "bare"), "bare", {"bare": "yes"}))
     with pytest.raises(DataError, match="1 prompts have the tag 'bare', and none of them has an image"):
         built(GRID, "", "tag = 'bare'")
 
@@ -426,6 +413,9 @@ def test_pairs_of_one_system(study: Study, built: Build) -> None:
         assert first[:4] == second[:4]
     # All there are: 2 systems x C(6, 2) = 30 a prompt.
     assert len(built(PAIR, "systems = ['a', 'b']\npairs = 1000")) == 4 * 2 * comb(6, 2)
+    ids = {key for key, name in names(study).items() if name.startswith("0-a-")}
+    pairs = {item.slots[0].ids[2:4] for item in built(PAIR, "systems = ['a']\npairs = 99")}
+    assert {pair for pair in pairs if pair[0] in ids} == set(combinations(sorted(ids), 2))
 
 
 def test_pairs_between_systems(study: Study, built: Build) -> None:
@@ -506,11 +496,8 @@ def test_a_or_b_is_the_reference_itself(study: Study, built: Build, reference: b
     lines = "pairs = 30\nreference = 'photos'" if reference else "systems = ['a']\npairs = 30"
     items = built(TRIPLET, lines, "made = true\npages = 2\nof = 4")
     checks = [item.slots[0] for item in items if item.kind == "control"]
-    if reference:
-        # 120 would be wanted; 4 prompts x 12 images x 2 sides make 96.
-        assert len(checks) == 96
-    else:
-        assert len(checks) == 120
+    # 120 are wanted; with photos, 4 prompts x 12 images x 2 sides make 96.
+    assert len(checks) == (96 if reference else 120)
     assert len({check.ids for check in checks}) == len(checks)
     for check in checks:
         _, _, shown_reference, a, b = check.ids
@@ -546,28 +533,6 @@ def test_a_plan_counts_what_is_built(study: Study) -> None:
     assert str(found.cost) == "13.20"
 
 
-def test_a_round_of_the_sample_study(tmp_path: Path) -> None:
-    sample = write_sample(tmp_path / "files", prompts=6, samples=3)
-    with create_study(tmp_path / "study") as study:
-        sightline.import_(study, sample.prompts)
-        sightline.import_(study, sample.answers)
-        (study.home / SETTINGS_FILE).write_text("[annotate.quality]\nmode = 'two_sliders'\ntop = 2\n")
-        study.settings = read_settings(study.home / SETTINGS_FILE)
-        items = build(study, round_settings(study, "quality"))
-        systems = reading.systems(study).height
-        assert len(items) == 6 * systems * 2
-        answered = set(
-            reading.answers(study)
-            .filter(reading.answers(study)["position"] < 2)
-            .select("prompt_id", "image_id")
-            .iter_rows()
-        )
-        assert {(slot.ids[0], slot.ids[2]) for item in items for slot in item.slots} == answered
-        # Neither prompt by prompt nor system by system.
-        order = [item.slots[0].ids[2] for item in items]
-        assert order != sorted(order)
-
-
 def test_pairs_of_many_images_take_no_longer(tmp_path: Path) -> None:
     """A thousand images make 166 million triplets; ten of them are drawn without writing them all down."""
     with create_study(tmp_path / "study") as study:
@@ -576,12 +541,6 @@ def test_pairs_of_many_images_take_no_longer(tmp_path: Path) -> None:
         records: list[Record] = [Prompt(key, "text")]
         for n in range(1000):
             records += [Image(ImageKey("a", str(n)), path), Answer(key, "a", n, ImageKey("a", str(n)))]
-        load(study, records, importer="test", path="test", digest="test")
+        more(study, *records)
         items = build(study, settings_of(study, TRIPLET, "pairs = 10", "made = true"))
         assert Counter(item.kind for item in items) == {"work": 10, "control": 5}
-
-
-def test_distinct_pairs_cover_all_combinations(study: Study, built: Build) -> None:
-    ids = [key for key, name in names(study).items() if name.startswith("0-a-")]
-    found = {item.slots[0].ids[2:4] for item in built(PAIR, "systems = ['a']\npairs = 99")}
-    assert {pair for pair in found if pair[0] in ids} == set(combinations(sorted(ids), 2))

@@ -13,13 +13,26 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PIL import Image as Pillow
 
 from sightline.errors import ConflictError, DataError, UsageError
 from sightline.judging import oversee
 from sightline.judging.annotate import annotate
+from sightline.judging.labels import categories_by_query, labels_by_system
+from sightline.judging.overview import overview
 from sightline.judging.store import rounds, tokens
 from sightline.judging.truth import truth
-from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
+from sightline.records import (
+    AnnotatorKey,
+    Answer,
+    Image,
+    ImageKey,
+    Item,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Record,
+)
 from sightline.samples.annotators import Annotator
 from sightline.samples.judging import judge_round
 from sightline.study import listing, reading
@@ -34,8 +47,6 @@ SETTINGS = '[screening]\nrules = []\n[annotate.fits]\nmode = "yes_no"\nper_item 
 
 def make(folder: Path, prompts: int = 10, address: str = "") -> Study:
     """A study with a round of yes or no on one image a prompt."""
-    from PIL import Image as Pillow
-
     folder.parent.mkdir(parents=True, exist_ok=True)
     picture = folder.parent / f"{folder.name}.png"
     Pillow.new("RGB", (8, 8), (10, 90, 200)).save(picture)
@@ -71,6 +82,18 @@ def log(study: Study) -> list[tuple[str, dict[str, Any]]]:
 def rows(study: Study, query: str) -> list[tuple[Any, ...]]:
     with database.reading(study.engine) as connection:
         return database.fetch(connection, query)
+
+
+def table_of(study: Study) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(oversee.judgements_csv(study, "fits"))))
+
+
+def take_in(study: Study, table: list[dict[str, str]], name: str = "t.csv") -> oversee.AddedJudgements:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(table[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
+    return oversee.take_in(study, out.getvalue().encode(), name)
 
 
 # -- links --------------------------------------------------------------------------------------------------
@@ -122,18 +145,9 @@ def test_what_is_wrong_is_told_with_what_would_be_right(judged: Study, call: Any
 
 
 def test_a_name_that_two_panels_have(judged: Study) -> None:
-    from sightline.records import AnnotatorKey, Item, Judgement
-
-    told = [
-        Judgement(
-            "match",
-            Item(PromptKey("s", "p0"), image=ImageKey("c", "0.png")),
-            1.0,
-            AnnotatorKey(p, "zoe"),
-        )
-        for p in ("lab", "crowd")
-    ]
-    load(judged, told, importer="test", path="more", digest="2")
+    item = Item(PromptKey("s", "p0"), image=ImageKey("c", "0.png"))
+    votes = [Judgement("match", item, 1.0, AnnotatorKey(panel, "zoe")) for panel in ("lab", "crowd")]
+    load(judged, votes, importer="test", path="more", digest="2")
     with pytest.raises(UsageError, match="2 annotators are called 'zoe'") as error:
         oversee.exclude(judged, "zoe", "why")
     assert "crowd/zoe or lab/zoe" in error.value.remedy
@@ -145,13 +159,15 @@ def test_a_name_that_two_panels_have(judged: Study) -> None:
 # -- pausing, excluding, deciding ---------------------------------------------------------------------------
 
 
-def test_pause_and_resume(study: Study) -> None:
+def test_pause_and_resume_before_anything_is_finished(study: Study) -> None:
     oversee.pause(study, "fits")
     assert rounds.get_round(study, "fits").state == "paused"
     oversee.pause(study, "fits")
     oversee.resume(study, "fits")
     assert rounds.get_round(study, "fits").state == "open"
     assert [what for what, _ in log(study)] == ["pause", "resume"]
+    with pytest.raises(UsageError, match="finished"):
+        oversee.again(study, "fits")
 
 
 def test_excluding_deletes_nothing_and_can_be_taken_back(judged: Study) -> None:
@@ -192,6 +208,8 @@ def test_a_decision_stands_above_the_votes_and_can_be_revised(judged: Study) -> 
     assert settled.adjudicated == 1
     assert dict(reading.truths(judged, "match").select("item_id", "value").rows())[subject] == 0.0
     assert [told["revision"] for what, told in log(judged) if what == "adjudicate"] == [0, 1]
+    with pytest.raises(UsageError, match="decides"):
+        oversee.exclude(judged, "owner/owner", "why")
 
 
 @pytest.mark.parametrize(
@@ -203,13 +221,6 @@ def test_a_decision_that_makes_no_sense(judged: Study, value: float, subject: in
     with pytest.raises(UsageError, match=said):
         oversee.adjudicate(judged, "match", subject or known, value)
     assert rows(judged, "SELECT 1 FROM annotator WHERE role = 'adjudicator'") == []
-
-
-def test_whoever_decides_cannot_be_excluded(judged: Study) -> None:
-    subject = rows(judged, "SELECT item_id FROM judgement LIMIT 1")[0][0]
-    oversee.adjudicate(judged, "match", subject, 1, by="the board")
-    with pytest.raises(UsageError, match="decides"):
-        oversee.exclude(judged, "the board", "why")
 
 
 # -- judging again ------------------------------------------------------------------------------------------
@@ -247,29 +258,13 @@ def test_the_same_seed_draws_the_same(tmp_path: Path) -> None:
     assert drawn("two", 1) == first != drawn("three", 2)
 
 
-def test_nothing_is_finished_yet(study: Study) -> None:
-    with pytest.raises(UsageError, match="finished"):
-        oversee.again(study, "fits")
-
-
 def test_somebody_else_gets_what_is_judged_again(judged: Study) -> None:
     oversee.again(judged, "fits", share=1.0, by="other")
-    right: dict[int, float] = {}
-    judge_round(judged, "fits", PEOPLE, right, 10, NOW)
-    pairs = rows(
-        judged,
-        "SELECT p.annotator_id, i.again_of FROM task p JOIN round_item i ON i.id = p.round_item_id "
-        "WHERE i.kind = 'again' AND p.state = 'done'",
-    )
-    assert len(pairs) == 10
-    earlier = set(
-        rows(
-            judged,
-            "SELECT p.annotator_id, i.id FROM task p JOIN round_item i ON i.id = p.round_item_id "
-            "WHERE i.kind = 'work'",
-        )
-    )
-    assert earlier.isdisjoint(pairs)
+    judge_round(judged, "fits", PEOPLE, {}, 10, NOW)
+    done = "FROM task p JOIN round_item i ON i.id = p.round_item_id WHERE p.state = 'done' AND i.kind ="
+    pairs = rows(judged, f"SELECT p.annotator_id, i.again_of {done} 'again'")
+    earlier = rows(judged, f"SELECT p.annotator_id, i.id {done} 'work'")
+    assert len(pairs) == 10 and set(earlier).isdisjoint(pairs)
 
 
 # -- tables -------------------------------------------------------------------------------------------------
@@ -289,11 +284,10 @@ def test_a_downloaded_table_is_known_when_it_comes_back(judged: Study) -> None:
 def test_a_half_finished_table_goes_on_where_it_ended(tmp_path: Path) -> None:
     with make(tmp_path / "here") as here, make(tmp_path / "there") as there:
         judge_round(here, "fits", PEOPLE[:1], {}, 10, NOW)
-        whole = list(csv.DictReader(io.StringIO(oversee.judgements_csv(here, "fits"))))
+        whole = table_of(here)
         for row in whole[4:]:
             row["value"] = ""
-        text = _written(whole)
-        taken = oversee.take_in(there, text.encode(), "ann.csv")
+        taken = take_in(there, whole)
         assert (taken.added, taken.known, taken.open, taken.tasks) == (4, 0, 6, 4)
         assert "4 judgements added" in taken.sentence and "6 rows without an answer" in taken.sentence
         assert rows(there, "SELECT state, count(*) FROM task GROUP BY state") == [("done", 4)]
@@ -301,23 +295,22 @@ def test_a_half_finished_table_goes_on_where_it_ended(tmp_path: Path) -> None:
         judge_round(there, "fits", PEOPLE[:1], {}, 20, NOW)
         assert rows(there, "SELECT count(*), count(DISTINCT item_id) FROM judgement") == [(10, 10)]
         # The same table again adds nothing; the finished one conflicts nowhere it agrees.
-        assert oversee.take_in(there, text.encode(), "ann.csv").known == 4
+        assert take_in(there, whole).known == 4
 
 
 def test_a_table_without_any_answer_yet(judged: Study) -> None:
-    table = list(csv.DictReader(io.StringIO(oversee.judgements_csv(judged, "fits"))))
-    empty = _written([{**row, "value": "", "annotator": "dora"} for row in table])
-    taken = oversee.take_in(judged, empty.encode(), "t.csv")
+    table = table_of(judged)
+    taken = take_in(judged, [{**row, "value": "", "annotator": "dora"} for row in table])
     assert (taken.added, taken.known, taken.open) == (0, 0, 20)
     assert rows(judged, "SELECT 1 FROM annotator WHERE name = 'dora'") == []
 
 
 def test_a_row_that_disagrees_is_named(judged: Study) -> None:
-    table = list(csv.DictReader(io.StringIO(oversee.judgements_csv(judged, "fits"))))
+    table = table_of(judged)
     table[6]["value"] = "0" if float(table[6]["value"]) else "1"
     before = rows(judged, "SELECT * FROM judgement")
     with pytest.raises(ConflictError) as error:
-        oversee.take_in(judged, _written(table).encode(), "folder/the table.csv")
+        take_in(judged, table, "folder/the table.csv")
     # The header is line 1, so the seventh row is line 8.
     assert error.value.where == "the_table.csv:8"
     assert table[6]["annotator"] in error.value.what
@@ -325,9 +318,9 @@ def test_a_row_that_disagrees_is_named(judged: Study) -> None:
 
 
 def test_a_changed_mind_comes_in_as_a_revision(judged: Study) -> None:
-    table = list(csv.DictReader(io.StringIO(oversee.judgements_csv(judged, "fits"))))[:1]
+    table = table_of(judged)[:1]
     table[0] |= {"revision": "1", "value": "0" if float(table[0]["value"]) else "1"}
-    assert oversee.take_in(judged, _written(table).encode(), "t.csv").added == 1
+    assert take_in(judged, table).added == 1
     assert rows(judged, "SELECT max(revision) FROM judgement") == [(1,)]
 
 
@@ -342,12 +335,12 @@ def test_a_changed_mind_comes_in_as_a_revision(judged: Study) -> None:
     ],
 )
 def test_a_wrong_row_is_named_and_nothing_comes_in(judged: Study, change: dict[str, str], said: str) -> None:
-    table = list(csv.DictReader(io.StringIO(oversee.judgements_csv(judged, "fits"))))
+    table = table_of(judged)
     # An unanswered row before it does not move the count of lines.
     table[0] |= {"annotator": "dora", "value": ""}
     table[1] |= {"annotator": "dora", **change}
     with pytest.raises(DataError) as error:
-        oversee.take_in(judged, _written(table).encode(), "t.csv")
+        take_in(judged, table)
     assert said in str(error.value) and "t.csv:3" in error.value.where
     assert rows(judged, "SELECT 1 FROM annotator WHERE name = 'dora'") == []
 
@@ -394,9 +387,6 @@ def test_any_name_survives_the_table(tmp_path_factory: pytest.TempPathFactory, n
 
 
 def test_all_of_it_on_postgresql(tmp_path: Path, postgres_url: str) -> None:
-    from sightline.judging.labels import categories_by_query, labels_by_system
-    from sightline.judging.overview import overview
-
     with make(tmp_path / "study", address=postgres_url) as shared, make(tmp_path / "local") as local:
         for made in (shared, local):
             right = {key: float(key % 2) for (key,) in reading.images(made).select("image_id").iter_rows()}
@@ -416,11 +406,3 @@ def test_all_of_it_on_postgresql(tmp_path: Path, postgres_url: str) -> None:
         assert categories_by_query(shared, "fits") is not None
         table = oversee.judgements_csv(shared, "fits")
         assert oversee.take_in(shared, table.encode(), "t.csv").known == 20
-
-
-def _written(table: list[dict[str, str]]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(table[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table)
-    return out.getvalue()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image as Pillow
 
 from sightline.judging import oversee
 from sightline.judging.annotate import annotate
@@ -112,7 +114,6 @@ def test_progress_cost_and_time_by_hand(ten: Study) -> None:
     # One image a page and one question: a judgement a page.
     assert (found.progress.judgements_wanted, found.progress.judgements) == (20, done)
     # 0.20 a finished page and a tenth on top: 0.22 each; the round ends after 20 of them.
-    assert found.cost is not None
     assert found.cost.so_far == (done * Decimal("0.22")).quantize(Decimal("0.01"))
     assert (found.cost.tasks_at_end, found.cost.at_end) == (20, Decimal("4.40"))
     # 10 pages of 10 s and 6 of 20 s: the eight and ninth of sixteen are 10, a quarter lies above 20.
@@ -132,8 +133,10 @@ def test_the_end_is_predicted_from_the_last_hour(ten: Study) -> None:
     # Garwood's limits of a count of 6, as tables have them: 2.202 to 13.06.
     assert found.rate.low == pytest.approx(2.2019, abs=1e-4)
     assert found.rate.high == pytest.approx(13.0595, abs=1e-4)
-    assert found.earliest is not None and found.latest is not None
     assert found.earliest < found.expected < found.latest
+    oversee.pause(ten, "r")
+    paused = overview(ten, "r", NOW)
+    assert (paused.state, paused.progress.expected) == ("paused", None)
 
 
 def test_a_round_that_just_began_is_timed_from_its_first_page(ten: Study) -> None:
@@ -145,19 +148,11 @@ def test_a_round_that_just_began_is_timed_from_its_first_page(ten: Study) -> Non
     assert early.rate.reason is not None and "last hour" in early.rate.reason
 
 
-def test_a_paused_round_has_no_end(ten: Study) -> None:
-    work(ten, "ann", even, 6, NOW - timedelta(minutes=30))
-    oversee.pause(ten, "r")
-    found = overview(ten, "r", NOW)
-    assert (found.state, found.progress.expected) == ("paused", None)
-
-
 def test_controls_and_repeats_are_part_of_the_cost_at_the_end(tmp_path: Path) -> None:
     more = {"controls": {"pages": 1, "of": 5}, "repeat": 0.1}
     with small(tmp_path / "study", 10, more) as study:
         found = overview(study, "r", NOW)
     # 20 pages of work, 2 of them again, and one control page for every four others: 22 x 5/4 = 27.5.
-    assert found.cost is not None
     assert (found.cost.tasks, found.cost.tasks_at_end) == (0, 28)
     assert round_up(27.5) == 28 and round_up(0.1 * 3 * 10) == 3
 
@@ -231,7 +226,6 @@ def test_work_judged_again_by_others_and_by_the_same(tmp_path: Path) -> None:
         assert (checked[by].agreement.n, checked[by].same.n) == (n, n)
         # Always yes against a mixture agrees as often as the mixture says yes, and no better than chance.
         assert checked[by].agreement.value in (None, 0.0)
-        assert checked[by].same.value is not None and checked[by].same.low is not None
         assert checked[by].same.low < checked[by].same.value
     # Bob agrees with ann's first vote exactly on the even prompts among those that were drawn.
     assert checked["other"].same.value == pytest.approx(drawn_even / 10)
@@ -249,11 +243,7 @@ def test_screening_rules_say_who_is_at_risk(tmp_path: Path) -> None:
     assert bob.risks[0].reason == "gave 1 in all of 10 judgements"
     # A rule that needs control items says so instead of stopping the page.
     assert any("control_kappa" in said for said in found.notes)
-
-
-def test_a_wrong_screening_rule_is_told(tmp_path: Path) -> None:
-    with small(tmp_path / "study", 4, toml='[screening]\nrules = ["one_valu"]\n') as study:
-        work(study, "ann", even, 4)
+    with small(tmp_path / "wrong", 4, toml='[screening]\nrules = ["one_valu"]\n') as study:
         (said,) = overview(study, "r", NOW).notes
     assert "one_valu" in said and "one_value" in said
 
@@ -271,23 +261,16 @@ def test_nothing_was_judged_yet(ten: Study) -> None:
 # -- labels and categories ----------------------------------------------------------------------------------
 
 
-def test_labels_are_counted_by_system(ten: Study) -> None:
+def test_labels_by_system_and_categories_by_query(ten: Study) -> None:
     work(ten, "ann", even, 10)
     work(ten, "bob", yes, 10)
     counts = {(each.system, each.label): each.n for each in labels_by_system(ten, "r")}
     # Five prompts each: both say yes to the even ones; of the odd ones ann says no and bob yes.
     assert counts == {("even", "no"): 0, ("even", "yes"): 10, ("odd", "no"): 5, ("odd", "yes"): 5}
-
-
-def test_categories_of_queries(ten: Study) -> None:
-    work(ten, "ann", even, 10)
-    work(ten, "bob", yes, 10)
-    rows = {
-        each.prompt: dict(zip(CATEGORIES, each.counts, strict=True)) for each in categories_by_query(ten, "r")
-    }
-    assert rows["prompt 2"]["fully relevant"] == 1
+    rows = {each.prompt: each.counts for each in categories_by_query(ten, "r")}
     # One yes and one no: no answer has more than half.
-    assert rows["prompt 3"]["unsure"] == 1
+    assert rows["prompt 2"][CATEGORIES.index("fully relevant")] == 1
+    assert rows["prompt 3"][CATEGORIES.index("unsure")] == 1
     assert list(rows)[:5] == [f"prompt {number}" for number in (1, 3, 5, 7, 9)]
 
 
@@ -313,8 +296,6 @@ def test_the_rule_of_categories(relevant: int, irrelevant: int, unsure: int, cat
 
 
 def test_every_released_pair_of_conqa_has_one_category(data: Path) -> None:
-    import json
-
     votes = json.loads((data / "conqa" / "mturk.json").read_text("utf-8"))
     counts = np.array([pair for images in votes.values() for pair in images.values()])
     found = category_of(counts[:, 0], counts[:, 1], counts[:, 2])
@@ -342,8 +323,6 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     )
     rng = np.random.default_rng(5)
     picture = folder / "one.png"
-    from PIL import Image as Pillow
-
     Pillow.new("RGB", (8, 8), (10, 90, 200)).save(picture)
     records: list[Record] = []
     truth: dict[str, float] = {}
@@ -372,13 +351,11 @@ def test_the_spiteful_is_told_from_the_careful(simulated: Study) -> None:
     assert "control_kappa" not in {risk.rule for risk in amara.risks}
     assert hugo.failed > amara.failed and amara.passed > hugo.passed
     assert (amara.reference.value or 0) > 0.9 > 0.8 > (hugo.reference.value or 0)
-    hugo_says, amara_says = (each.with_others["relevance"].value for each in (hugo, amara))
-    assert hugo_says is not None and amara_says is not None and hugo_says < 0.35 < amara_says
-    assert hugo.seconds is not None and amara.seconds is not None and hugo.seconds < amara.seconds / 2
+    assert hugo.with_others["relevance"].value < 0.35 < amara.with_others["relevance"].value
+    assert hugo.seconds < amara.seconds / 2
     # Whoever judged the controls beforehand is shown as such, and not tested against themselves.
-    assert (
-        people["control-1"].role == "control" and people["control-1"].passed + people["control-1"].failed == 0
-    )
+    trusted = people["control-1"]
+    assert (trusted.role, trusted.passed, trusted.failed) == ("control", 0, 0)
     # Every page of the panel holds one photo, which is a control too.
     assert amara.reference.n == amara.done
 
@@ -436,41 +413,14 @@ def _fill(study: Study, items: int, people: int, per_item: int) -> None:
                 ordinal[person] += 1
                 page_slots.append((key, 0, subject, 0, 0, 0))
                 value = float(truth[number] if rng.random() < 0.8 else not truth[number])
-                judgements.append(
-                    (
-                        key,
-                        f"{key:032x}",
-                        question,
-                        subject,
-                        person,
-                        key,
-                        0,
-                        0,
-                        0,
-                        value,
-                        1,
-                        "r-1",
-                        0,
-                        9000,
-                        at,
-                    )
-                )
-        columns = [
-            "id",
-            "key",
-            "round_id",
-            "annotator_id",
-            "round_item_id",
-            "session",
-            "ordinal",
-            "state",
-            "counted",
-            "assigned",
-        ]
-        database.insert(connection, tables.task, [*columns, "finished"], pages)
-        names = ["task_id", "slot", "item_id", "control", "swapped", "repetition"]
-        database.insert(connection, tables.task_slot, names, page_slots)
-        names = ["id", "key", "question_id", "item_id", "annotator_id", "task_id", "slot", "repetition"]
-        names += ["revision", "value", "n", "session", "control", "took_ms", "at"]
-        database.insert(connection, tables.judgement, names, judgements)
+                judgements.append((key, f"{key:032x}", question, subject, person, key, value, at))
+        columns = "id key round_id annotator_id round_item_id session ordinal state counted assigned finished"
+        database.insert(connection, tables.task, columns.split(), pages)
+        columns = "task_id slot item_id control swapped repetition"
+        database.insert(connection, tables.task_slot, columns.split(), page_slots)
+        columns = "id key question_id item_id annotator_id task_id value at"
+        same = {"slot": 0, "repetition": 0, "revision": 0, "n": 1, "session": "r-1", "control": 0}
+        same["took_ms"] = 9000
+        rows = [(*row, *same.values()) for row in judgements]
+        database.insert(connection, tables.judgement, [*columns.split(), *same], rows)
     assert len(judgements) == items * per_item and math.isclose(float(truth.mean()), 0.5, abs_tol=0.05)

@@ -17,6 +17,7 @@ from sightline.judging.rounds import (
     RoundSettings,
     on_scale,
     places,
+    refuse_conflicts,
     refuse_misfit,
     round_names,
     round_settings,
@@ -94,22 +95,13 @@ def test_everything_can_be_said(study: Study) -> None:
     write(study, EVERYTHING)
     assert round_names(study) == ["relevance"]
     found = round_settings(study, "relevance")
-    assert (found.name, found.mode, found.title) == (
-        "relevance",
-        "graded_relevance(images=6)",
-        "How relevant?",
-    )
-    assert found.spec.name == "graded_relevance" and found.found.images == 6
+    assert (found.name, found.mode) == ("relevance", "graded_relevance(images=6)")
+    assert (found.title, found.spec.name, found.found.images) == ("How relevant?", "graded_relevance", 6)
     assert found.found.instructions == found.instructions == "Look closely."
-    image = study.home / "examples" / "a.png"
-    assert list(found.examples) == [
-        RoundExample("two dogs", "high relevance", "both are there", image),
-        RoundExample("a cat", "no relevance"),
-    ]
-    assert [tuple(each) for each in found.found.examples] == [
-        ("two dogs", "high relevance", "both are there"),
-        ("a cat", "no relevance", ""),
-    ]
+    dogs = ("two dogs", "high relevance", "both are there")
+    cat = RoundExample("a cat", "no relevance")
+    assert list(found.examples) == [RoundExample(*dogs, study.home / "examples" / "a.png"), cat]
+    assert [tuple(each) for each in found.found.examples] == [dogs, cat[:3]]
     assert (found.seed, found.per_item, found.session_pages, found.rest_minutes) == (12, 5, 20, 2.5)
     assert (found.ahead, found.hold_hours, found.repeat) == (3, 12.0, 0.2)
     assert (found.suite, found.systems, found.top, found.sample) == ("coco", ("a", "b"), 10, 200)
@@ -118,9 +110,8 @@ def test_everything_can_be_said(study: Study) -> None:
     assert found.controls == ControlSettings(5, 50, 1, study.home / "controls.csv", "control", False)
     (asked,) = found.questions
     # The wording is the study's, everything else the mode's.
-    assert (asked.name, asked.wording, asked.high, asked.labels["2"]) == (
-        "relevance", "Passt das Bild?", 2, "high relevance",
-    )  # fmt: skip
+    assert (asked.name, asked.wording) == ("relevance", "Passt das Bild?")
+    assert (asked.high, asked.labels["2"]) == (2, "high relevance")
     assert found.found.questions == [asked]
     assert found.at == f"{study.home / SETTINGS_FILE} [annotate.relevance]"
     assert taken_places(found) == 2 and places(found.found) == 6
@@ -234,12 +225,9 @@ def test_files_stay_inside_the_study(read: Reader, study: Study, tmp_path: Path,
         read(f'examples = [{{shown = "x", answer = "y", image = "{name}"}}]')
 
 
-def test_a_file_that_is_not_there_is_told(read: Reader) -> None:
+def test_other_files_are_refused(read: Reader) -> None:
     with pytest.raises(StudyError, match=r"file is 'controls\.csv', and there is no such file"):
         read(controls='file = "controls.csv"')
-
-
-def test_an_example_shows_pictures_only(read: Reader, study: Study) -> None:
     # The database lies in the same folder, and whoever judges gets to see the file.
     with pytest.raises(DataError, match=r"example 1 image 'study\.sqlite'"):
         read('examples = [{shown = "x", answer = "y", image = "study.sqlite"}]')
@@ -296,9 +284,6 @@ def test_what_study_toml_says_of_a_question_is_checked(read: Reader, lines: str,
     with pytest.raises(SightlineError, match=re.escape(said)) as caught:
         read(rest=f"[question.match]\n{lines}\n")
     assert "[question.match]" in str(caught.value)
-
-
-def test_an_attention_answer_must_be_on_the_scale(read: Reader) -> None:
     with pytest.raises(StudyError, match="the answer to attention checks is 5"):
         read(mode="similarity_rating", controls="made = true", rest="[question.alike]\nhigh = 4\n")
 
@@ -339,8 +324,6 @@ def test_pairs_and_single_images_come_one_at_a_time() -> None:
 
 
 def test_two_rounds_must_not_mix_two_scales_under_one_name(tmp_path: Path) -> None:
-    from sightline.judging.rounds import refuse_conflicts
-
     told = '[annotate.a]\nmode = "graded_relevance"\nreference = false\n'
     told += '[annotate.b]\nmode = "ternary_relevance"\n'
     with create_study(tmp_path / "s", settings=told) as study:

@@ -7,6 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from PIL import Image as Pillow
 
 import sightline
 from sightline.errors import DataError, SightlineError, StudyError, UsageError
-from sightline.judging.sheets import deal
+from sightline.judging.sheets import Sheets, deal
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Question, Record
 from sightline.study import listing, reading
 from sightline.study.schema.naming import content_name
@@ -49,6 +50,10 @@ def records(tmp_path: Path) -> Iterator[Record]:
             yield Answer(prompt, system, 0, image)
 
 
+def write(study: Study, folder: Path, **told: Any) -> Sheets:
+    return sightline.sheets(study, folder / "out", **{"question": "match", "annotators": PEOPLE, **told})
+
+
 def rows(folder: Path, name: str) -> list[dict[str, str]]:
     with (folder / name / "sheet.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -68,7 +73,7 @@ def fill(folder: Path, name: str, values: dict[int, str]) -> Path:
 
 
 def test_every_image_goes_to_as_many_as_asked(study: Study, tmp_path: Path) -> None:
-    made = sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
+    made = write(study, tmp_path)
     assert (made.images, made.seed) == (10, 0)
     # 10 images x 3 judgements over 4 people: 30 = 8 + 8 + 7 + 7.
     assert sorted(sheet.images for sheet in made.sheets) == [7, 7, 8, 8]
@@ -79,16 +84,17 @@ def test_every_image_goes_to_as_many_as_asked(study: Study, tmp_path: Path) -> N
 def test_the_order_is_random_and_comes_from_the_seed(study: Study, tmp_path: Path) -> None:
     told = {}
     for n, seed in enumerate((1, 1, 2)):
-        sightline.sheets(
-            study, tmp_path / str(n), question="match", annotators=["ann"], per_item=1, seed=seed
-        )
-        told[n] = [row["image"] for row in rows(tmp_path / str(n), "ann")]
+        write(study, tmp_path / str(n), annotators=["ann"], seed=seed)
+        told[n] = [row["image"] for row in rows(tmp_path / str(n) / "out", "ann")]
+    notes = [note for what, note in listing.events(study, "annotate") if what == "sheets"]
+    assert [note["seed"] for note in notes] == [1, 1, 2]
+    assert (notes[0]["annotators"], notes[0]["per_item"]) == (["ann"], 1)
     assert told[0] == told[1] != told[2]
     assert sorted(told[0]) == sorted(told[2]) != told[0]
 
 
 def test_sheets_do_not_give_the_system_away(study: Study, tmp_path: Path) -> None:
-    sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
+    write(study, tmp_path)
     for path in (tmp_path / "out").rglob("*"):
         said = str(path.relative_to(tmp_path)) + (
             path.read_text("utf-8") if path.suffix in (".csv", ".txt") else ""
@@ -97,7 +103,7 @@ def test_sheets_do_not_give_the_system_away(study: Study, tmp_path: Path) -> Non
 
 
 def test_the_named_file_is_the_image(study: Study, tmp_path: Path) -> None:
-    sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
+    write(study, tmp_path)
     for name in PEOPLE:
         told = rows(tmp_path / "out", name)
         files = [tmp_path / "out" / name / row["file"] for row in told]
@@ -109,7 +115,7 @@ def test_the_named_file_is_the_image(study: Study, tmp_path: Path) -> None:
 
 
 def test_filled_in_sheets_land_on_what_was_judged(study: Study, tmp_path: Path) -> None:
-    made = sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
+    made = write(study, tmp_path)
     # "a ball" stands twice and one prompt is a formula: their ids are needed, and ids belong to a suite.
     assert made.import_option == " --option suite=drawn"
     images = reading.images(study)
@@ -136,43 +142,27 @@ def test_filled_in_sheets_land_on_what_was_judged(study: Study, tmp_path: Path) 
 
 
 def test_unique_texts_need_no_suite(study: Study, tmp_path: Path) -> None:
-    load(
-        study,
-        [
-            Prompt(PromptKey("plain", "p"), "a tree"),
-            Image(ImageKey("x", "y"), str(tmp_path / "careful-0.png")),
-            Answer(PromptKey("plain", "p"), "third", 0, ImageKey("x", "y")),
-        ],
-        importer="test",
-        path="plain",
-        digest="plain",
-    )
-    made = sightline.sheets(
-        study, tmp_path / "out", question="match", annotators=["ann"], per_item=1, suite="plain"
-    )
+    tree, image = Prompt(PromptKey("plain", "p"), "a tree"), ImageKey("x", "y")
+    more = [tree, Image(image, str(tmp_path / "careful-0.png")), Answer(tree.key, "third", 0, image)]
+    load(study, more, importer="test", path="plain", digest="plain")
+    made = write(study, tmp_path, annotators=["ann"], suite="plain")
     assert made.import_option == ""
     sightline.import_(study, fill(tmp_path / "out", "ann", {0: "2"}))
-    ((prompt, image),) = listing.judgements(study).select("prompt_id", "image_id").iter_rows()
-    assert reading.prompts(study).row(by_predicate=_is("prompt_id", prompt))[1:3] == ("plain", "p")
+    ((prompt, shown),) = listing.judgements(study).select("prompt_id", "image_id").iter_rows()
+    assert reading.prompts(study).filter(prompt_id=prompt).row(0)[1:3] == ("plain", "p")
     # The bytes are those of careful's first picture, but this one was made out.
-    assert reading.images(study).row(by_predicate=_is("image_id", image))[1:3] == ("x", "y")
-
-
-def _is(column: str, value: int) -> object:
-    import polars as pl
-
-    return pl.col(column) == value
+    assert reading.images(study).filter(image_id=shown).row(0)[1:3] == ("x", "y")
 
 
 def test_a_row_left_empty_is_told_with_its_place(study: Study, tmp_path: Path) -> None:
-    sightline.sheets(study, tmp_path / "out", question="match", annotators=["ann"], per_item=1)
+    write(study, tmp_path, annotators=["ann"])
     with pytest.raises(SightlineError, match=r"sheet\.csv:2: value is empty"):
         sightline.import_(study, tmp_path / "out" / "ann" / "sheet.csv", options={"suite": "drawn"})
     assert reading.counts(study)["judgement"] == 0
 
 
 def test_a_sheet_of_another_study_is_refused(study: Study, tmp_path: Path) -> None:
-    sightline.sheets(study, tmp_path / "out", question="match", annotators=["ann"], per_item=1)
+    write(study, tmp_path, annotators=["ann"])
     back = fill(tmp_path / "out", "ann", dict.fromkeys(range(10), "1"))
     with create_study(tmp_path / "other") as other:
         prompts = [Prompt(PromptKey("drawn", ref), text) for ref, text in TEXTS.items()]
@@ -195,13 +185,6 @@ def test_a_hash_alone_names_an_image_where_only_one_has_it(study: Study, tmp_pat
         sightline.import_(study, sheet)
 
 
-def test_the_seed_is_in_the_log(study: Study, tmp_path: Path) -> None:
-    sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE, seed=11)
-    ((what, told),) = listing.events(study, "annotate")
-    assert what == "sheets"
-    assert (told["seed"], told["annotators"], told["per_item"]) == (11, PEOPLE, 3)
-
-
 @pytest.mark.parametrize(
     ("told", "error", "said"),
     [
@@ -209,25 +192,18 @@ def test_the_seed_is_in_the_log(study: Study, tmp_path: Path) -> None:
         ({"annotators": []}, UsageError, "no annotators are named"),
         ({"annotators": ["ann", "Ann", "bea"]}, UsageError, "the same name"),
         ({"annotators": ["../ann", "bea", "cid"]}, UsageError, "cannot be called"),
-        (
-            {"annotators": ["ann", "bea"], "per_item": 3},
-            UsageError,
-            "cannot come from 2",
-        ),
+        ({"annotators": ["ann", "bea"], "per_item": 3}, UsageError, "cannot come from 2"),
         ({"per_item": 0}, UsageError, "0 judgements"),
         ({"suite": "drwn"}, UsageError, "Did you mean drawn"),
-        ({"folder": "full"}, StudyError, "something there already"),
+        ({"folder": "there"}, StudyError, "something there already"),
     ],
 )
 def test_wrong_calls_are_told(
     study: Study, tmp_path: Path, told: dict[str, object], error: type[Exception], said: str
 ) -> None:
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "file").touch()
-    call = {"folder": "out", "question": "match", "annotators": PEOPLE, **told}
-    call["folder"] = tmp_path / str(call["folder"])
+    (tmp_path / "there" / "out" / "something").mkdir(parents=True)
     with pytest.raises(error, match=said):
-        sightline.sheets(study, **call)  # type: ignore[arg-type]
+        write(study, tmp_path / str(told.pop("folder", "")), **told)
     assert not (tmp_path / "out").exists()
 
 
@@ -235,7 +211,7 @@ def test_a_lost_image_leaves_nothing_half_written(study: Study, tmp_path: Path) 
     sha = reading.images(study)["sha256"][3]
     (Path(study.files.root) / "images" / sha[:2] / sha).unlink()
     with pytest.raises(DataError, match="is missing from the study"):
-        sightline.sheets(study, tmp_path / "out", question="match", annotators=PEOPLE)
+        write(study, tmp_path)
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.glob(".sheets-*"))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -12,6 +10,7 @@ from sightline.errors import UsageError
 from sightline.extension import NoValue, Picture, Value
 from sightline.measures.of_answer.colour_match import colour_match
 from sightline.records import Prompt, PromptKey
+from sightline.testing.inputs import encoded
 
 
 def prompt(text: str, **expects: object) -> Prompt:
@@ -23,9 +22,7 @@ def patch(
 ) -> Picture:
     pixels = np.full((100, 100, 3), ground, dtype=np.uint8)
     pixels.reshape(-1, 3)[: round(share * 10_000)] = colour
-    file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "PNG")
-    return Picture(file.getvalue())
+    return encoded(Image.fromarray(pixels))
 
 
 def one(text: str, image: Picture, **expects: object) -> Value | NoValue:

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from PIL import Image, ImageFilter
 
 from sightline.extension import NoValue, Picture, Value
-from sightline.measures.of_image.blank import blank
 from sightline.measures.of_image.detail import noise as grain
 from sightline.measures.of_image.detail import sharpness
-from sightline.measures.of_image.tone import brightness, colourfulness, contrast
+from sightline.measures.of_image.tone import blank, brightness, colourfulness, contrast
 
 
 def picture(pixels: Any, format: str = "PNG") -> Picture:
@@ -48,13 +47,10 @@ def test_contrast() -> None:
     assert list(found) == pytest.approx([0, 0.5, 0], abs=1e-12)
 
 
-def test_colourfulness_of_grey_is_zero_and_of_one_colour_its_strength() -> None:
+def test_colourfulness_of_grey_of_one_and_of_two_colours() -> None:
     # Red: rg = 255, yb = 127.5, no spread: 0.3 sqrt(255^2 + 127.5^2).
     found = colourfulness([picture(HALVES), picture(flat((255, 0, 0)))])
     assert list(found) == pytest.approx([0, 0.3 * sqrt(255**2 + 127.5**2)])
-
-
-def test_colourfulness_of_two_colours() -> None:
     # Red and blue halves: rg = 255, 0 (mean 127.5, SD 127.5); yb = 127.5, -255 (mean -63.75, SD 191.25).
     pixels = np.concatenate([flat((255, 0, 0)), flat((0, 0, 255))])
     expected = sqrt(127.5**2 + 191.25**2) + 0.3 * sqrt(127.5**2 + 63.75**2)
@@ -71,12 +67,9 @@ def test_sharpness_by_hand() -> None:
 
 
 def test_blur_lowers_sharpness() -> None:
-    sharp = Image.fromarray(noise(64))
-    found = [
-        float(value)
-        for value in sharpness([picture(sharp.filter(ImageFilter.GaussianBlur(r))) for r in (0, 1, 2)])
-    ]
-    assert found[0] > found[1] > found[2]
+    blurred = [Image.fromarray(noise(64)).filter(ImageFilter.GaussianBlur(r)) for r in (0, 1, 2)]
+    first, second, third = sharpness([picture(image) for image in blurred])
+    assert first > second > third
 
 
 def test_sharpness_of_the_same_scene_at_two_resolutions_agrees() -> None:
@@ -88,12 +81,11 @@ def test_sharpness_of_the_same_scene_at_two_resolutions_agrees() -> None:
     assert plain[1] > 5 * plain[0]
 
 
-def test_sharpness_needs_an_inner_pixel() -> None:
-    thin = picture(noise(8)[:2])
-    assert isinstance(sharpness([thin])[0], NoValue)
-    assert isinstance(sharpness([picture(noise(1024)[:3])])[0], NoValue), (
-        "three rows do not survive the scaling"
-    )
+def test_sharpness_and_noise_need_an_inner_pixel() -> None:
+    assert isinstance(sharpness([picture(noise(8)[:2])])[0], NoValue)
+    assert isinstance(grain([picture(noise(8)[:, :2])])[0], NoValue)
+    # Three rows do not survive the scaling.
+    assert isinstance(sharpness([picture(noise(1024)[:3])])[0], NoValue)
 
 
 def test_noise_by_hand() -> None:
@@ -111,10 +103,6 @@ def test_noise_finds_the_grain_that_was_put_in(sigma: int) -> None:
     grainy = slope + np.random.default_rng(0).normal(0, sigma, slope.shape)
     (found,) = grain([picture(np.repeat(grainy.round()[:, :, None], 3, axis=2))])
     assert found == pytest.approx(sigma, rel=0.05)
-
-
-def test_noise_needs_an_inner_pixel() -> None:
-    assert isinstance(grain([picture(noise(8)[:, :2])])[0], NoValue)
 
 
 def test_blank_finds_black_images_through_compression_noise() -> None:

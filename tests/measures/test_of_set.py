@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from sightline import registry
 from sightline.errors import UsageError
 from sightline.extension import NoValue, Picture, Value
 from sightline.measures.of_set.similarity import k_expected, pairwise_mean
+from sightline.testing.inputs import encoded
 
 # Points on a line and what the definition gives of them, by hand: the four-point check of W1KP's definitions.
 LINE = (0.0, 1.0, 2.0, 10.0)
@@ -24,9 +25,7 @@ EXPECTED = {2: 31 / 6, 3: 1.25, 4: 1.0}
 
 
 def grey(level: int) -> Picture:
-    file = io.BytesIO()
-    Image.fromarray(np.full((16, 16, 3), level, dtype=np.uint8)).save(file, "PNG")
-    return Picture(file.getvalue())
+    return encoded(Image.new("RGB", (16, 16), (level, level, level)))
 
 
 def on_a_line(*places: float) -> tuple[list[Picture], Callable[[Sequence[Picture]], np.ndarray]]:
@@ -63,14 +62,10 @@ def test_one_image_cannot_vary(count: int) -> None:
     assert pairwise_mean([grey(0)] * count, distance=None) == NoValue("fewer than two images")
 
 
-@pytest.mark.parametrize(("k", "expected"), list(EXPECTED.items()))
-def test_the_four_point_check(k: int, expected: float) -> None:
+def test_the_four_point_check() -> None:
     images, distance = on_a_line(*LINE)
-    assert value(k_expected(images, distance=distance, k=k)) == pytest.approx(1 - expected, abs=1e-12)
-
-
-def test_too_few_images_for_k_are_said() -> None:
-    images, distance = on_a_line(*LINE)
+    for k, expected in EXPECTED.items():
+        assert value(k_expected(images, distance=distance, k=k)) == pytest.approx(1 - expected, abs=1e-12)
     assert k_expected(images, distance=distance, k=5) == NoValue("fewer than 5 images")
     assert k_expected(images[:3], distance=distance) == NoValue("fewer than 4 images")
     with pytest.raises(UsageError, match="At least 2"):
@@ -99,13 +94,10 @@ def test_the_mean_over_all_subsets(places: list[float], k: int) -> None:
 
 def test_many_images_by_random_orders_with_their_error() -> None:
     """25 even steps: by formula C(n - (k-1)(m-1), k) of the C(n, k) subsets keep at least m steps apart."""
-    from math import comb
-
     n, k = 25, 4
     images, distance = on_a_line(*(float(place) for place in range(n)))
     exact = sum(comb(n - (k - 1) * (m - 1), k) for m in range(1, n) if n >= (k - 1) * (m - 1)) / comb(n, k)
     found = k_expected(images, distance=distance, k=k, permutations=4000)
-    assert found.evidence is not None
     error = found.evidence["standard_error"]
     assert 0.005 < error < 0.05
     assert value(found) == pytest.approx(1 - exact, abs=4 * error)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,6 @@ import pytest
 
 import sightline
 from sightline import registry
-from sightline.data.sources import Source
 from sightline.errors import DataError, UsageError
 from sightline.measures.predicted_relevance import FEATURES, PredictedRelevance, _examples, _first
 from sightline.measures.predicted_relevance import predicted_relevance as predicted
@@ -42,20 +42,9 @@ ASKED = 120
 
 
 @pytest.fixture(scope="module")
-def flickr(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+def flickr(flickr8k: Callable[..., AbstractContextManager[Study]]) -> Iterator[Study]:
     """120 captions asked of the 400 images by two engines; each has its own image for relevant."""
-    kept: list[Record] = []
-    asked: set[object] = set()
-    for record in registry.configure("importer", "flickr8k").load()(Source(data / "flickr8k_400")):
-        if isinstance(record, Image | Question):
-            kept.append(record)
-        elif isinstance(record, Prompt) and record.key.ref.endswith("#0") and len(asked) < ASKED:
-            asked.add(record.key)
-            kept.append(record)
-        elif isinstance(record, Truth) and record.item.prompt in asked:
-            kept.append(record)
-    with create_study(tmp_path_factory.mktemp("relevance") / "study") as study:
-        load(study, kept, importer="test", path="flickr8k", digest="1")
+    with flickr8k(ASKED, judged=True) as study:
         for name, engine in (("words", "bm25"), ("hashed", "text_only")):
             sightline.retrieve(study, name, engine, collection="flickr8k", k=30, without_own=True)
         yield study
@@ -65,7 +54,6 @@ def predicted_relevance(
     study: Study, *, encoder: str = "hashed_words", depth: int = 25, folds: int = 5, seed: int = 0
 ) -> PredictedRelevance:
     context = rankings_of(study).context
-    assert context is not None
     predictor = loaded_over(study, registry.configure("predictor", "logistic"))
     similar = cached(study, registry.configure("encoder", encoder))
     return predicted(context, predictor, similar, depth=depth, min_rel=1.0, folds=folds, seed=seed)
@@ -96,9 +84,8 @@ def test_it_tells_how_early_the_relevant_image_comes(flickr: Study) -> None:
     first = np.where(seen, done.probability, 0.0)
     by_hand = expected_reciprocal_rank(first, done.offsets, k=25)
     kept = reading.scores(flickr, find_measure("expected_reciprocal_rank").identity)
-    order = {
-        (p, s): n for n, (p, s) in enumerate(zip(done.prompt.tolist(), done.system.tolist(), strict=True))
-    }
+    pairs = zip(done.prompt.tolist(), done.system.tolist(), strict=True)
+    order = {pair: n for n, pair in enumerate(pairs)}
     for prompt, system, value in kept.select("prompt_id", "system_id", "value").iter_rows():
         assert value == pytest.approx(by_hand[order[prompt, system]])
 
@@ -106,15 +93,14 @@ def test_it_tells_how_early_the_relevant_image_comes(flickr: Study) -> None:
 def test_what_is_judged_of_a_query_never_reaches_its_own_prediction(flickr: Study) -> None:
     """All gains of one fold's queries are turned around: what is predicted of them stays."""
     context = rankings_of(flickr).context
-    assert context is not None
     settings = {"depth": 10, "min_rel": 1.0, "folds": 4, "seed": 0}
-    before = predicted(context, *models(), **settings)  # type: ignore[arg-type]
+    before = predicted(context, *models(), **settings)
     own = before.fold == 2
     assert own.any()
     table = context.table
     context.table = replace(table, gains=np.where(own, 1 - np.nan_to_num(table.gains), table.gains))
     try:
-        after = predicted(context, *models(), **settings)  # type: ignore[arg-type]
+        after = predicted(context, *models(), **settings)
     finally:
         context.table = table
     np.testing.assert_allclose(after.probability[own], before.probability[own], rtol=1e-6)
@@ -160,7 +146,6 @@ def small(tmp_path: Path, judged: int = 3) -> Study:
 def test_what_is_known_of_a_query_and_an_image_by_hand(tmp_path: Path) -> None:
     with small(tmp_path) as study:
         context = rankings_of(study).context
-        assert context is not None
         encoder = registry.configure("encoder", "hashed_words").load()
         x = _examples(context, _first(context, 3), encoder)
         assert tuple(x.feature_names) == FEATURES and x.features.shape == (12, 5)
@@ -213,34 +198,21 @@ def test_too_little_is_said(tmp_path: Path) -> None:
             predicted_relevance(study, depth=0)
 
 
-def test_images_count_where_the_encoder_sees_them(painted: Study) -> None:
-    sightline.retrieve(painted, "eyes", "exact(encoder=colours)", collection="paints", k=3)
-    truths: list[Record] = [Question("relevance", "ordinal", 0, 1, 1)]
-    for prompt, image in (("r", "rose"), ("b", "sea"), ("g", "leaf")):
-        subject = Item(PromptKey("suite", prompt), image=ImageKey("paints", image))
-        truths.append(Truth("relevance", subject, 1.0))
-    load(painted, truths, importer="test", path="truth", digest="truth")
-    context = rankings_of(painted).context
-    assert context is not None
+def test_images_count_where_the_encoder_sees_them(eyes: Study) -> None:
+    context = rankings_of(eyes).context
     encoder = registry.configure("encoder", "colours").load()
     x = _examples(context, _first(context, 3), encoder)
     # Rose is all red, grape red and blue: cosines 1 and sqrt(1/2); the third has nothing of red.
     assert x.features[:3, 4] == pytest.approx([1, np.sqrt(0.5), 0], abs=1e-6)
     assert [len(mine) for mine in x.pictures] == [1] * 9
-    done = predicted_relevance(painted, encoder="colours", depth=3, folds=3)
+    done = predicted_relevance(eyes, encoder="colours", depth=3, folds=3)
     assert (done.probability.reshape(3, 3).argmax(axis=1) == 0).all()
 
 
-def test_a_network_on_the_joint_embedding_tells_relevance_too(painted: Study) -> None:
-    sightline.retrieve(painted, "eyes", "exact(encoder=colours)", collection="paints", k=3)
-    truths: list[Record] = [Question("relevance", "ordinal", 0, 1, 1)]
-    for prompt, image in (("r", "rose"), ("b", "sea"), ("g", "leaf")):
-        subject = Item(PromptKey("suite", prompt), image=ImageKey("paints", image))
-        truths.append(Truth("relevance", subject, 1.0))
-    load(painted, truths, importer="test", path="truth", digest="truth")
+def test_a_network_on_the_joint_embedding_tells_relevance_too(eyes: Study) -> None:
     network = "image_text_head(encoder=colours, loss=chances, epochs=3)"
     spec = f"expected_precision(k=3, predictor={network}, encoder=colours, folds=3)"
-    (ran,) = score(painted, spec).runs
+    (ran,) = score(eyes, spec).runs
     assert (ran.computed, dict(ran.reasons)) == (3, {})
-    kept = reading.scores(painted, find_measure(spec).identity)
-    assert kept["value"].min() >= 0 and kept["value"].max() <= 1  # type: ignore[operator]
+    kept = reading.scores(eyes, find_measure(spec).identity)
+    assert kept["value"].min() >= 0 and kept["value"].max() <= 1

@@ -35,11 +35,8 @@ def test_variance_by_hand() -> None:
 def test_commitment_and_gain_against_the_rest_of_the_ranking() -> None:
     rankings = run([[5, 3, 1], [2, 2], [1, -1]])
     # Deviation of 5 and 3 is 1, the whole ranking has a mean of 3; 2 and 2 do not vary; 1 and -1 have mean 0.
-    assert measured("nqc@2", rankings) == [
-        pytest.approx(1 / 3),
-        0,
-        NoValue("the collection as a whole scores 0"),
-    ]
+    *values, none = measured("nqc@2", rankings)
+    assert values == pytest.approx([1 / 3, 0]) and none == NoValue("the collection as a whole scores 0")
     # Mean of the first 2 less the mean of all; nobody says how many words were asked, so it counts as one.
     assert measured("wig@2", rankings) == pytest.approx([4 - 3, 0, 0])
 
@@ -85,12 +82,10 @@ def overlapping() -> Rankings:
 
 def test_overlap_with_the_other_engines() -> None:
     # {1, 2, 3} and {3, 2, 9}: 2 / 4; with nothing: 0. The mean over both others is 0.25.
-    assert measured("engine_overlap", overlapping()) == [
-        0.25,
-        0.25,
-        NoValue("nothing was retrieved"),
-        NoValue("no other engine answered this prompt"),
-    ]
+    *values, nothing, alone = measured("engine_overlap", overlapping())
+    assert values == [0.25, 0.25]
+    assert nothing == NoValue("nothing was retrieved")
+    assert alone == NoValue("no other engine answered this prompt")
     # First 2: {1, 2} and {3, 2} share 1 of 3.
     assert measured("engine_overlap@2", overlapping())[0] == pytest.approx(1 / 6)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -15,73 +16,50 @@ from sqlalchemy import text
 
 import sightline
 from sightline import registry
-from sightline.data.sources import Source
 from sightline.errors import DataError
 from sightline.measures.ranking_context import NO_VECTOR, NOT_OURS, ONE_WORD, fewer_words
 from sightline.measures.ranking_scores import stale_rankings
 from sightline.measures.rankings import rankings_of
 from sightline.measures.score import score
-from sightline.records import (
-    Answer,
-    Image,
-    ImageKey,
-    Item,
-    Prompt,
-    PromptKey,
-    Question,
-    Record,
-    System,
-    Truth,
-)
+from sightline.records import Answer, Candidates, Image, ImageKey, Prompt, PromptKey, Record, System
 from sightline.registry import find_measure
 from sightline.study import reading
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load, undo
 
 ASKED = 40
-KEPT = 50
 
 
 @pytest.fixture(scope="module")
-def flickr(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+def flickr(flickr8k: Callable[..., AbstractContextManager[Study]]) -> Iterator[Study]:
     """The 400 images with their captions, 40 first captions as prompts, and nothing judged at all."""
-    told = registry.configure("importer", "flickr8k").load()(Source(data / "flickr8k_400"))
-    kept: list[Record] = []
-    asked = 0
-    for record in told:
-        if isinstance(record, Image):
-            kept.append(record)
-        elif isinstance(record, Prompt) and record.key.ref.endswith("#0") and asked < ASKED:
-            kept.append(record)
-            asked += 1
-    with create_study(tmp_path_factory.mktemp("flickr") / "study") as study:
-        load(study, kept, importer="test", path="flickr8k", digest="1")
-        for name, engine in (
-            ("tfidf", "caption_words"),
-            ("bm25", "bm25"),
-            ("hashed", "text_only"),
+    with flickr8k(ASKED, judged=False) as study:
+        for name, engine, k in (
+            ("tfidf", "caption_words", 50),
+            ("bm25", "bm25", 50),
+            ("hashed", "text_only", 50),
+            ("deep", "caption_words", 400),
         ):
-            sightline.retrieve(
-                study, name, engine, collection="flickr8k", k=KEPT, without_own=name == "hashed"
-            )
-        sightline.retrieve(study, "deep", "caption_words", collection="flickr8k", k=400)
+            hides = name == "hashed"
+            sightline.retrieve(study, name, engine, collection="flickr8k", k=k, without_own=hides)
         yield study
+
+
+def kept(study: Study, measure: str, system: str) -> pl.DataFrame:
+    """What a measure gave a system."""
+    score(study, measure)
+    scores = reading.scores(study, registry.find_measure(measure).identity)
+    return scores.join(reading.systems(study).filter(system=system), on="system_id", how="semi")
 
 
 def values(study: Study, measure: str, system: str) -> dict[int, float]:
     """What was kept of a measure, by prompt."""
-    score(study, measure)
-    kept = reading.scores(study, registry.find_measure(measure).identity)
-    ids = dict(reading.systems(study).select("system", "system_id").iter_rows())
-    mine = kept.filter((pl.col("system_id") == ids[system]) & pl.col("value").is_not_null())
-    return dict(mine.select("prompt_id", "value").iter_rows())
+    known = kept(study, measure, system).drop_nulls("value")
+    return dict(known.select("prompt_id", "value").iter_rows())
 
 
 def reasons(study: Study, measure: str, system: str) -> set[str]:
-    score(study, measure)
-    kept = reading.scores(study, registry.find_measure(measure).identity)
-    ids = dict(reading.systems(study).select("system", "system_id").iter_rows())
-    return set(kept.filter(pl.col("system_id") == ids[system])["reason"].drop_nulls().to_list())
+    return set(kept(study, measure, system)["reason"].drop_nulls().to_list())
 
 
 def ranked_scores(study: Study, system: str) -> dict[int, np.ndarray]:
@@ -142,18 +120,6 @@ def test_the_collection_score_of_vectors_is_their_mean_cosine(flickr: Study) -> 
         assert told[key] == pytest.approx(np.sqrt(spread[key]) / best["cosine"].mean(), rel=1e-4)
 
 
-def test_overlap_of_engines_is_counted(flickr: Study) -> None:
-    told = reading.answers(flickr, "retriever")
-    first = told.filter(pl.col("prompt_id") == 1).sort("position").group_by("system", maintain_order=True)
-    tops = {str(key[0]): set(rows["image_id"].to_list()[:10]) for key, rows in first}
-    mine = tops.pop("bm25")
-    expected = np.mean([len(mine & other) / len(mine | other) for other in tops.values()])
-    assert values(flickr, "engine_overlap@10", "bm25")[1] == pytest.approx(expected)
-    # TF-IDF at two depths has the same first ten.
-    alone = values(flickr, "engine_overlap@10", "deep")
-    assert all(each >= 1 / 3 for each in alone.values())
-
-
 @pytest.mark.slow
 def test_a_nudge_of_nothing_changes_nothing_and_a_shove_does(flickr: Study) -> None:
     still = values(flickr, "query_robustness(k=20, share=1e-06, draws=1)", "hashed")
@@ -174,8 +140,6 @@ def test_words_left_out_by_hand(flickr: Study) -> None:
     captions: dict[int, list[str]] = {}
     for key, caption in reading.captions(flickr).select("image_id", "caption").iter_rows():
         captions.setdefault(key, []).append(caption)
-    from sightline.records import Candidates
-
     ids = images["image_id"].to_list()
     candidates = Candidates(
         [ImageKey("flickr8k", name) for name in images["name"]], [captions[key] for key in ids], [None] * 400
@@ -241,7 +205,6 @@ def test_vectors_of_images_are_asked_again_too(painted: Study) -> None:
     assert (still[1], still[2]) == (1, 1) and 1 / 3 < still[3] < 1
     # The cosine of red with rose is 1, with grape sqrt(1/2), with sea and leaf 0.
     first = rankings_of(painted, judged=False)
-    assert first.table.scores is not None
     assert sorted(first.table.scores[:2].tolist()) == pytest.approx([np.sqrt(0.5), 1])
     told = values(painted, "nqc(k=2, against=collection)", "eyes")
     red, half = 1, np.sqrt(0.5)
@@ -265,13 +228,7 @@ def test_another_engine_makes_overlaps_old_and_no_other_score(painted: Study) ->
     assert stale_rankings(painted) == []
 
 
-def test_what_is_said_of_the_collection_makes_what_reads_it_old(painted: Study) -> None:
-    sightline.retrieve(painted, "eyes", "exact(encoder=colours)", collection="paints", k=2)
-    truths: list[Record] = [Question("relevance", "ordinal", 0, 1, 1)]
-    for prompt, image in (("r", "rose"), ("b", "sea"), ("g", "leaf")):
-        subject = Item(PromptKey("suite", prompt), image=ImageKey("paints", image))
-        truths.append(Truth("relevance", subject, 1.0))
-    load(painted, truths, importer="test", path="truth", digest="truth")
+def test_what_is_said_of_the_collection_makes_what_reads_it_old(eyes: Study) -> None:
     reads = {
         "caption_clarity(k=2)",
         "query_robustness(k=2, draws=1)",
@@ -279,22 +236,22 @@ def test_what_is_said_of_the_collection_makes_what_reads_it_old(painted: Study) 
         "wig(k=2, against=collection)",
         "expected_precision(k=2, folds=2)",
     }
-    score(painted, [*reads, "nqc(k=2)", "wig(k=2)", "score_variance(k=2)", "precision(k=2)"])
-    assert stale_rankings(painted) == []
+    score(eyes, [*reads, "nqc(k=2)", "wig(k=2)", "score_variance(k=2)", "precision(k=2)"])
+    assert stale_rankings(eyes) == []
     expected = {find_measure(name).short for name in reads}
     # Captions of what no engine searched are read by none.
     elsewhere = Image(ImageKey("other", "x"), captions=["a zebra"])
-    load(painted, [elsewhere], importer="test", path="o", digest="o")
-    assert stale_rankings(painted) == []
+    load(eyes, [elsewhere], importer="test", path="o", digest="o")
+    assert stale_rankings(eyes) == []
     said = load(
-        painted, [Image(ImageKey("paints", "new"), captions=["red"])], importer="test", path="n", digest="n"
+        eyes, [Image(ImageKey("paints", "new"), captions=["red"])], importer="test", path="n", digest="n"
     )
-    assert {find_measure(name).short for name in stale_rankings(painted)} == expected
-    undo(painted, said.source_id)
-    assert stale_rankings(painted) == []
-    with painted.engine.begin() as change:
+    assert {find_measure(name).short for name in stale_rankings(eyes)} == expected
+    undo(eyes, said.source_id)
+    assert stale_rankings(eyes) == []
+    with eyes.engine.begin() as change:
         change.execute(text("UPDATE caption SET text = 'another' WHERE image_id = 1 AND n = 0"))
-    assert {find_measure(name).short for name in stale_rankings(painted)} == expected
+    assert {find_measure(name).short for name in stale_rankings(eyes)} == expected
 
 
 def test_a_prompt_that_says_something_else_makes_its_own_scores_old(painted: Study) -> None:

@@ -87,15 +87,6 @@ def test_rankings_by_hand(fill: Fill) -> None:
     assert [value for _, value, _ in values(study, "reciprocal_rank(min_rel=2)")] == [0.25, None, None, None]
 
 
-def test_rankings_follow_new_judgements(fill: Fill) -> None:
-    study = fill(retrieval())
-    score(study, "precision@2")
-    late = Truth("relevance", Item(query(4), image=image(3)), 1.0)
-    load(study, [late], importer="test", path="late", digest="2")
-    score(study, "precision@2")
-    assert values(study, "precision@2")[3] == (4, 0.5, None)
-
-
 def test_pairs_are_no_relevance(fill: Fill) -> None:
     pair = Truth("relevance", Item(query(4), image=image(3), image_b=image(2)), 1.0)
     study = fill([*retrieval(), pair])
@@ -159,16 +150,11 @@ def test_files_without_a_study(tmp_path: Path) -> None:
 def test_reasons_reach_the_end(fill: Fill, tmp_path: Path) -> None:
     Pillow.new("RGB", (2, 2), "red").save(tmp_path / "tiny.png")
     Pillow.new("RGB", (9, 9), "red").save(tmp_path / "flat.png")
-    study = fill(
-        [
-            Prompt(query(1), "one"),
-            *(Image(ImageKey("c", name), str(tmp_path / name)) for name in ("tiny.png", "flat.png")),
-            *(
-                Answer(query(1), "a", n, ImageKey("c", name))
-                for n, name in enumerate(("tiny.png", "flat.png"))
-            ),
-        ]
-    )
+    records: list[Record] = [Prompt(query(1), "one")]
+    for n, name in enumerate(("tiny.png", "flat.png")):
+        key = ImageKey("c", name)
+        records += [Image(key, str(tmp_path / name)), Answer(query(1), "a", n, key)]
+    study = fill(records)
     (ran,) = score(study, "sharpness").runs
     ((reason, n),) = ran.reasons.items()
     assert n == 1 and "less than three pixels" in reason
@@ -176,23 +162,6 @@ def test_reasons_reach_the_end(fill: Fill, tmp_path: Path) -> None:
     assert found.select("value", "reason").rows() == [(None, reason), (0.0, None)]
     told = reading.measures(study).filter(pl.col("kind") == "of_image")
     assert told.select("values", "without").rows() == [(1, 1)]
-
-
-def test_an_image_that_stands_twice_counts_at_its_first_place(fill: Fill) -> None:
-    # d1, d1, d2 with both relevant is d1, d2: precision at 2 is 1, NDCG 1 and not 1.63 cut off.
-    records: list[Record] = [
-        Prompt(query(1), "query 1"),
-        System("engine", "retriever", "c"),
-        Question("relevance", "ordinal", 0, 1, 1),
-        *(Answer(query(1), "engine", n, image(i)) for n, i in enumerate([1, 1, 3, 2])),
-        Truth("relevance", Item(query(1), image=image(1)), 1.0),
-        Truth("relevance", Item(query(1), image=image(2)), 1.0),
-    ]
-    with fill(records) as study:
-        for told, expected in (("precision@3", 2 / 3), ("ndcg", (1 + 0.5) / (1 + 1 / 1.5849625))):
-            score(study, told)
-            (value,) = reading.scores(study, find_measure(told).identity)["value"]
-            assert value == pytest.approx(expected)
 
 
 def test_scores_of_a_set_go_when_one_of_its_answers_is_undone(tmp_path: Path) -> None:

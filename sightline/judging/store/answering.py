@@ -53,9 +53,9 @@ def record_answers(
         if answer.task not in tasks:
             tasks[answer.task] = task_by_key(connection, round_.id, annotator_id, answer.task)
         task = tasks[answer.task]
-        reason, row = _row(round_, task, answer)
-        if row is None or task is None:
-            receipts.append(Receipt(answer.key, "refused", reason))
+        row = _row(round_, task, answer)
+        if isinstance(row, str) or task is None:
+            receipts.append(Receipt(answer.key, "refused", str(row)))
             continue
         known.add(key)
         place = (row.question_id, row.item_id, row.repetition)
@@ -89,28 +89,28 @@ def _known(connection: Connection, keys: Sequence[str]) -> set[str]:
     return {row[0] for row in connection.execute(query, {"keys": list(keys)}).fetchall()}
 
 
-def _row(round_: Round, task: Task | None, answer: SubmittedAnswer) -> tuple[str, _Row | None]:
+def _row(round_: Round, task: Task | None, answer: SubmittedAnswer) -> _Row | str:
+    """What an answer is stored as, or why it is refused."""
     if task is None:
-        return "there is no such task", None
+        return "there is no such task"
     slot = next((each for each in task.slots if each.slot == answer.slot), None)
     if slot is None:
-        return "there is no such image in this task", None
+        return "there is no such image in this task"
     asked = round_.question(answer.question)
     if asked is None:
-        return "this is not asked here", None
+        return "this is not asked here"
     key, question = asked
     if (answer.value is None) == (answer.skipped is None):
-        return "an answer has either a value or a reason for skipping", None
+        return "an answer has either a value or a reason for skipping"
     if answer.skipped is not None and ("\x00" in answer.skipped or not answer.skipped.strip()):
-        return "the reason for skipping is empty or not text", None
+        return "the reason for skipping is empty or not text"
     value = answer.value
     if value is not None:
-        wrong = off_scale(question, value)
-        if wrong:
-            return wrong, None
+        if wrong := off_scale(question, value):
+            return wrong
         if slot.swapped and question.low is not None and question.high is not None:
             value = question.low + question.high - value
-    return "", _Row(key, slot.item_id, slot.repetition, slot.control, value, answer.skipped)
+    return _Row(key, slot.item_id, slot.repetition, slot.control, value, answer.skipped)
 
 
 def off_scale(question: Question, value: float) -> str:

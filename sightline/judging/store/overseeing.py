@@ -12,11 +12,11 @@ from sqlalchemy import Connection, bindparam, text
 from sightline.errors import ConflictError, DataError, UsageError, near
 from sightline.judging.store.answering import off_scale
 from sightline.judging.store.tasks import take_out
-from sightline.judging.store.tokens import PANEL
+from sightline.judging.store.tokens import PANEL, annotator
 from sightline.records import AnnotatorKey, Judgement, Question
 from sightline.study.reading import questions as known_questions
 from sightline.study.schema import database, tables
-from sightline.study.schema.storable import now, refuse_bad_text
+from sightline.study.schema.storable import now
 from sightline.study.study import Study
 from sightline.study.writing.entities import Entities
 from sightline.study.writing.facts import Facts
@@ -118,7 +118,7 @@ def decide(
             f"nobody has judged {asked.name!r} of number {item_id}",
             remedy="Decide on what the list of disputes shows.",
         )
-    who = _adjudicator(connection, by)
+    who = annotator(connection, by, "adjudicator", panel=OWNER)
     last = connection.execute(
         text(
             "SELECT id, revision, value FROM judgement WHERE annotator_id = :a AND question_id = :q "
@@ -130,39 +130,11 @@ def decide(
         return Decision(int(last[0]), int(last[1]), False)
     revision = 0 if last is None else int(last[1]) + 1
     (fresh,) = database.fresh_ids(connection, tables.judgement, 1)
-    columns = ["id", "key", "question_id", "item_id", "annotator_id", "repetition", "revision", "value"]
-    columns += ["n", "session", "control", "at"]
-    row = (
-        fresh,
-        secrets.token_hex(16),
-        key,
-        item_id,
-        who,
-        0,
-        revision,
-        value,
-        1,
-        "adjudication",
-        0,
-        now(),
-    )
-    database.insert(connection, tables.judgement, columns, [row])
+    row = {"id": fresh, "key": secrets.token_hex(16), "question_id": key, "item_id": item_id}
+    row |= {"annotator_id": who, "repetition": 0, "revision": revision, "value": value, "n": 1}
+    row |= {"session": "adjudication", "control": 0, "at": now()}
+    database.insert(connection, tables.judgement, list(row), [tuple(row.values())])
     return Decision(int(fresh), revision, True)
-
-
-def _adjudicator(connection: Connection, name: str) -> int:
-    said = name.strip()
-    if not said or len(said) > 200:
-        raise UsageError("whoever decides needs a name of at most 200 characters", remedy="Give one.")
-    refuse_bad_text([(said, "the adjudicator's name")])
-    query = text("SELECT id FROM annotator WHERE panel = :panel AND name = :name")
-    known = connection.execute(query, {"panel": OWNER, "name": said}).scalar()
-    if known is not None:
-        return int(known)
-    (key,) = database.fresh_ids(connection, tables.annotator, 1)
-    columns = ["id", "panel", "name", "role"]
-    database.insert(connection, tables.annotator, columns, [(key, OWNER, said, "adjudicator")])
-    return int(key)
 
 
 def decisions(study: Study, questions: Sequence[int]) -> dict[tuple[int, int], float]:
@@ -180,15 +152,8 @@ def decisions(study: Study, questions: Sequence[int]) -> dict[tuple[int, int], f
 # -- work judged again ------------------------------------------------------------------------------------
 
 
-class Doable(NamedTuple):
-    """Work items with a finished task, by place in the round, and those that were drawn before."""
-
-    done: Sequence[int]
-    drawn: Sequence[int]
-
-
-def doable(connection: Connection, round_id: int, kind: str) -> Doable:
-    """What can be judged again."""
+def doable(connection: Connection, round_id: int, kind: str) -> tuple[list[int], list[int]]:
+    """What can be judged again: work with a finished task, by place, and what was drawn before."""
     finished = connection.execute(
         text("SELECT id FROM round_item WHERE round_id = :r AND kind = 'work' AND done > 0 ORDER BY ordinal"),
         {"r": round_id},
@@ -197,7 +162,7 @@ def doable(connection: Connection, round_id: int, kind: str) -> Doable:
         text("SELECT again_of FROM round_item WHERE round_id = :r AND kind = :kind"),
         {"r": round_id, "kind": kind},
     ).fetchall()
-    return Doable([int(row[0]) for row in finished], [int(row[0]) for row in drawn])
+    return [int(row[0]) for row in finished], [int(row[0]) for row in drawn]
 
 
 def add_again(connection: Connection, round_id: int, kind: str, items: Sequence[int]) -> None:

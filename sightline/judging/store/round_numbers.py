@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -56,15 +57,8 @@ def votes(study: Study, round_id: int) -> RoundVotes:
     seconds, by = _page_times(table[(table[:, 8] == 0) & ~np.isnan(table[:, 11])])
     kept = table[_latest(table)]
     whole = kept[:, :7].astype(np.int64)
-    return RoundVotes(
-        *(whole[:, 0], whole[:, 1], whole[:, 2]),
-        *(whole[:, 3], whole[:, 4], whole[:, 5], whole[:, 6]),
-        value=kept[:, 10],
-        took_ms=kept[:, 11],
-        seconds=seconds,
-        by=by,
-        up_to=up_to,
-    )
+    columns = (*whole.T, kept[:, 10], kept[:, 11], seconds, by)
+    return RoundVotes._make((*columns, up_to))
 
 
 def _page_times(first: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -86,27 +80,19 @@ def _latest(table: NDArray[np.float64]) -> NDArray[np.bool_]:
     return keep
 
 
-class TaskCount(NamedTuple):
-    """How many tasks of an annotator are in a state."""
-
-    annotator_id: int
-    state: str
-    tasks: int
-
-
 class Counted(NamedTuple):
     """The items and tasks of a round.
 
-    `wanted` and `done` count tasks of work, each item at most as often as it is wanted; `judgements` are
-    those wanted. `recent` counts tasks of work finished since a time, the first of them at `first`; `older`
-    is whether any was finished before.
+    `tasks` counts all, by annotator and state; `wanted` and `done` those of work, each item at most as often
+    as it is wanted; `judgements` are those wanted. `recent` counts tasks of work finished since a time, the
+    first of them at `first`; `older` is whether any was finished before.
     """
 
     items: int
     wanted: int
     done: int
     judgements: int
-    tasks: Sequence[TaskCount]
+    tasks: Counter[tuple[int, str]]
     recent: int
     first: str | None
     older: bool
@@ -154,7 +140,7 @@ def counted(study: Study, round_: Round, since: str) -> Counted:
         int(wanted),
         int(done),
         int(slots) * len(round_.questions),
-        [TaskCount(int(who), state, int(n)) for who, state, n in tasks],
+        Counter({(int(who), str(state)): int(n) for who, state, n in tasks}),
         int(recent),
         first,
         older,

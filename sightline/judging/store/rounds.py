@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, text
@@ -112,9 +112,7 @@ def _resume(
     )
     wanted = text("UPDATE round_item SET wanted = :n WHERE round_id = :key AND kind = 'work'")
     connection.execute(wanted, {"n": int(settings.get("per_item", 3)), "key": known.id})
-    found = _find(study, connection, known.name)
-    assert found is not None
-    return found
+    return replace(known, settings=json.loads(json.dumps(dict(settings))))
 
 
 def add_items(

@@ -105,15 +105,22 @@ def revoke(connection: Connection, round_id: int, annotator_id: int) -> int:
     return int(counted)
 
 
-def annotator(connection: Connection, name: str, role: str = "annotator", language: str | None = None) -> int:
-    """The id of an annotator of this study's own panel, made if need be; a role once given stays."""
+def annotator(
+    connection: Connection,
+    name: str,
+    role: str = "annotator",
+    language: str | None = None,
+    panel: str = PANEL,
+) -> int:
+    """The id of an annotator of a panel, by default the study's own; a role once given stays."""
     said = name.strip()
     if not said or len(said) > 200:
-        raise UsageError("an annotator needs a name of at most 200 characters", remedy="Give one.")
-    refuse_bad_text([(said, "the annotator's name")])
+        who = "whoever decides" if role == "adjudicator" else "an annotator"
+        raise UsageError(f"{who} needs a name of at most 200 characters", remedy="Give one.")
+    refuse_bad_text([(said, f"the {'adjudicator' if role == 'adjudicator' else 'annotator'}'s name")])
     table = tables.annotator
     query = text("SELECT id, role FROM annotator WHERE panel = :panel AND name = :name")
-    row = connection.execute(query, {"panel": PANEL, "name": said}).first()
+    row = connection.execute(query, {"panel": panel, "name": said}).first()
     if row is not None:
         if row[1] != role:
             raise UsageError(
@@ -124,7 +131,7 @@ def annotator(connection: Connection, name: str, role: str = "annotator", langua
         return int(row[0])
     (key,) = database.fresh_ids(connection, table, 1)
     columns = ["id", "panel", "name", "role", "language"]
-    database.insert(connection, table, columns, [(key, PANEL, said, role, language)])
+    database.insert(connection, table, columns, [(key, panel, said, role, language)])
     return int(key)
 
 

@@ -20,14 +20,8 @@ YES_NO = Question("match", "nominal", 0, 1)
 
 def liar(votes: Cast) -> Votes:
     """Items 0 to 19, odd ones true; three truthful annotators and two who always say 1."""
-    return replace(
-        votes(
-            *((item, who, float(item % 2 if who < 3 else 1)) for item in range(20) for who in range(5)),
-            *((20, who, float(who > 1)) for who in range(5)),
-            items=22,
-        ),
-        question=YES_NO,
-    )
+    rows = [(item, who, float(item % 2 if who < 3 else 1)) for item in range(20) for who in range(5)]
+    return votes([*rows, *((20, who, float(who > 1)) for who in range(5))], items=22, question=YES_NO)
 
 
 def test_dawid_skene_hears_who_tells_something(settle: Settle, votes: Cast) -> None:
@@ -45,10 +39,10 @@ def test_dawid_skene_as_a_probability(settle: Settle, votes: Cast) -> None:
     found = settle("dawid_skene(probability=True)", liar(votes))
     assert np.all(found.value[1:20:2] > 0.9) and np.all(found.value[0:20:2] < 0.1)
     assert 0 < found.value[20] < 0.5 and np.isnan(found.value[21])
-    three = replace(votes((0, 0, 0.0), (0, 1, 1.0), (0, 2, 2.0), items=1), question=Question("q", "nominal"))
+    three = votes([(0, 0, 0.0), (0, 1, 1.0), (0, 2, 2.0)], question=Question("q", "nominal"))
     with pytest.raises(DataError, match="3 were given"):
         settle("dawid_skene(probability=True)", three)
-    same = replace(votes((0, 0, 1.0), (0, 1, 1.0), items=1), question=YES_NO)
+    same = votes([(0, 0, 1.0), (0, 1, 1.0)], question=YES_NO)
     assert settle("dawid_skene(probability=True)", same).value[0] > 0.5
 
 
@@ -59,7 +53,7 @@ def test_dawid_skene_of_grades_has_an_interval(settle: Settle, votes: Cast) -> N
         for item in range(60)
         for who in range(4)
     ]
-    cast = replace(votes(*rows, items=60), question=Question("q", "ordinal", 0, 2, 1))
+    cast = votes(rows, question=Question("q", "ordinal", 0, 2, 1))
     found = settle("dawid_skene", cast)
     assert np.mean(found.value == np.arange(60) % 3) > 0.75
     assert np.all(found.low <= found.value) and np.all(found.value <= found.high)
@@ -72,18 +66,17 @@ def test_dawid_skene_of_grades_has_an_interval(settle: Settle, votes: Cast) -> N
 
 def test_a_slider_is_no_set_of_labels(settle: Settle, votes: Cast) -> None:
     with pytest.raises(DataError, match="101 different values"):
-        settle("dawid_skene", votes(*((item, 0, item / 20) for item in range(101)), items=101))
+        settle("dawid_skene", votes([(item, 0, item / 20) for item in range(101)]))
 
 
 def test_equally_probable_labels_settle_nothing(settle: Settle, votes: Cast) -> None:
-    cast = replace(votes((0, 0, 0.0), (0, 1, 1.0), items=1), question=YES_NO)
+    cast = votes([(0, 0, 0.0), (0, 1, 1.0)], question=YES_NO)
     assert settle("dawid_skene", cast).reason == ["two labels are equally probable"]
 
 
 def preferences(votes: Cast, pairs: list[tuple[int, int]], rows: list[tuple[int, float, int]]) -> Votes:
-    cast = votes(
-        *((item, -1, value) for item, value, _ in rows), items=len(pairs), n=[count for *_, count in rows]
-    )
+    counts = [count for *_, count in rows]
+    cast = votes([(item, -1, value) for item, value, _ in rows], items=len(pairs), n=counts)
     return replace(cast, pairs=np.array(pairs), question=Question("better", "ordinal", 0, 1))
 
 
@@ -131,7 +124,7 @@ def test_preferences_need_pairs_and_ends(settle: Settle, votes: Cast) -> None:
 def test_normalised_scores_say_what_could_not_be_used(settle: Settle, votes: Cast) -> None:
     # Viewer 2 always says 4, so items 3 (judged by nobody else) has no score and n counts the others only.
     rows = [(0, 0, 1.0), (1, 0, 3.0), (2, 0, 5.0), (0, 1, 2.0), (1, 1, 3.0), (0, 2, 4.0), (3, 2, 4.0)]
-    found = settle("mos_normalised", replace(votes(*rows, items=5), question=Question("q", "interval", 1, 5)))
+    found = settle("mos_normalised", votes(rows, items=5, question=Question("q", "interval", 1, 5)))
     assert list(found.n) == [2, 2, 1, 0, 0]
     assert found.reason[3] == "whoever judged it gave one value throughout, or nothing else in that session"
     assert found.reason[4] == "nobody judged it" and found.reason[:3] == [None] * 3
@@ -140,9 +133,7 @@ def test_normalised_scores_say_what_could_not_be_used(settle: Settle, votes: Cas
 
 def test_normalised_scores_take_sessions_apart(settle: Settle, votes: Cast) -> None:
     # One viewer, two sessions two points apart: taken off, items 0 and 2 are alike, as are 1 and 3.
-    cast = replace(
-        votes((0, 0, 1.0), (1, 0, 2.0), (2, 0, 3.0), (3, 0, 4.0), items=4), session=np.array([0, 0, 1, 1])
-    )
+    cast = votes([(0, 0, 1.0), (1, 0, 2.0), (2, 0, 3.0), (3, 0, 4.0)], session=[0, 0, 1, 1])
     found = settle("mos_normalised", cast)
     assert found.value[:2] == pytest.approx(found.value[2:]) and found.value[1] > found.value[0]
     with pytest.raises(DataError, match="no end"):

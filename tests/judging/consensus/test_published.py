@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from sightline.records import Settled, Votes
 
 Cast = Callable[..., Votes]
 Settle = Callable[[str, Votes], Settled]
+Published = tuple[Votes, list[tuple[str, str]], dict[str, bool], set[str]]
 
 
 def test_systems_of_pqpp_score_what_hbpp_can_give(data: Path, settle: Settle, anonymous: Cast) -> None:
@@ -32,7 +32,7 @@ def test_systems_of_pqpp_score_what_hbpp_can_give(data: Path, settle: Settle, an
 
 
 @pytest.fixture(scope="module")
-def conqa(data: Path, votes: Cast) -> tuple[Votes, list[tuple[str, str]], dict[str, bool], set[str]]:
+def conqa(data: Path, votes: Cast) -> Published:
     """ConQA's votes, their (query, image), which queries are conceptual, and all seeds."""
     counts, asked = (json.loads((data / "conqa" / f).read_text("utf-8")) for f in ("mturk.json", "seed.json"))
     pairs = [(query, image) for query, of_query in counts.items() for image in of_query]
@@ -43,7 +43,7 @@ def conqa(data: Path, votes: Cast) -> tuple[Votes, list[tuple[str, str]], dict[s
                 rows.append((number, -1, value))
                 n.append(count)
     seeds = {str(seed) for told in asked.values() for seed in told["Seeds"]}
-    cast = replace(votes(*rows, items=len(pairs), n=n), question=QUESTIONS[0])
+    cast = votes(rows, items=len(pairs), n=n, question=QUESTIONS[0])
     return cast, pairs, {query: told["Conceptual"] for query, told in asked.items()}, seeds
 
 
@@ -52,12 +52,7 @@ def conqa(data: Path, votes: Cast) -> tuple[Votes, list[tuple[str, str]], dict[s
     [("unanimous", 1693, 49, 29), ("unanimous(least=3, allowing=0.5)", 24.275 * 80, 50, 29)],
 )
 def test_relevant_pairs_of_conqa(
-    conqa: tuple[Votes, list[tuple[str, str]], dict[str, bool], set[str]],
-    settle: Settle,
-    rule: str,
-    relevant: float,
-    conceptual: int,
-    descriptive: int,
+    conqa: Published, settle: Settle, rule: str, relevant: float, conceptual: int, descriptive: int
 ) -> None:
     cast, pairs, kinds, seeds = conqa
     value = settle(rule, cast).value
@@ -68,9 +63,7 @@ def test_relevant_pairs_of_conqa(
     assert sum(not kinds[query] for query in evaluated) == descriptive
 
 
-def test_counting_rules_bracket_unanimity_on_conqa(
-    conqa: tuple[Votes, list[tuple[str, str]], dict[str, bool], set[str]], settle: Settle
-) -> None:
+def test_counting_rules_bracket_unanimity_on_conqa(conqa: Published, settle: Settle) -> None:
     cast = conqa[0]
     strict, anybody = settle("unanimous", cast).value, settle("any_relevant", cast).value
     share, most = settle("proportion", cast), settle("majority", cast).value

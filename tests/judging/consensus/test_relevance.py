@@ -37,6 +37,8 @@ def test_hbpp_of_every_three_votes(settle: Settle, anonymous: Cast) -> None:
     assert found.value == pytest.approx([HBPP[count] for count in counts])
     assert len(triples) == 64 and set(counts) == set(HBPP)
     assert len(set(HBPP.values())) == 10
+    # A tie goes to relevant.
+    assert settle("hbpp", anonymous([2, 0])).value == pytest.approx([2])
 
 
 def test_hbpp_says_how_little_three_votes_tell(settle: Settle, anonymous: Cast) -> None:
@@ -90,8 +92,8 @@ def test_the_top_of_labels_without_order_is_the_label_itself(settle: Settle, ano
 
 
 def test_counted_votes_are_that_many(settle: Settle, votes: Cast) -> None:
-    counted = votes((0, -1, 1.0), (0, -1, 0.5), (1, -1, 1.0), items=2, n=[3, 1, 4])
-    cast = replace(counted, question=Question("q", "ordinal", 0, 1))
+    rows = [(0, -1, 1.0), (0, -1, 0.5), (1, -1, 1.0)]
+    cast = votes(rows, n=[3, 1, 4], question=Question("q", "ordinal", 0, 1))
     assert settle("proportion", cast).value == pytest.approx([0.75, 1])
     assert settle("unanimous", cast).value == pytest.approx([0, 1])
     assert settle("unanimous(least=3, allowing=0.5)", cast).value == pytest.approx([1, 1])

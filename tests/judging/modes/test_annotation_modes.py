@@ -12,17 +12,7 @@ from sightline.data.importers.w1kp_crowd import ALIKE
 from sightline.errors import UsageError
 from sightline.records import Mode, Question
 
-NAMES = (
-    "graded_relevance",
-    "binary_relevance",
-    "ternary_relevance",
-    "two_sliders",
-    "yes_no",
-    "two_afc",
-    "similarity_rating",
-    "preference",
-    "preference(tie=True)",
-)
+NAMES = (*registry.names("annotation_mode"), "preference(tie=True)")
 GENERIC = {"l", "o", "z", "s", "?", "+", "-", "Enter", "Backspace", "Escape", *"0123456789"}
 """Keys of the page itself. A mode may take `u`, since Ctrl+Z takes back as well."""
 
@@ -46,67 +36,42 @@ def test_every_mode_explains_itself_by_examples_whose_answers_can_be_given(name:
         else:
             # Where the labels are points, the answer names the point too: "5, the same".
             assert example.answer.split(", ")[-1] in found.questions[0].labels.values()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_shortcuts_stand_for_labels_and_hide_no_key_of_the_page(name: str) -> None:
-    found = mode(name)
+    # Shortcuts stand for labels, and hide no key of the page.
     assert set(found.keys.values()) <= set(found.questions[0].labels)
     assert not set(found.keys) & GENERIC
 
 
-def test_shown_modes_are_all_modes() -> None:
-    assert {name.partition("(")[0] for name in NAMES} == set(registry.names("annotation_mode"))
+@pytest.mark.parametrize(
+    ("name", "published", "images"),
+    [("ternary_relevance", CONQA[0], 5), ("yes_no", MATCH, 1), ("two_afc", CLOSER, 1),
+     ("similarity_rating", ALIKE, 1)],
+)  # fmt: skip
+def test_answers_are_coded_as_the_published_ones(name: str, published: Question, images: int) -> None:
+    asked = mode(name).questions[0]
+    assert coding(asked) == coding(published) and mode(name).images == images
+    assert name in ("two_afc", "similarity_rating") or dict(asked.labels) == dict(published.labels)
 
 
-def test_two_sliders_of_agiqa() -> None:
-    found = mode("two_sliders")
-    assert [(each.name, each.low, each.high, each.step) for each in found.questions] == [
-        ("quality", 0, 5, 0.1),
-        ("alignment", 0, 5, 0.1),
-    ]
-    assert found.images == 1
+def test_scales_of_modes_without_published_votes() -> None:
+    quality, alignment = mode("two_sliders").questions
+    assert coding(quality)[2:5] == coding(alignment)[2:5] == (0, 5, 0.1)
+    assert (quality.name, alignment.name, mode("two_sliders").images) == ("quality", "alignment", 1)
+    graded, binary = mode("graded_relevance"), mode("binary_relevance")
+    # PQPP's can be aggregated by hbpp, and hides the photo.
+    assert graded.images == 5 and graded.reference
+    assert set(graded.questions[0].labels) == {"2", "1", "0", "-1"}
+    assert graded.questions[0].scale in registry.get("consensus", "hbpp").spec.details["scales"]
+    assert binary.layout == "grid" and (binary.questions[0].low, binary.questions[0].high) == (0, 1)
+    assert dict(binary.questions[0].labels) == {"1": "relevant", "0": "irrelevant"}
+    assert mode("yes_no").linked
 
 
-def test_relevance4_of_pqpp_can_be_settled_by_hbpp_and_hides_the_photo() -> None:
-    found = mode("graded_relevance")
-    assert found.images == 5
-    assert set(found.questions[0].labels) == {"2", "1", "0", "-1"}
-    assert found.questions[0].scale in registry.get("consensus", "hbpp").spec.details["scales"]
-    assert found.reference
-
-
-def test_relevant2_takes_relevance_as_the_published_table_has_it() -> None:
-    found = mode("binary_relevance")
-    assert found.layout == "grid"
-    assert (found.questions[0].low, found.questions[0].high) == (0, 1)
-    assert dict(found.questions[0].labels) == {"1": "relevant", "0": "irrelevant"}
-
-
-def test_relevant3_codes_as_the_published_votes() -> None:
-    found = mode("ternary_relevance")
-    assert found.images == 5
-    assert coding(found.questions[0]) == coding(CONQA[0])
-    assert dict(found.questions[0].labels) == dict(CONQA[0].labels)
-
-
-def test_yes_no_of_gimbrr_opens_what_a_prompt_builds_on() -> None:
-    found = mode("yes_no")
-    assert coding(found.questions[0]) == coding(MATCH)
-    assert dict(found.questions[0].labels) == dict(MATCH.labels)
-    assert found.linked
-
-
-def test_two_afc_codes_as_the_published_choices_and_hides_the_prompt() -> None:
+def test_attention_checks_of_two_afc_and_similarity() -> None:
     found = mode("two_afc")
-    assert coding(found.questions[0]) == coding(CLOSER)
     assert found.questions[0].labels[f"{found.attention:g}"] == "A"
     assert (found.layout, found.swaps, found.shows_prompt) == ("triplet", True, False)
 
-
-def test_similarity5_codes_as_the_published_grades() -> None:
     found = mode("similarity_rating")
-    assert coding(found.questions[0]) == coding(ALIKE)
     assert found.questions[0].labels[f"{found.attention:g}"] == "the same"
     assert list(found.questions[0].labels) == ["1", "2", "3", "4", "5"]
     # A grade does not turn round when the images change places.

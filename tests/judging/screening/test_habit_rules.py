@@ -9,21 +9,19 @@ import pytest
 
 from sightline.records import AnnotatorKey, Votes
 
-MakeVotes = Callable[..., Votes]
+Tabled = Callable[..., Votes]
 Excluded = Callable[..., dict[str, str]]
 
 RISING = np.arange(20.0)
 
 
-def test_a_viewer_out_of_step_in_half_of_the_sessions_is_out(
-    make_votes: MakeVotes, excluded: Excluded
-) -> None:
+def test_a_viewer_out_of_step_in_half_of_the_sessions_is_out(tabled: Tabled, excluded: Excluded) -> None:
     # Two sessions of 20 items. Viewer 5 reverses the second; 6 reverses both.
     table = np.array([[*RISING, *RISING]] * 7)
     table[5, 20:] = RISING[::-1]
     table[6] = [*RISING[::-1], *RISING[::-1]]
     sessions = np.broadcast_to(np.arange(40) // 20, table.shape)
-    votes = make_votes(table, session=sessions)
+    votes = tabled(table, session=sessions)
     assert excluded("session_correlation", votes) == {
         "a5": "correlation with the others below 0.2 in 1 of 2 sessions, lowest -1.00",
         "a6": "correlation with the others below 0.2 in 2 of 2 sessions, lowest -1.00",
@@ -31,17 +29,34 @@ def test_a_viewer_out_of_step_in_half_of_the_sessions_is_out(
     assert set(excluded("session_correlation(share=0.6)", votes)) == {"a6"}
     assert excluded("session_correlation(least=21)", votes) == {}
     # As one session, viewer 5 correlates at .0 and viewer 6 at -1.
-    assert set(excluded("session_correlation", make_votes(table))) == {"a5", "a6"}
+    assert set(excluded("session_correlation", table)) == {"a5", "a6"}
 
 
-def test_a_session_without_spread_is_no_ground(make_votes: MakeVotes, excluded: Excluded) -> None:
-    assert excluded("session_correlation", make_votes([RISING, RISING, np.full(20, 3.0)])) == {}
+def test_a_session_without_spread_is_no_ground(excluded: Excluded) -> None:
+    assert excluded("session_correlation", [RISING, RISING, np.full(20, 3.0)]) == {}
 
 
-def test_who_is_too_fast_is_out(make_votes: MakeVotes, excluded: Excluded) -> None:
+def test_who_contradicts_the_others_is_out(excluded: Excluded) -> None:
+    up, down = RISING[:10], RISING[9::-1]
+    assert excluded("agreement_with_rest", [up, up, up, up, down]) == {
+        "a4": "correlation with the others -1.00 over 10 items, below 0.2"
+    }
+    # Two of five reversed: the others' mean still rises for the reversed ones.
+    assert set(excluded("agreement_with_rest", [up, up, up, down, down])) == {"a3", "a4"}
+    few = [up[:9], down[1:]]
+    assert excluded("agreement_with_rest", few) == {}
+    assert set(excluded("agreement_with_rest(least=9)", few)) == {"a0", "a1"}
+    # No spread is left to the rule for it.
+    flat = [up, up, [3.0] * 10]
+    assert excluded("agreement_with_rest", flat) == {}
+    assert excluded("one_value", flat) == {"a2": "gave 3 in all of 10 judgements"}
+    assert excluded("one_value(least=11)", flat) == {}
+
+
+def test_who_is_too_fast_is_out(tabled: Tabled, excluded: Excluded) -> None:
     table = np.zeros((5, 10))
     times = np.array([[4000.0] * 10, [3000.0] * 10, [5000.0] * 10, [900.0] * 10, [100.0] * 9 + [np.nan]])
-    votes = make_votes(table, took_ms=times)
+    votes = tabled(table, took_ms=times)
     # Medians of those with ten times: 4000, 3000, 5000, 900; their median 3500, a quarter of it 875.
     assert excluded("speed", votes) == {}
     assert excluded("speed(share=0.3)", votes) == {
@@ -52,17 +67,17 @@ def test_who_is_too_fast_is_out(make_votes: MakeVotes, excluded: Excluded) -> No
     }
     # The fifth has nine times only; counted, the pace is 3000 and a quarter of it 750.
     assert set(excluded("speed(least=9)", votes)) == {"a4"}
-    pair = make_votes(table[:2], took_ms=[[4000.0] * 10, [10.0] * 10])
+    pair = tabled(table[:2], took_ms=[[4000.0] * 10, [10.0] * 10])
     assert excluded("speed", pair) == {}, "two people have no usual pace"
     assert set(excluded("speed(least_ms=400)", pair)) == {"a1"}
-    assert excluded("speed(least_ms=400)", make_votes(table)) == {}, "no times, no ground"
+    assert excluded("speed(least_ms=400)", table) == {}, "no times, no ground"
 
 
-def test_who_did_not_finish_is_out(make_votes: MakeVotes, excluded: Excluded) -> None:
+def test_who_did_not_finish_is_out(tabled: Tabled, excluded: Excluded) -> None:
     table = np.ones((3, 20))
     table[1, 0] = np.nan
     table[2, 5:] = np.nan
-    votes = make_votes(table)
+    votes = table
     assert excluded("unfinished", votes) == {
         "a1": "judged 19 of 20 items, fewer than 100%",
         "a2": "judged 5 of 20 items, fewer than 100%",
@@ -71,20 +86,20 @@ def test_who_did_not_finish_is_out(make_votes: MakeVotes, excluded: Excluded) ->
     assert excluded("unfinished(least=21)", votes) == {}
     # Control items are put to people at random, and are not part of what there is to finish.
     control = np.broadcast_to(np.arange(20) == 0, table.shape)
-    assert set(excluded("unfinished", make_votes(table, control=control))) == {"a2"}
+    assert set(excluded("unfinished", tabled(table, control=control))) == {"a2"}
     # An item judged twice is one item.
-    folded = make_votes(table[[0, 2]], repetition=np.broadcast_to(np.arange(20) // 10, (2, 20)))
+    folded = tabled(table[[0, 2]], repetition=np.broadcast_to(np.arange(20) // 10, (2, 20)))
     folded.item[:] %= 10
     assert excluded("unfinished", folded)["a1"] == "judged 5 of 10 items, fewer than 100%"
 
 
-def test_each_panel_is_measured_by_its_own(make_votes: MakeVotes, excluded: Excluded) -> None:
+def test_each_panel_is_measured_by_its_own(tabled: Tabled, excluded: Excluded) -> None:
     table = np.full((4, 30), np.nan)
     table[:2, :10] = 1.0
     table[2:, 10:] = 1.0
     table[3, 25:] = np.nan
-    votes = make_votes(table)
-    votes.annotators[:] = [AnnotatorKey(f"test{number // 2}", f"a{number}") for number in range(4)]  # type: ignore[index]
+    votes = tabled(table)
+    votes.annotators[:] = [AnnotatorKey(f"test{number // 2}", f"a{number}") for number in range(4)]
     assert excluded("unfinished", votes) == {"a3": "judged 15 of 20 items, fewer than 100%"}
 
 
@@ -99,7 +114,7 @@ def test_each_panel_is_measured_by_its_own(make_votes: MakeVotes, excluded: Excl
     ],
 )
 def test_planted_spammers_are_found_and_honest_people_kept(
-    rule: str, found: float, kept: float, make_votes: MakeVotes, excluded: Excluded
+    rule: str, found: float, kept: float, tabled: Tabled, excluded: Excluded
 ) -> None:
     """Ten panels of 20 honest people (r of about .8 with the others, 3 s an item, log-normal) and 4 spammers.
 
@@ -116,7 +131,7 @@ def test_planted_spammers_are_found_and_honest_people_kept(
         table[:20][rng.random((20, 60)) < 0.02] = np.nan
         if rule.startswith("unfinished"):
             table[20:, 30:] = np.nan
-        votes = make_votes(table, took_ms=took, session=np.broadcast_to(np.arange(60) // 30, table.shape))
+        votes = tabled(table, took_ms=took, session=np.broadcast_to(np.arange(60) // 30, table.shape))
         who = excluded(rule, votes)
         caught += sum(int(name[1:]) >= 20 for name in who)
         stayed += 20 - sum(int(name[1:]) < 20 for name in who)

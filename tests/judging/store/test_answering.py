@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 
 from sightline.errors import ConflictError, StudyError, UsageError
-from sightline.judging import assignment
+from sightline.judging import assignment, oversee
 from sightline.judging.store import answering, rounds, tokens
 from sightline.judging.store import tasks as pages
 from sightline.judging.store.answering import SubmittedAnswer as Sent
@@ -52,7 +52,7 @@ def person(study: Study, name: str) -> int:
         return tokens.annotator(connection, name)
 
 
-def hand(study: Study, round_: Round, who: int, at: datetime = NOON) -> list[pages.Page]:
+def hand(study: Study, round_: Round, who: int, at: datetime = NOON) -> list[pages.Task]:
     with database.writing(study.engine) as connection:
         return list(assignment.assign(connection, round_, who, "annotator", at).tasks)
 
@@ -63,12 +63,23 @@ def tell(study: Study, round_: Round, who: int, *answers: Sent) -> list[str]:
     return [each.status for each in found]
 
 
-def counts(study: Study) -> list[tuple[int, int]]:
+def sent(key: str, page: pages.Task, value: float = 1.0, slot: int = 0) -> Sent:
+    return Sent(key, page.key, slot, "match", value, None, None)
+
+
+def said(number: int) -> Judgement:
+    """That ann finds an image to match, as a table says it."""
+    item = Item(PromptKey("s", "1"), image=ImageKey("c", f"{number}.png"))
+    return Judgement("match", item, 1.0, Who("people", "ann"))
+
+
+def rows(study: Study, query: str) -> list[tuple[Any, ...]]:
     with database.reading(study.engine) as connection:
-        return [
-            (row[0], row[1])
-            for row in connection.execute(text("SELECT given, done FROM round_item ORDER BY id"))
-        ]
+        return database.fetch(connection, query)
+
+
+def counts(study: Study) -> list[tuple[int, int]]:
+    return [(given, done) for given, done in rows(study, "SELECT given, done FROM round_item ORDER BY id")]
 
 
 def test_handing_out_counts_what_is_given_and_done(study: Study, round_: Round) -> None:
@@ -84,16 +95,16 @@ def test_handing_out_counts_what_is_given_and_done(study: Study, round_: Round) 
 def test_somebody_elses_page_does_not_exist(study: Study, round_: Round) -> None:
     ann, bob = person(study, "ann"), person(study, "bob")
     (page, *_) = hand(study, round_, ann)
-    assert tell(study, round_, bob, Sent("k", page.key, 0, "match", 1.0, None, None)) == ["refused"]
-    assert tell(study, round_, ann, Sent("k", page.key, 0, "match", 1.0, None, None)) == ["stored"]
+    assert tell(study, round_, bob, sent("k", page)) == ["refused"]
+    assert tell(study, round_, ann, sent("k", page)) == ["stored"]
 
 
 def test_a_key_stands_for_one_annotators_answer_only(study: Study, round_: Round) -> None:
     ann, bob = person(study, "ann"), person(study, "bob")
     mine, theirs = hand(study, round_, ann)[0], hand(study, round_, bob)[0]
     for who, page in ((ann, mine), (bob, theirs)):
-        assert tell(study, round_, who, Sent("same", page.key, 0, "match", 1.0, None, None)) == ["stored"]
-        assert tell(study, round_, who, Sent("same", page.key, 0, "match", 0.0, None, None)) == ["known"]
+        assert tell(study, round_, who, sent("same", page)) == ["stored"]
+        assert tell(study, round_, who, sent("same", page, 0.0)) == ["known"]
 
 
 def test_pages_left_lying_go_to_others_and_still_count_when_answered(study: Study, round_: Round) -> None:
@@ -101,19 +112,17 @@ def test_pages_left_lying_go_to_others_and_still_count_when_answered(study: Stud
     left = hand(study, round_, ann)
     hand(study, round_, bob, NOON + timedelta(hours=2))
     assert sum(given for given, _ in counts(study)) == 3, "ann's pages do not hold their items any more"
-    assert tell(study, round_, ann, Sent("k", left[0].key, 0, "match", 1.0, None, None)) == ["stored"]
+    assert tell(study, round_, ann, sent("k", left[0])) == ["stored"]
     assert sum(given for given, _ in counts(study)) == 4 and sum(done for _, done in counts(study)) == 1
 
 
 def test_a_round_goes_on_with_what_may_change_and_refuses_the_rest(study: Study, round_: Round) -> None:
     changed = rounds.open_round(study, "r", "yes_no", [ASKED], {**SETTINGS, "per_item": 5, "ahead": 9}, 7, [])
     assert (changed.id, changed.settings["per_item"], changed.settings["ahead"]) == (round_.id, 5, 9)
-    with database.reading(study.engine) as connection:
-        assert connection.execute(text("SELECT DISTINCT wanted FROM round_item")).scalars().all() == [5]
+    assert rows(study, "SELECT DISTINCT wanted FROM round_item") == [(5,)]
+    controls = {**SETTINGS, "controls": {"pages": 1, "of": 5}}
     with pytest.raises(ConflictError, match="another controls"):
-        rounds.open_round(
-            study, "r", "yes_no", [ASKED], {**SETTINGS, "controls": {"pages": 1, "of": 5}}, 7, []
-        )
+        rounds.open_round(study, "r", "yes_no", [ASKED], controls, 7, [])
     with pytest.raises(ConflictError, match="another mode"):
         rounds.open_round(study, "r", "two_sliders", [ASKED], SETTINGS, 7, [])
     with pytest.raises(UsageError, match="no round is called 'q'"):
@@ -121,13 +130,7 @@ def test_a_round_goes_on_with_what_may_change_and_refuses_the_rest(study: Study,
 
 
 def test_imported_judgements_become_pages(study: Study, round_: Round, put: Put) -> None:
-    records = [
-        Judgement(
-            "match", Item(PromptKey("s", "1"), image=ImageKey("c", f"{n}.png")), 1.0, Who("people", "ann")
-        )
-        for n in range(2)
-    ]
-    put(study, records, "j")
+    put(study, [said(n) for n in range(2)], "j")
     with database.writing(study.engine) as connection:
         assert assignment.adopt(connection, round_, NOON) == 2
         assert assignment.adopt(connection, round_, NOON) == 0
@@ -138,10 +141,8 @@ def test_imported_judgements_become_pages(study: Study, round_: Round, put: Put)
     assert len(past) == 2 and {each.value for each in given} == {1.0}
     # The other four are all that is left for ann, and revising an imported one is a revision.
     assert len(hand(study, round_, ann)) == 3
-    assert tell(study, round_, ann, Sent("k", past[0].key, 0, "match", 0.0, None, None)) == ["stored"]
-    with database.reading(study.engine) as connection:
-        found = connection.execute(text("SELECT max(revision) FROM judgement")).scalar_one()
-    assert found == 1
+    assert tell(study, round_, ann, sent("k", past[0], 0.0)) == ["stored"]
+    assert rows(study, "SELECT max(revision) FROM judgement") == [(1,)]
 
 
 def test_jobs_that_wait_together_are_committed_together_and_fail_alone(study: Study, round_: Round) -> None:
@@ -194,9 +195,8 @@ def test_a_judgement_given_on_a_page_is_known_when_it_comes_by_import(
 ) -> None:
     ann = person(study, "ann")
     page = hand(study, round_, ann)[0]
-    tell(study, round_, ann, Sent("k", page.key, 0, "match", 1.0, None, None))
-    image = ImageKey("c", f"{page.slots[0].parts[0] - 1}.png")
-    told = Judgement("match", Item(PromptKey("s", "1"), image=image), 1.0, Who("people", "ann"))
+    tell(study, round_, ann, sent("k", page))
+    told = said(page.slots[0].parts[0] - 1)
     assert put(study, [told], "same").counts.get("judgements", 0) == 0
     with pytest.raises(ConflictError):
         put(study, [told._replace(value=0.0)], "other")
@@ -226,8 +226,7 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
         held.set()
         wait(futures.values(), 30)
         committer.close()
-        with database.reading(study.engine) as connection:
-            stored = set(connection.execute(text("SELECT name FROM setting")).scalars())
+        stored = {name for (name,) in rows(study, "SELECT name FROM setting")}
         assert isinstance(futures["b"].exception(), StudyError)
         for name, future in futures.items():
             assert (future.exception() is None) == (name in stored), f"{name}: {future.exception()!r}"
@@ -255,11 +254,9 @@ def test_what_stands_twice_on_a_page_is_kept_twice(study: Study, round_: Round) 
     twice = rounds.open_round(study, "twice", "yes_no", [ASKED], SETTINGS, 3, [NewItem("work", [same, same])])
     ann = person(study, "ann")
     (page,) = hand(study, twice, ann)
-    told = [Sent(f"k{slot}", page.key, slot, "match", float(slot), None, None) for slot in (0, 1)]
+    told = [sent(f"k{slot}", page, float(slot), slot) for slot in (0, 1)]
     assert tell(study, twice, ann, *told) == ["stored", "stored"]
-    with database.reading(study.engine) as connection:
-        rows = connection.execute(text("SELECT repetition, revision FROM judgement ORDER BY slot")).fetchall()
-    assert [tuple(row) for row in rows] == [(0, 0), (1, 0)]
+    assert rows(study, "SELECT repetition, revision FROM judgement ORDER BY slot") == [(0, 0), (1, 0)]
 
 
 def test_pages_with_a_photo_seen_before_lapse_as_others_do(study: Study, round_: Round) -> None:
@@ -272,8 +269,6 @@ def test_pages_with_a_photo_seen_before_lapse_as_others_do(study: Study, round_:
 
 
 def test_an_excluded_annotator_leaves_the_places_to_others(study: Study, round_: Round) -> None:
-    from sightline.judging import oversee
-
     rounds.open_round(study, "r", "yes_no", [ASKED], {**SETTINGS, "per_item": 1, "ahead": 6}, 7, [])
     one = rounds.get_round(study, "r")
     ann, bob = person(study, "ann"), person(study, "bob")
@@ -290,13 +285,7 @@ def test_an_excluded_annotator_leaves_the_places_to_others(study: Study, round_:
 def test_a_table_answers_pages_that_were_handed_out(study: Study, round_: Round, put: Put) -> None:
     ann = person(study, "ann")
     assigned = hand(study, round_, ann)
-    records = [
-        Judgement(
-            "match", Item(PromptKey("s", "1"), image=ImageKey("c", f"{n}.png")), 1.0, Who("people", "ann")
-        )
-        for n in range(6)
-    ]
-    put(study, records, "j")
+    put(study, [said(n) for n in range(6)], "j")
     with database.writing(study.engine) as connection:
         assignment.adopt(connection, round_, NOON)
     assert len(assigned) == 3 and counts(study) == [(1, 1)] * 6 and hand(study, round_, ann) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,13 +12,12 @@ from PIL import Image
 from sightline import registry
 from sightline.encoders.models._files import content_hash
 from sightline.extension import Picture
+from sightline.testing.inputs import encoded
 
 
 def picture(seed: int, size: tuple[int, int] = (40, 64)) -> Picture:
-    file = io.BytesIO()
     pixels = np.random.default_rng(seed).integers(0, 256, (*size, 3), dtype=np.uint8)
-    Image.fromarray(pixels).save(file, "PNG")
-    return Picture(file.getvalue())
+    return encoded(Image.fromarray(pixels))
 
 
 class Fixed:

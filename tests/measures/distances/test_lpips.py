@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import os
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -130,12 +133,9 @@ def test_other_weights_are_refused(fresh: None, tmp_path: Path, monkeypatch: pyt
 
 def test_nothing_in_the_file_is_run(fresh: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even a file with the right hash is only read: the pin is set to a pickle that would make a folder."""
-    import hashlib
 
     class Harm:
-        def __reduce__(self):  # type: ignore[no-untyped-def]
-            import os
-
+        def __reduce__(self) -> tuple[Any, ...]:
             return os.mkdir, (str(tmp_path / "harm"),)
 
     file = tmp_path / "alexnet.ckpt"
