@@ -43,7 +43,13 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Li et al. 2023, AGIQA-3K (lcysyzxdxc/AGIQA-3k-Database)",
     licence="MIT",
-    example="data.csv\n",
+    files={
+        "data.csv": "name,prompt,adj1,adj2,style,mos_quality,mos_align\n"
+        'sd1.5_lowstep_007.jpg,"a cat, soft light, anime style",soft light,,anime style,1.5,2.5\n'
+        'AttnGAN_normal_007.jpg,"a cat, soft light, anime style",soft light,,anime style,0.5,0\n'
+        "AttnGAN_normal_008.jpg,a dog,,,,1,5\n"
+    },
+    parameters={"partial": True},
 )
 def agiqa3k(
     source: Source, *, suite: str = "agiqa3k", collection: str = "agiqa3k", partial: bool = False

@@ -24,7 +24,11 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Sightline's plain form",
     licence="Apache-2.0",
-    example="prompt,image,system\na red ball,careful/1.png,careful\n",
+    files={
+        "answers.csv": "prompt,image,system,seed\na red ball,a.png,careful,1\ntwo dogs,b.png,careful,2\n",
+        "a.png": "red",
+        "b.png": "tan",
+    },
 )
 def answers(
     source: Source,

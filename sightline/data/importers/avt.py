@@ -56,7 +56,17 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Göring et al. 2023 (Telecommunication-Telemedia-Assessment/avt_ai_images)",
     licence="GPL-3.0",
-    example="prompts.csv\nraw_test1.csv\nraw_test2.csv\nimages/craiyon/p01.jpg\n",
+    files={
+        "avt/prompts.csv": "ID,prompts,category\np01,A red car,Drawbench\np02,A cow,own\n",
+        "avt/raw_test1.csv": "user_ID,image_key,rating_type,rating\n"
+        "1,glide/p01,image_appeal,2\n1,glide/p01,realism,3\n1,glide/p01,prompt_matching,5\n"
+        "1,own/p02,image_appeal,4\n1,own/p02,realism,5\n1,own/p02,prompt_matching,5\n",
+        "avt/raw_test2.csv": "user_ID,image_key,rating_type,rating\n"
+        "1,glide/p01,image_appeal,1\n1,glide/p01,image_quality,2\n"
+        "1,glide/p01,image_appeal,3\n1,glide/p01,image_quality,2\n",
+        "avt/test2_appeal.csv": "image_key,rating,std,prompt\nglide/p01,2,1.4,p01\n",
+        "avt/test2_quality.csv": "image_key,rating,std,prompt\nglide/p01,2,0,p01\n",
+    },
 )
 def avt(source: Source, *, suite: str = "avt", collection: str = "avt") -> Iterator[Record]:
     """AVT: raw ratings 1-5 of two tests, the published means, prompts, and images/SYSTEM/PROMPT.jpg.

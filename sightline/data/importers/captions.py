@@ -22,7 +22,7 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Sightline's plain form",
     licence="Apache-2.0",
-    example="image,caption\nphotos/1.jpg,A dog in the snow.\n",
+    files={"captions.csv": "image,caption\na.png,A dog.\nb.png,A cat.\nb.png,A cat asleep.\n"},
 )
 def captions(source: Source, *, collection: str = "images", names_only: bool = False) -> Iterator[Record]:
     """A table of image and caption, several rows an image if it has several captions: one collection."""

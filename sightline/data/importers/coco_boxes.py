@@ -29,7 +29,14 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Lin et al. 2014, COCO, in the layout of YOLO",
     licence="CC-BY-4.0 (annotations)",
-    example="classes.yaml\nimages/000000000139.jpg\nlabels/000000000139.txt\n",
+    files={
+        "coco/data.yaml": "# ours\nnames:\n  - person\n  - 'traffic light'  # two words\nnc: 2\n",
+        "coco/images/train/a.png": "red",
+        "coco/images/train/b.png": "tan",
+        "coco/images/train/c.png": "blue",
+        "coco/labels/train/a.txt": "1 0.5 0.5 1.0 0.5\n",
+        "coco/labels/train/b.txt": "",
+    },
 )
 def coco_boxes(source: Source, *, collection: str = "coco_boxes") -> Iterator[Record]:
     """Images with boxes: images/NAME.jpg, labels/NAME.txt (class, centre, width, height) and classes.yaml.

@@ -61,7 +61,13 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Rodriguez et al. 2024, ConQA (AU-DIS/ConQA)",
     licence="not stated",
-    example="seed.json\nmturk.json\nexp_GPT_J6B.json\nvg_subset.txt\n",
+    files={
+        "conqa/seed.json": '{"0": {"Text": "people chopping", "Conceptual": false, "Seeds": [11, 12]}, '
+        '"3": {"Text": "working class life", "Conceptual": true, "Seeds": [13]}}',
+        "conqa/mturk.json": '{"0": {"14": [3, 0, 1], "12": [9, 0, 0]}, "3": {"14": [0, 2, 1]}}',
+        "conqa/exp_GPT_J6B.json": '{"0": ["people cooking", "cooking "], "3": ["labour", "toil"]}',
+        "conqa/vg_subset.txt": "11\n12\n13\n14\n15\n",
+    },
 )
 def conqa(source: Source, *, suite: str = "conqa", collection: str = "conqa") -> Iterator[Record]:
     """ConQA: queries with seeds, counts of votes a query and image, rephrasings, and the list of images.

@@ -24,7 +24,7 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Saharia et al. 2022, DrawBench",
     licence="Apache-2.0",
-    example="Prompts,Category\nA red colored car.,Colors\n",
+    files={"DrawBench.csv": "Prompts,Category\nA red colored car.,Colors\nA black apple.,Colors\n"},
 )
 def drawbench(source: Source, *, suite: str = "drawbench") -> Iterator[Record]:
     """DrawBench.csv (Prompts, Category): prompts with their category; the file gives no ids."""

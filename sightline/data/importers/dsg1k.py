@@ -37,11 +37,12 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Cho et al. 2024, Davidsonian Scene Graph",
     licence="CC-BY-4.0",
-    example=(
-        "item_id,text,keywords,proposition_id,dependency,category_broad,category_detailed,tuple,"
-        "question_natural_language\n"
-        "whoops_5,A cube,cube,1,0,entity,whole,entity - whole (cube),Is there a cube?\n"
-    ),
+    files={
+        "dsg-1k-anns.csv": "item_id,text,keywords,proposition_id,dependency,category_broad,category_detailed,"
+        "tuple,question_natural_language\n"
+        "whoops_5,a purple cube,cube,1,0,entity,whole,entity - whole (cube),Is there a cube?\n"
+        "whoops_5,a purple cube,cube,2,1,attribute,color,attribute - color (cube),Is the cube purple?\n"
+    },
 )
 def dsg1k(source: Source, *, suite: str = "dsg1k") -> Iterator[Record]:
     """DSG-1k's annotations: a prompt an item, and in what it expects the questions an image must pass.

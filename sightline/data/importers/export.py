@@ -33,7 +33,13 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Sightline's export",
     licence="Apache-2.0",
-    example="sightline-export.json\nprompts.csv\nanswers.csv\njudgements.csv\n",
+    files={
+        "export/prompts.csv": "suite,prompt_id,prompt\nmine,1,a dog\nmine,2,'=a cat\n",
+        "export/judgements.csv": "suite,prompt_id,annotator,panel,question,value\n"
+        "mine,1,ann,people,q,4\nmine,2,ann,people,q,3\nmine,2,ben,people,q,1\n",
+        "export/sightline-export.json": '{"sightline_export": 1, "files": {"prompts.csv": {"rows": 2, '
+        '"guard": true}, "judgements.csv": {"rows": 3, "guard": true}}}',
+    },
 )
 def export(
     source: Source,

@@ -65,7 +65,13 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Hodosh, Young and Hockenmaier 2013, Flickr8k",
     licence="research use",
-    example="captions.csv\nexpert_ratings.csv\ncrowdflower.csv\nimages/1056338697_4f7d7ce270.jpg\n",
+    files={
+        "flickr8k/captions.csv": "image,n,caption\n"
+        + "".join(f"{photo}.jpg,{n},{photo} {n}\n" for photo in ("cat", "dog") for n in range(5)),
+        "flickr8k/expert_ratings.csv": "image,caption_id,caption,e1,e2,e3\ncat.jpg,dog.jpg#2,dog 2,1,1,2\n",
+        "flickr8k/crowdflower.csv": "image,caption_id,caption,frac_yes,n_yes,n_no\n"
+        "cat.jpg,cat.jpg#2,cat 2,1.0,3,0\ncat.jpg,dog.jpg#2,dog 2,0.333333333333333,1,2\n",
+    },
 )
 def flickr8k(source: Source, *, suite: str = "flickr8k", collection: str = "flickr8k") -> Iterator[Record]:
     """Flickr8k: a collection of photos with five captions each; every caption is a prompt for retrieval.

@@ -26,7 +26,11 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Sightline's plain form",
     licence="Apache-2.0",
-    example="careful/a red ball.png\ncareful/two dogs/0.png\ncareful/two dogs/1.png\n",
+    files={
+        "runs/careful/a red ball.png": "red",
+        "runs/careful/two dogs/0.png": "tan",
+        "runs/sloppy/a red ball.png": "blue",
+    },
 )
 def folder(source: Source, *, suite: str = "prompts", collection: str = "images") -> Iterator[Record]:
     """Folders of images: system/prompt text.png, or system/prompt text/0.png, 1.png, ..."""

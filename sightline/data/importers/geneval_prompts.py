@@ -29,7 +29,13 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Ghosh et al. 2023, GenEval",
     licence="MIT",
-    example='{"tag": "colors", "include": [{"class": "cow", "color": "red"}], "prompt": "a red cow"}\n',
+    files={
+        "geneval/evaluation_metadata.jsonl": '{"tag": "single_object", "include": [{"class": "bench", '
+        '"count": 1}], "prompt": "a photo of a bench"}\n{"tag": "colors", "include": [{"class": "cow", '
+        '"count": 1, "color": "red"}], "prompt": "a photo of a red cow"}\n',
+        "geneval/generation_prompts.txt": "a photo of a bench\na photo of a red cow\n",
+        "geneval/object_names.txt": "bench\ncow\n",
+    },
 )
 def geneval_prompts(source: Source, *, suite: str = "geneval") -> Iterator[Record]:
     """GenEval's evaluation_metadata.jsonl: prompts with what an image must show, numbered as its folders are.

@@ -27,7 +27,8 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Achterberg et al. 2023, GIMBRR (IntelLabs/generative-ai)",
     licence="not stated",
-    example="Dalle/p1701_1_v0.0.5_pd230208.png\n",
+    files={"made/Dalle/p1701_1_v0.0.5_pd230208.png": "red", "made/Dalle/p1701_2.png": "blue"},
+    before={"prompts.csv": "suite,prompt_id,prompt\ngimbrr,1701,a dog\n"},
 )
 def gimbrr_images(
     source: Source, *, suite: str = "gimbrr", collection: str = "gimbrr", system: str = ""

@@ -46,7 +46,15 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Ku et al. 2024, ImagenHub",
     licence="MIT (ratings)",
-    example="images.csv\nhuman_ratings.csv\nimages/SDXL/sample_0.jpg\n",
+    files={
+        "imagenhub/images.csv": "path,model,uid,prompt,category,source\n"
+        "images/SD/0.jpg,SD,sample_0.jpg,a dog,Colors,DrawBench\n"
+        "images/SDXL/0.jpg,SDXL,sample_0.jpg,a dog,Colors,DrawBench\n",
+        "imagenhub/human_ratings.csv": "model,uid,rater,SC,PQ\nSD,sample_0.jpg,r1,0.5,1\n"
+        "SDXL,sample_0.jpg,r1,1,1\n",
+        "imagenhub/images/SD/0.jpg": "red",
+        "imagenhub/images/SDXL/0.jpg": "tan",
+    },
 )
 def imagenhub(source: Source, *, suite: str = "imagenhub", collection: str = "imagenhub") -> Iterator[Record]:
     """ImagenHub: images.csv and human_ratings.csv, or model/uid images with dataset_lookup.json."""

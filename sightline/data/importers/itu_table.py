@@ -31,7 +31,7 @@ def claims(source: Source) -> float:
     claims=claims,
     source="ITU-R BT.500, ITU-T P.910 and P.913",
     licence="Apache-2.0",
-    example="presentation,subject1,subject2,subject3\na.png,5,4,\nb.png,2,1,2\n",
+    files={"votes.csv": "presentation,Subject 1,Subject 2,Subject 3\na.png,5,4,\nb.png,,,1\na.png,4,4,2\n"},
 )
 def itu_table(
     source: Source,

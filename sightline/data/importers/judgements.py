@@ -31,7 +31,10 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Sightline's plain form",
     licence="Apache-2.0",
-    example="annotator,prompt,system,image,question,value\nann,a red ball,careful,1.png,alignment,4\n",
+    files={
+        "votes.csv": "annotator,image,question,value\nann,a.png,alignment,4\nben,a.png,alignment,2\n"
+        "ann,b.png,alignment,3\n"
+    },
 )
 def judgements(
     source: Source, *, suite: str = "prompts", collection: str = "images", panel: str = "people"

@@ -26,7 +26,10 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Yu et al. 2022, PartiPrompts",
     licence="Apache-2.0",
-    example="Prompt\tCategory\tChallenge\tNote\nbond\tAbstract\tBasic\tof several meanings\n",
+    files={
+        "PartiPrompts.tsv": "Prompt\tCategory\tChallenge\tNote\n"
+        "bond\tAbstract\tBasic\tof several meanings\na dog\tAnimals\tBasic\t\n"
+    },
 )
 def partiprompts(source: Source, *, suite: str = "partiprompts") -> Iterator[Record]:
     """PartiPrompts.tsv (Prompt, Category, Challenge, Note): prompts with these as tags; it gives no ids."""

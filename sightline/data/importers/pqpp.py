@@ -62,7 +62,12 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Poesina et al. 2025, PQPP",
     licence="CC-BY-4.0",
-    example="dataset/dataset.csv\ndataset/train.csv\ndataset/retrieval_groundtruth.pickle\n",
+    files={
+        "pqpp/dataset/dataset.csv": "id,image_id,best_caption,avg_generative_score,retrieval_avg_pk,"
+        "retrieval_avg_rr\n1,7,a dog,1.5,0.2,0.5\n2,8,a cat,-0.5,0.1,0.25\n",
+        "pqpp/dataset/train.csv": "id\n1\n",
+        "pqpp/dataset/validation.csv": "id\n2\n",
+    },
 )
 def pqpp(
     source: Source, *, suite: str = "pqpp", collection: str = "coco", generated: str = "pqpp"

@@ -32,7 +32,7 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Sightline's plain form",
     licence="Apache-2.0",
-    example="prompt_id,prompt,tags.category\n1,a red ball,colour\n",
+    files={"prompts.csv": "prompt_id,prompt,tags.category\n1,a red ball,colour\n2,two dogs,number\n"},
 )
 def prompts(source: Source, *, suite: str = "prompts") -> Iterator[Record]:
     """A table of prompts: prompt, and optionally prompt_id, tags.<name>, expects, builds_on, rephrases.

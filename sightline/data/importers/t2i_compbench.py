@@ -33,7 +33,15 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Huang et al. 2023, T2I-CompBench",
     licence="MIT",
-    example="color.txt\ncolor_train.txt\ncolor_val.txt\ncolor_val_seen.txt\nshape.txt\n...\n",
+    files={
+        f"compbench/{category}{end}.txt": text
+        for category in ("color", "shape")
+        for end, text in (
+            ("", f"a {category}\nb {category}\n"),
+            ("_train", f"a {category}\n"),
+            ("_val", f"b {category}\n"),
+        )
+    },
 )
 def t2i_compbench(source: Source, *, suite: str = "t2i_compbench") -> Iterator[Record]:
     """T2I-CompBench: CATEGORY.txt with its _train, _val and their parts; category and split become tags.

@@ -84,7 +84,12 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Ponomarenko et al. 2015, TID2013",
     licence="research and education only",
-    example="mos.csv\nreference/i04.png\ndistorted/i04_01_1.png\n",
+    files={
+        "tid2013/mos.csv": "file,ref,type,level,mos,mos_std\n"
+        "distorted/i04_01_1.png,reference/i04.png,1,1,5.7619,0.12051\n",
+        "tid2013/distorted/i04_01_1.png": "tan",
+        "tid2013/reference/i04.png": "red",
+    },
 )
 def tid2013(source: Source, *, collection: str = "tid2013") -> Iterator[Record]:
     """TID2013: mos.csv, or mos_with_names.txt as released, with reference and distorted images.

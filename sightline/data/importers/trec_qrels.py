@@ -23,7 +23,10 @@ def claims(source: Source) -> float:
     claims=claims,
     source="TREC qrels format",
     licence="Apache-2.0",
-    example="q1 0 photo7 2\nq1 0 photo2 0\n",
+    files={
+        "q.qrels": "q1 0 photo7 1\nq1 0 photo2 0\nq2 0 photo2 1\n",
+        "topics.tsv": "q1\ta dog\nq2\ta cat\n",
+    },
 )
 def trec_qrels(
     source: Source,

@@ -36,7 +36,10 @@ def claims(source: Source) -> float:
     claims=claims,
     source="TREC run format",
     licence="Apache-2.0",
-    example="q1 Q0 photo7 1 0.93 clip\nq1 Q0 photo2 2 0.88 clip\n",
+    files={
+        "clip.run": "q1 Q0 photo7 1 0.93 clip\nq1 Q0 photo2 2 0.88 clip\n",
+        "topics.tsv": "q1\ta dog\n",
+    },
 )
 def trec_run(
     source: Source, *, suite: str = "prompts", collection: str = "images", topics: str = ""

@@ -26,7 +26,12 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Gokhale et al. 2022, VISOR",
     licence="MIT",
-    example="images.csv\nprompts.csv\nimages/glide/19100_0.png\n",
+    files={
+        "visor/images.csv": "path,model,prompt_id,sample,prompt\nimages/glide/1_0.png,glide,1,0,a dog\n",
+        "visor/prompts.csv": "prompt_id,prompt,obj1,relation,obj2\n"
+        "1,a dog to the left of a cat,dog,to the left of,cat\n",
+        "visor/images/glide/1_0.png": "red",
+    },
 )
 def visor(source: Source, *, suite: str = "visor", collection: str = "visor") -> Iterator[Record]:
     """VISOR: images.csv (path, model, prompt_id, sample) and prompts.csv (obj1, relation, obj2)."""

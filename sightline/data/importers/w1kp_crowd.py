@@ -41,10 +41,13 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Tang et al. 2024, W1KP",
     licence="MIT",
-    example=(
-        "WorkerId,AssignmentStatus,Input.image_url,Answer.category.label,Approve,Reject\n"
-        "A1,Approved,https://example.org/sdxl/0/comparison-1-2-3.jpg,Image A,x,\n"
-    ),
+    files={
+        "batch.csv": "WorkerId,AssignmentStatus,WorkTimeInSeconds,Input.image_url,Answer.category.label,"
+        "Approve,Reject\n"
+        "A2,Approved,12,https://example.org/sdxl/0/comparison-1-2-3.jpg,Image A,x,\n"
+        "A7,Approved,9,https://example.org/sdxl/0/comparison-1-2-3.jpg,Image B is closer,x,\n"
+        "A7,Approved,5,https://example.org/sdxl/0/comparison-1-2-1.jpg,Image A,x,\n"
+    },
 )
 def w1kp_crowd(
     source: Source,

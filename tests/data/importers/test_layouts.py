@@ -5,26 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sightline import registry
 from sightline.data.sources import Source, prompt_ref
 from sightline.errors import DataError
-from sightline.records import (
-    Answer,
-    Image,
-    ImageKey,
-    Item,
-    Prompt,
-    PromptKey,
-    Question,
-    Record,
-    System,
-    Truth,
-)
+from sightline.records import Answer, Image, ImageKey, Item, Prompt, PromptKey, Question, System, Truth
 
-Run = Callable[..., list[Record]]
+Run = Callable[..., list[Any]]
 
 
 def fill(root: Path, files: Mapping[str, bytes | str]) -> Path:
@@ -33,10 +23,6 @@ def fill(root: Path, files: Mapping[str, bytes | str]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return root
-
-
-def answers(records: list[Record]) -> list[Answer]:
-    return [record for record in records if isinstance(record, Answer)]
 
 
 def test_folder(tmp_path: Path, run: Run, png: bytes) -> None:
@@ -48,31 +34,28 @@ def test_folder(tmp_path: Path, run: Run, png: bytes) -> None:
         "two/a dog.jpg",
     ]
     root = fill(tmp_path, {**dict.fromkeys(files, png), "two/notes.md": "x", "one/.DS_Store": "x"})
-    found = run("folder", root)
     dog, cats = (PromptKey("prompts", prompt_ref(text)) for text in ("a dog", "two cats"))
-    assert [record._replace(at="") for record in answers(found)] == [
+    assert [record._replace(at="") for record in run("folder", root, Answer)] == [
         Answer(dog, "one", 0, ImageKey("images", "one/a dog.png")),
         Answer(cats, "one", 0, ImageKey("images", "one/two cats/0.png")),
         Answer(cats, "one", 1, ImageKey("images", "one/two cats/2.png")),
         Answer(cats, "one", 2, ImageKey("images", "one/two cats/10.png")),
         Answer(dog, "two", 0, ImageKey("images", "two/a dog.jpg")),
     ]
-    assert {(p.key, p.text) for p in found if isinstance(p, Prompt)} == {(dog, "a dog"), (cats, "two cats")}
-    assert {image.path for image in found if isinstance(image, Image)} == {str(root / name) for name in files}
+    assert {(p.key, p.text) for p in run("folder", root, Prompt)} == {(dog, "a dog"), (cats, "two cats")}
+    assert {image.path for image in run("folder", root, Image)} == {str(root / name) for name in files}
 
 
 def test_folder_takes_accents_apart_or_together_alike(tmp_path: Path, run: Run, png: bytes) -> None:
     root = fill(tmp_path, {"one/cafe\u0301.png": png, "two/caf\u00e9.png": png})
-    assert {record.text for record in run("folder", root) if isinstance(record, Prompt)} == {"caf\u00e9"}
+    assert {prompt.text for prompt in run("folder", root, Prompt)} == {"caf\u00e9"}
 
 
-def test_folder_tells_what_it_left_out(tmp_path: Path, png: bytes) -> None:
+def test_folder_reports_what_it_left_out(tmp_path: Path, left_out: Callable[..., Any], png: bytes) -> None:
     root = fill(
         tmp_path, {"one/a dog.png": png, "loose.png": png, "empty/readme.md": "x", "one/a cat/x.md": "x"}
     )
-    source = Source(root)
-    list(registry.configure("importer", "folder").load()(source))
-    assert source.skipped == {
+    assert left_out("folder", root) == {
         "images outside any system's folder": ["loose.png"],
         "folders without images": ["empty", "one/a cat"],
     }
@@ -101,14 +84,12 @@ def test_geneval(tmp_path: Path, run: Run, png: bytes, under: str) -> None:
             f"{under}00000/samples/0003.png": png,
         },
     )
-    found = run("geneval", root)
-    assert [(a.system, a.position, a.prompt, a.image) for a in answers(found)] == [
+    assert [(a.system, a.position, a.prompt, a.image) for a in run("geneval", root, Answer)] == [
         ("sdxl", 0, PromptKey("geneval", "00000"), ImageKey("geneval", f"{under}00000/samples/0000.png")),
         ("sdxl", 3, PromptKey("geneval", "00000"), ImageKey("geneval", f"{under}00000/samples/0003.png")),
     ]
-    (prompt,) = [record for record in found if isinstance(record, Prompt)]
+    (prompt,) = run("geneval", root, Prompt)
     assert prompt.text == METADATA["prompt"] and prompt.tags == {"tag": "position"}
-    assert prompt.expects is not None
     assert prompt.expects["objects"][1] == {"kind": "cat", "count": 2, "colour": "red", "size": None}
     assert prompt.expects["relation"] == {"first": "cat", "where": "above", "second": "dog"}
     assert prompt.expects["absent"] == ["bus"]
@@ -141,10 +122,11 @@ def test_imagenhub_in_its_original_folders(tmp_path: Path, run: Run, png: bytes)
     fill(
         tmp_path, {"dataset_lookup.json": json.dumps(lookup), "SD/sample_0.jpg": png, "SD/sample_9.jpg": png}
     )
-    found = run("imagenhub", tmp_path)
-    (prompt,) = [record for record in found if isinstance(record, Prompt)]
+    (prompt,) = run("imagenhub", tmp_path, Prompt)
     assert prompt.tags == {"category": "Colors", "source": "DrawBench"}
-    assert [(a.system, a.image) for a in answers(found)] == [("SD", ImageKey("imagenhub", "SD/sample_0.jpg"))]
+    assert [(a.system, a.image) for a in run("imagenhub", tmp_path, Answer)] == [
+        ("SD", ImageKey("imagenhub", "SD/sample_0.jpg"))
+    ]
 
 
 RUN = "q1 Q0 b 2 0.5 clip\nq1 Q0 a 1 0.9 clip\n\nq2 Q0 a 1 0.1 clip\n"
@@ -163,9 +145,9 @@ def test_trec_run(tmp_path: Path, run: Run) -> None:
     ]
 
 
-def test_trec_run_tells_when_scores_and_ranks_disagree(tmp_path: Path) -> None:
+def test_trec_run_reports_when_scores_and_ranks_disagree(tmp_path: Path) -> None:
     source = Source(fill(tmp_path, {"x.run": "q Q0 a 1 0.1 s\nq Q0 b 2 0.2 s\n"}) / "x.run")
-    list(registry.configure("importer", "trec_run").load()(source))
+    list(registry.get("importer", "trec_run")(source))
     reason = "scores that rise with the rank (ranks decide, unlike in trec_eval)"
     assert source.skipped == {reason: ["x.run:2"]} and source.noted == {reason}
 
@@ -203,11 +185,9 @@ def test_a_run_and_its_judgements_agree_with_trec_eval(tmp_path: Path, run: Run)
     import pytrec_eval
 
     fill(tmp_path, {"clip.run": RUN, "x.qrels": "q1 0 b 1\nq1 0 a 0\nq2 0 a 1\n"})
-    ranked = {(a.prompt, a.position): a.image for a in answers(run("trec_run", tmp_path / "clip.run"))}
+    ranked = {(a.prompt, a.position): a.image for a in run("trec_run", tmp_path / "clip.run", Answer)}
     relevant = {
-        (t.item.prompt, t.item.image): t.value
-        for t in run("trec_qrels", tmp_path / "x.qrels")
-        if isinstance(t, Truth)
+        (t.item.prompt, t.item.image): t.value for t in run("trec_qrels", tmp_path / "x.qrels", Truth)
     }
     with (tmp_path / "clip.run").open() as lines, (tmp_path / "x.qrels").open() as truth:
         evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(truth), {"recip_rank"})
