@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +11,10 @@ from PIL import Image as Pillow
 
 from sightline.data.check import RuleFinding, check
 from sightline.records import Record
-from sightline.study.study import Study, create_study
+from sightline.study.study import Study
 from sightline.study.writing.loading import load
 
 Find = Callable[..., list[RuleFinding]]
-
-
-@pytest.fixture
-def study(tmp_path: Path) -> Iterator[Study]:
-    with create_study(tmp_path / "study") as made:
-        yield made
 
 
 @pytest.fixture

@@ -74,15 +74,3 @@ def refuses(example: Callable[..., Path], run: Callable[..., list[Any]]) -> Call
         assert caught.value.where == where and caught.value.remedy
 
     return check
-
-
-@pytest.fixture
-def png() -> bytes:
-    """The smallest of images."""
-    import io
-
-    from PIL import Image
-
-    out = io.BytesIO()
-    Image.new("RGB", (2, 2), "red").save(out, "PNG")
-    return out.getvalue()

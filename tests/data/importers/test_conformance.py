@@ -35,6 +35,7 @@ PUBLISHED = {
 def test_published_data_is_recognised(name: str, data: Path) -> None:
     importer, claims = recognise(data / PUBLISHED[name])
     assert importer.name == name and claims[0].confidence > claims[1].confidence
+    assert not any(claim.trouble for claim in claims)
 
 
 def test_two_data_sets_in_one_folder_are_not_guessed_at(tmp_path: Path, data: Path) -> None:
