@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
+
+import polars as pl
 
 from sightline import registry
 from sightline.errors import ExtensionError, SightlineError, StudyError, UsageError, near
@@ -18,9 +20,6 @@ from sightline.study.running.progress import Listener
 from sightline.study.running.run import run_together
 from sightline.study.study import SETTINGS_FILE, Study
 from sightline.verbs import WORKERS, option, verb
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SEVERITIES = ("error", "warning", "note")
 LOOKED_AT = ("prompt", "answer", "image", "judgement", "truth")

@@ -7,7 +7,9 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
+
+import polars as pl
 
 from sightline import registry
 from sightline.data.sources import Source
@@ -24,9 +26,6 @@ from sightline.study.writing.references import references
 from sightline.study.writing.scenes import scenes
 from sightline.study.writing.translations import translations
 from sightline.verbs import argument, option, verb
-
-if TYPE_CHECKING:
-    import polars as pl
 
 STUDY = "study"
 NOTES = "notes.txt"
@@ -202,8 +201,6 @@ def write_table(table: pl.DataFrame, path: str | Path) -> Path:
 
 def prompt_table(refs: Sequence[str], prompts: Sequence[NewPrompt]) -> pl.DataFrame:
     """Prompts in the plain form: prompt_id, prompt, expects as JSON and one column per tag."""
-    import polars as pl
-
     tags = dict.fromkeys(name for prompt in prompts for name in prompt.tags)
     columns: dict[str, list[str | None]] = {
         "prompt_id": list(refs),
@@ -230,8 +227,6 @@ def _written(write: Callable[[], Sequence[Path]], where: Path) -> Sequence[Path]
 
 
 def _prompts(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
     records, translations_of = reading.prompt_records(study), translations(study)
     prompts = [NewPrompt(prompt.text, prompt.tags, prompt.expects) for prompt in records.values()]
     table = prompt_table([prompt.key.ref for prompt in records.values()], prompts)
@@ -255,8 +250,6 @@ def _prompts(study: Study) -> dict[str, pl.DataFrame]:
 
 
 def _answers(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
     table, settings = listing.named_answers(study)
     names = dict.fromkeys(name for each in settings if each for name in each)
     for name in names:
@@ -270,15 +263,11 @@ def _images(study: Study) -> dict[str, pl.DataFrame]:
 
 
 def _judgements(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
     table = _one_collection(listing.named_judgements(study))
     return {"judgements": table.with_columns(pl.col("control") == 1)}
 
 
 def _truths(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
     table = _one_collection(listing.named_truths(study))
     settled = table.filter(pl.col("value").is_not_null()).drop("reason")
     # An item without consensus is no truth to import again, but its reason is exported.
@@ -288,8 +277,6 @@ def _truths(study: Study) -> dict[str, pl.DataFrame]:
 
 def _one_collection(table: pl.DataFrame) -> pl.DataFrame:
     """Without the columns of a second and third collection where all images of an item are of the first."""
-    import polars as pl
-
     for other in ("collection_b", "collection_c"):
         if table.filter(
             pl.col(other).is_not_null() & pl.col(other).ne_missing(pl.col("collection"))
@@ -310,8 +297,6 @@ def _ids(values: pl.Series) -> str:
 
 
 def _questions(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
     rows = [
         (q.name, q.scale, q.low, q.high, q.step, q.direction, q.wording or None, _json(q.labels or None))
         for _, q in reading.questions(study)
@@ -327,24 +312,18 @@ def _systems(study: Study) -> dict[str, pl.DataFrame]:
 
 
 def _scenes(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
     rows = [(*key, _json(scene)) for key, scene in scenes(study).items()]
     schema = {name: pl.String for name in ("collection", "image", "scene")}
     return {"scenes": pl.DataFrame(rows, schema=schema, orient="row")}
 
 
 def _references(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
     rows = [(each.name, each.distance, each.squared, v) for each in references(study) for v in each.values]
     schema = {"reference": pl.String, "distance": pl.String, "squared": pl.Boolean, "value": pl.Float64}
     return {"references": pl.DataFrame(rows, schema=schema, orient="row")}
 
 
 def _predictions(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
     texts = {name: pl.String for name in ("question", "rule", "predictor", "suite", "prompt_id")}
     numbers = {"fold": pl.Int64, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
     parts = [pl.DataFrame(schema={**texts, **numbers})]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
 
 from sightline.data.checks import few
 from sightline.extension import check
 from sightline.records import Finding, Material
-
-if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
 
 
 @check(severity="warning", source="Sightline", licence="Apache-2.0")
@@ -27,8 +25,6 @@ def annotators_copying(
     arithmetic one), so the rule errs towards silence. It is silent too where a panel has but one pair, and
     about annotators of one value, who are reported by the rule judgements_one_value.
     """
-    import polars as pl
-
     named = material.judgements.filter(pl.col("annotator").is_not_null())
     for (question,), rows in named.group_by(["question"], maintain_order=True):
         latest = rows.sort("repetition").unique(["annotator", "item_id"], keep="last", maintain_order=True)
@@ -43,8 +39,6 @@ def annotators_copying(
 
 
 def _suspects(votes: pl.DataFrame, least: int, same: float, chance: float) -> list[str]:
-    import numpy as np
-    import polars as pl
     from scipy.special import betainc
 
     varied = votes.filter(pl.col("value").n_unique().over("annotator") > 1)
@@ -76,7 +70,6 @@ def _suspects(votes: pl.DataFrame, least: int, same: float, chance: float) -> li
 
 def _together(who: np.ndarray, what: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs of people with how many things they share, in order of the first and then the second."""
-    import numpy as np
     from scipy.sparse import csr_array, triu
 
     table = csr_array((np.ones(len(who)), (who, what.astype(np.int64) - 1)))
@@ -96,8 +89,6 @@ def annotators_too_fast(
     movement of the hand; reading a prompt takes longer. Annotators with fewer than `least` timed judgements
     are not blamed, nor is a single slip of the finger.
     """
-    import polars as pl
-
     timed = material.judgements.filter(pl.col("annotator").is_not_null() & pl.col("took_ms").is_not_null())
     hasty = (
         timed.group_by("annotator", maintain_order=True)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from sightline.data.checks import FEW, few, image_examples, short
+import numpy as np
+import polars as pl
+
+from sightline.data.checks import FEW, answers_by, few, image_examples, short
 from sightline.extension import check
 from sightline.records import Finding, Material
 from sightline.statistics.near_duplicates import near_pairs
-
-if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
 
 
 @check(severity="warning", measures=("blank", "brightness"), source="Sightline", licence="Apache-2.0")
@@ -25,8 +23,6 @@ def blank_images(material: Material, *, share: float = 0.99, dark: float = 0.02)
     whose brightness is at most `dark` is told apart as black: generators give those when a safety filter
     strikes.
     """
-    import polars as pl
-
     blank = material.scores("blank").select("image_id", pl.col("value").alias("blank"))
     light = material.scores("brightness").select("image_id", pl.col("value").alias("brightness"))
     both = blank.join(light, on="image_id").drop_nulls().sort("image_id")
@@ -49,8 +45,6 @@ def broken_images(material: Material) -> Iterator[Finding]:
     Files that end too early are told apart from files that hold no image: the first were cut off on their
     way here, the second are mostly a page that says why there is no image.
     """
-    import polars as pl
-
     failed = material.scores("blank").filter(pl.col("reason").is_not_null()).select("image_id", "reason")
     images = material.images.join(failed, on="image_id", how="left", maintain_order="left")
     why = pl.coalesce("defect", "reason").alias("why")
@@ -80,8 +74,6 @@ def tiny_images(material: Material, *, side: int = 32) -> Iterator[Finding]:
 
     People still name a scene at 32 x 32 pixels in colour, and hardly below that (Torralba et al. 2008).
     """
-    import polars as pl
-
     small = material.images.filter(pl.min_horizontal("width", "height") < side)
     if not small.is_empty():
         examples = (
@@ -106,10 +98,7 @@ def identical_images(material: Material) -> Iterator[Finding]:
     that give the same file are the same system or were mixed up. Retrievers answer from one collection, so
     for them it is no fault. One finding each for prompts, systems and samples.
     """
-    import polars as pl
-
-    generators = material.systems.filter(pl.col("kind") == "generator")["system_id"].to_list()
-    made = material.answers.filter(pl.col("system_id").is_in(generators) & pl.col("sha256").is_not_null())
+    made = answers_by(material, "generator").filter(pl.col("sha256").is_not_null())
     same = (
         made.group_by("sha256")
         .agg(
@@ -183,8 +172,6 @@ def near_identical_images(material: Material, *, bits: int = 6, colour: int = 12
     limits come from. Images without structure have no hash: they are the matter of the rule blank_images,
     and files equal to the last byte that of identical_images.
     """
-    import numpy as np
-
     made = _contents(material)
     if made.height < 2:
         return
@@ -213,20 +200,16 @@ def near_identical_images(material: Material, *, bits: int = 6, colour: int = 12
 
 def _first_of_each(kind: np.ndarray) -> list[int]:
     """The places of the first few rows of each kind."""
-    import numpy as np
-
     return [int(row) for number in range(len(KINDS)) for row in np.flatnonzero(kind == number)[:FEW]]
 
 
 def _contents(material: Material) -> pl.DataFrame:
     """Each file that a generator gave, once, with who gave it first and what its hash rests on."""
-    import polars as pl
-
-    generators = material.systems.filter(pl.col("kind") == "generator")["system_id"].to_list()
     hashed = material.scores("coarse_structure").filter(pl.col("evidence").is_not_null())
     named = pl.concat_str("collection", "name", separator="/").alias("named")
     return (
-        material.answers.filter(pl.col("system_id").is_in(generators) & pl.col("sha256").is_not_null())
+        answers_by(material, "generator")
+        .filter(pl.col("sha256").is_not_null())
         .unique("sha256", keep="first", maintain_order=True)
         .select("system_id", "prompt_id", "image_id")
         .join(hashed.select("image_id", "evidence"), on="image_id", maintain_order="left")
@@ -236,6 +219,4 @@ def _contents(material: Material) -> pl.DataFrame:
 
 def _most(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The greatest difference in each row of bytes."""
-    import numpy as np
-
     return np.asarray((np.maximum(a, b) - np.minimum(a, b)).max(axis=1))

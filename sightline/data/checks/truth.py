@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from sightline.data.checks import item_examples, outside, prompt_examples
+import polars as pl
+
+from sightline.data.checks import item_examples, off_by_a_hair, outside, prompt_examples
 from sightline.extension import check
 from sightline.records import Finding, Material
 
-if TYPE_CHECKING:
-    import polars as pl
-
-
 DECIMALS = 6
-
-
 """Digits after the point beyond which a difference is taken for arithmetic and not for rounding."""
 
 
@@ -28,8 +23,6 @@ def truth_inconsistent(material: Material) -> Iterator[Finding]:
     let pass (half a unit of the last digit in use on either side). Where the votes themselves are here too,
     a truth below the lowest or above the highest of them was settled from other votes.
     """
-    import polars as pl
-
     published = material.truths.filter((pl.col("rule") == "published") & (pl.col("prompt_id") > 0))
     of_prompt = pl.col("system_id") == 0
     of_image = pl.col("image_id") > 0
@@ -59,8 +52,6 @@ def truth_inconsistent(material: Material) -> Iterator[Finding]:
 def _against_mean(
     material: Material, wholes: pl.DataFrame, parts: pl.DataFrame, key: list[str], question: str, of: str
 ) -> Iterator[Finding]:
-    import polars as pl
-
     means = (
         parts.group_by(key)
         .agg(pl.col("value").mean().alias("mean"), pl.len().alias("parts"))
@@ -91,15 +82,13 @@ def _rounding(values: pl.Series) -> float:
 
 
 def _against_votes(material: Material) -> Iterator[Finding]:
-    import polars as pl
-
     ends = material.judgements.group_by("question", "item_id").agg(
         pl.col("value").min().alias("least"), pl.col("value").max().alias("most")
     )
     settled = material.truths.filter(pl.col("rule") == "published").join(
         ends, on=["question", "item_id"], maintain_order="left"
     )
-    hair = 1e-6 * pl.max_horizontal(pl.lit(1.0), pl.col("value").abs())
+    hair = off_by_a_hair()
     wrong = settled.filter(
         (pl.col("value") < pl.col("least") - hair) | (pl.col("value") > pl.col("most") + hair)
     )

@@ -5,22 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from sightline.data.exporters import whole
 from sightline.errors import DataError
 from sightline.extension import exporter
 
-if TYPE_CHECKING:
-    import polars
-
 NOTES = "notes.txt"
 
 
 @exporter(source="TREC run, qrels and topics formats", licence="Apache-2.0")
-def trec(
-    tables: Mapping[str, polars.DataFrame], folder: Path, *, question: str = "relevance"
-) -> Sequence[Path]:
+def trec(tables: Mapping[str, pl.DataFrame], folder: Path, *, question: str = "relevance") -> Sequence[Path]:
     """A run file a retriever (qid Q0 docid rank score tag), qrels.txt with the relevance, and topics.tsv.
 
     Where there are several suites or collections, each has a folder of its own. Programs sort a run by its
@@ -62,9 +58,7 @@ def trec(
     return written
 
 
-def _rankings(answers: polars.DataFrame | None, notes: list[str]) -> polars.DataFrame | None:
-    import polars as pl
-
+def _rankings(answers: pl.DataFrame | None, notes: list[str]) -> pl.DataFrame | None:
     if answers is None:
         return None
     others = answers.filter(pl.col("kind") != "retriever")["system"].n_unique()
@@ -78,9 +72,7 @@ def _rankings(answers: polars.DataFrame | None, notes: list[str]) -> polars.Data
     return None if kept.is_empty() else kept
 
 
-def _relevance(truths: polars.DataFrame | None, question: str) -> polars.DataFrame | None:
-    import polars as pl
-
+def _relevance(truths: pl.DataFrame | None, question: str) -> pl.DataFrame | None:
     if truths is None:
         return None
     named = pl.col("prompt_id").is_not_null() & pl.col("image").is_not_null()
@@ -109,7 +101,7 @@ def _refuse_space(names: Iterable[str], what: str) -> None:
             )
 
 
-def _homes(found: Sequence[polars.DataFrame], folder: Path) -> dict[tuple[str, str], Path]:
+def _homes(found: Sequence[pl.DataFrame], folder: Path) -> dict[tuple[str, str], Path]:
     """The folder of each suite and collection: this one, if there is one of each."""
     pairs = dict.fromkeys(pair for table in found for pair in table.select("suite", "collection").iter_rows())
     suites, collections = (_file_names(dict.fromkeys(names)) for names in zip(*pairs, strict=True))
@@ -134,9 +126,7 @@ def _file_names(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _run(table: polars.DataFrame, system: str, queries: dict[str, None], notes: list[str]) -> Iterator[str]:
-    import polars as pl
-
+def _run(table: pl.DataFrame, system: str, queries: dict[str, None], notes: list[str]) -> Iterator[str]:
     ranked = table.sort("prompt_id", "position").with_columns(
         rank=pl.int_range(1, pl.len() + 1).over("prompt_id")
     )
@@ -154,13 +144,13 @@ def _run(table: polars.DataFrame, system: str, queries: dict[str, None], notes: 
     return (f"{query} Q0 {image} {rank} {score!r} {system}" for query, image, rank, score in rows)
 
 
-def _qrels(judged: polars.DataFrame) -> Iterator[str]:
+def _qrels(judged: pl.DataFrame) -> Iterator[str]:
     rows = judged.sort("prompt_id", "image").select("prompt_id", "image", "value").iter_rows()
     return (f"{query} 0 {image} {int(grade)}" for query, image, grade in rows)
 
 
 def _topics(
-    prompts: polars.DataFrame | None, suite: str, queries: Mapping[str, None], notes: list[str]
+    prompts: pl.DataFrame | None, suite: str, queries: Mapping[str, None], notes: list[str]
 ) -> list[str]:
     if prompts is None:
         return []
