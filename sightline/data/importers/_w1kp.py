@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sightline.data.sources import Once, Row, Source
-from sightline.errors import DataError
 from sightline.records import ImageKey, Item, Question, Record, System, Truth
 
 TRIPLETS = "2afc.jsonl"
@@ -59,9 +58,6 @@ def triplets(source: Source, file: str, collection: str) -> Iterator[Record]:
 
 def _right(row: Row, right: str, seeds: tuple[str, str, str]) -> float:
     if right not in seeds[1:]:
-        raise DataError(
-            f"ground_truth {right!r} is the seed neither of A nor of B",
-            where=row.at,
-            remedy="It names the right one: seed1 or seed2.",
-        )
+        what = f"ground_truth {right!r} is the seed neither of A nor of B"
+        raise row.error(what, "It names the right one: seed1 or seed2.")
     return float(right == seeds[1])

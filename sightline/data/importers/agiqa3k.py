@@ -34,9 +34,7 @@ QUESTIONS = (
 
 def claims(source: Source) -> float:
     """A table with AGIQA-3K's columns, or a folder with such a data.csv."""
-    if source.is_table():
-        return 0.95 * (set(COLUMNS) <= set(source.header(source.the_file())))
-    return 0.95 * (not source.is_file and source.has(TABLE) and set(COLUMNS) <= set(source.header(TABLE)))
+    return 0.95 * source.has_table(TABLE, COLUMNS)
 
 
 @importer(
@@ -61,7 +59,7 @@ def agiqa3k(
     of viewers nor intervals, so the truths have none. `partial` admits a table with fewer rows
     than published.
     """
-    table = source.the_file() if source.is_file else TABLE
+    table = source.one_file(TABLE) or TABLE
     under = "images/" if source.folders() and source.pictures("images") else ""
     pictures = Pictures(source, names_only=False)
     for question in QUESTIONS:
@@ -70,7 +68,7 @@ def agiqa3k(
     for row in source.rows(table, required=COLUMNS, known=COLUMNS):
         name = row.text("name")
         if name in names:
-            raise DataError(f"{name} is there twice", where=row.at, remedy="Take one of the rows out.")
+            raise row.error(f"{name} is there twice", "Take one of the rows out.")
         names.add(name)
         model, setting, ref = _parts(row)
         system, key = f"{model}_{setting}", PromptKey(suite, ref)

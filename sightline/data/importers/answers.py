@@ -97,9 +97,5 @@ def answers(
 
 def _one_of_both(row: Row, name: str | None) -> DataError:
     if name is not None:
-        return DataError(
-            "it has both an image and a failure", where=row.at, remedy="Empty one of the two cells."
-        )
-    return DataError(
-        "image is empty", where=row.at, remedy="Fill it in, or say in a `failure` column why there is none."
-    )
+        return row.error("it has both an image and a failure", "Empty one of the two cells.")
+    return row.error("image is empty", "Fill it in, or say in a `failure` column why there is none.")

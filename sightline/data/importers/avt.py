@@ -75,13 +75,7 @@ def avt(source: Source, *, suite: str = "avt", collection: str = "avt") -> Itera
     gave a further repetition. The photos (`own`) belong to a prompt but are no system's answer. The published
     means are truths of the rules `published_test1` and `published_test2`.
     """
-    for file in (PROMPTS, *TESTS.values()):
-        if not source.has(file):
-            raise DataError(
-                f"{file} is missing, so this is only a part of the data set",
-                where=str(source.path),
-                remedy=f"Put {', '.join((PROMPTS, *TESTS.values()))} into one folder.",
-            )
+    source.need((PROMPTS, *TESTS.values()), of="the data set")
     for name, wording in WORDING.items():
         yield Question(name, "ordinal", 1.0, 5.0, 1.0, wording=wording, at=f"{TESTS['test1']}:1")
     prompts: set[str] = set()
@@ -128,10 +122,9 @@ def _by_name(
     if not system or ref not in prompts:
         raise row.wrong("image_key", f"SYSTEM/PROMPT with a prompt of {PROMPTS}", "Correct the row.")
     if here:
-        raise DataError(
+        raise row.error(
             f"there is no image of {name!r} in images/, where there are others",
-            where=row.at,
-            remedy="Add the file, or take all images away: then they are known by name only.",
+            "Add the file, or take all images away: then they are known by name only.",
         )
     yield from _shown(name, suite, collection, shown, None, row.at)
 

@@ -76,13 +76,7 @@ def conqa(source: Source, *, suite: str = "conqa", collection: str = "conqa") ->
     of exactly 1 is the unanimous reading. Seeds are truths of the question `seed`. Rephrasing n of query 7 is
     the prompt `7.n`, linked to it by `rephrases`: it inherits the relevance of the original.
     """
-    for file in FILES:
-        if not source.has(file):
-            raise DataError(
-                f"{file} is missing, so this is only a part of ConQA",
-                where=str(source.path),
-                remedy=f"Put {', '.join(FILES)} into one folder.",
-            )
+    source.need(FILES, of="ConQA")
     seeds, votes = _by_query(source, SEEDS, dict), _by_query(source, VOTES, dict)
     rephrased = _by_query(source, REPHRASED, list)
     for file, entries in ((VOTES, votes), (REPHRASED, rephrased)):
@@ -127,10 +121,8 @@ def _same_queries(file: str, entries: Mapping[str, Any], seeds: Mapping[str, Any
 
 def _images(source: Source, collection: str) -> Iterator[Image]:
     seen: set[str] = set()
-    for number, line in source.lines(IMAGES):
-        name, at = line.strip(), f"{IMAGES}:{number}"
-        if not name:
-            continue
+    for at, line in source.lines(IMAGES):
+        name = line.strip()
         if not name.isdecimal():
             raise _another(at, f"{name[:40]!r} is not the id of a Visual Genome image")
         if name in seen:

@@ -99,7 +99,7 @@ def gimbrr(
         prompt = _prompt(row, suite, variables, others, extra)
         ref = prompt.key.ref
         if ref in prompts:
-            raise DataError(f"prompt {ref} is there twice", where=row.at, remedy="Keep one.")
+            raise row.error(f"prompt {ref} is there twice", "Keep one.")
         prompts.add(ref)
         yield prompt
     _whole(directory, len(prompts), row, partial)
@@ -248,10 +248,9 @@ def _verdicts(
         key, place = PromptKey(suite, ref), (system, ref, parsed[1])
         image = _gimbrr.image_key(collection, system, name)
         if names.setdefault(place, image.name) != image.name:
-            raise DataError(
+            raise row.error(
                 f"{system} answered prompt {ref} with {names[place]!r} and with {image.name!r} at once",
-                where=row.at,
-                remedy="Give one of the two another number: p<ID>_<n>.",
+                "Give one of the two another number: p<ID>_<n>.",
             )
         subject = Item(key, system, image)
         if subject not in judged:

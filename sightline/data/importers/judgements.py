@@ -14,7 +14,6 @@ from sightline.data.sources.plain import (
     rows_of,
     subject_of,
 )
-from sightline.errors import DataError
 from sightline.extension import importer
 from sightline.records import AnnotatorKey, Judgement, Record
 
@@ -56,9 +55,7 @@ def judgements(
         skipped = row.text("skipped", None)
         value = row.number("value", None) if skipped else row.number("value")
         if skipped and value is not None:
-            raise DataError(
-                "it has both a value and a reason why it was skipped", where=row.at, remedy="Empty one."
-            )
+            raise row.error("it has both a value and a reason why it was skipped", "Empty one.")
         yield Judgement(
             row.text("question"),
             subject_of(row, suite, collection),

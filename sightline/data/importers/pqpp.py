@@ -50,12 +50,8 @@ ENOUGH_ROWS = 30
 
 def claims(source: Source) -> float:
     """dataset/dataset.csv, or dataset.csv itself in a folder, with PQPP's columns."""
-    if source.is_file:
-        return 0.0
-    for under in ("dataset/", ""):
-        if source.has(under + TABLE) and set(COLUMNS) <= set(source.header(under + TABLE)):
-            return 0.95
-    return 0.0
+    there = (source.has_table(under + TABLE, COLUMNS) for under in ("dataset/", ""))
+    return 0.95 * (not source.is_file and any(there))
 
 
 @importer(
@@ -129,11 +125,7 @@ def _splits(source: Source, under: str) -> dict[str, str]:
         for row in source.rows(file, required=("id",)):
             earlier = found.setdefault(row.text("id"), split)
             if earlier != split:
-                raise DataError(
-                    f"prompt {row.text('id')} is in {earlier}.csv as well",
-                    where=row.at,
-                    remedy="Keep it in one.",
-                )
+                raise row.error(f"prompt {row.text('id')} is in {earlier}.csv as well", "Keep it in one.")
     return found
 
 

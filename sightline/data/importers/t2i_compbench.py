@@ -85,10 +85,8 @@ def _category(source: Source, suite: str, category: str, files: dict[str, str]) 
     for end, file in files.items():
         _, split, part = (*end.split("_"), "", "")[:3]
         met: set[str] = set()
-        for number, line in source.lines(file):
-            text, at = line.strip(), f"{file}:{number}"
-            if not text:
-                continue
+        for at, line in source.lines(file):
+            text = line.strip()
             if text in met:
                 source.skip(at, f"lines that repeat a prompt of {file}")
                 continue

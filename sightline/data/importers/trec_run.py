@@ -28,7 +28,7 @@ def claims(source: Source) -> float:
     """A text file whose first line is `qid Q0 docid rank score tag`."""
     if not source.is_file or source.is_table():
         return 0.0
-    cells = next((line.split() for _, line in source.lines(source.the_file()) if line.strip()), [])
+    cells = next((line.split() for _, line in source.lines(source.the_file())), [])
     return 0.9 * (len(cells) == 6 and cells[1].upper() == "Q0" and cells[3].isdecimal())
 
 
@@ -93,11 +93,8 @@ def trec_run(
 
 
 def _lines(source: Source, file: str) -> Iterator[Line]:
-    for number, line in source.lines(file):
+    for at, line in source.lines(file):
         cells = line.split()
-        if not cells:
-            continue
-        at = f"{file}:{number}"
         if len(cells) != 6:
             raise DataError(
                 f"{len(cells)} cells instead of 6",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sightline.data.importers._w1kp import CLOSER, image_of, triplet
 from sightline.data.sources import Once, Row, Source
-from sightline.errors import DataError
+from sightline.data.sources.plain import fits
 from sightline.extension import importer
 from sightline.records import AnnotatorKey, ImageKey, Item, Judgement, Question, Record, System
 
@@ -34,7 +34,7 @@ class Shown(NamedTuple):
 
 def claims(source: Source) -> float:
     """A table with WorkerId, AssignmentStatus, Input.image_url and Answer.category.label."""
-    return 0.95 * (source.is_table() and set(COLUMNS) <= set(source.header(source.the_file())))
+    return 0.95 * fits(source, *COLUMNS)
 
 
 @importer(
@@ -149,9 +149,8 @@ def _grade(row: Row, grades: Mapping[str, float]) -> float:
         return grades[label.lower()]
     digit = re.match(r"([1-5])(?!\d)", label)
     if digit is None or grades:
-        raise DataError(
+        raise row.error(
             f"{label!r} is no grade known here",
-            where=row.at,
-            remedy="Name them from least to most alike: --option labels='not at all, ..., the same'.",
+            "Name them from least to most alike: --option labels='not at all, ..., the same'.",
         )
     return float(digit[1])

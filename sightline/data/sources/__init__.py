@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -94,6 +94,27 @@ class Source:
             )
         return self.path.name
 
+    def one_file(self, name: str) -> str | None:
+        """The source's one file, or the file of this name in its folder, or None."""
+        if self.is_file:
+            return self.path.name
+        return name if self.has(name) else None
+
+    def has_table(self, name: str, columns: Iterable[str]) -> bool:
+        """Whether the source is a table with these columns, or its folder has one of this name."""
+        file = self.one_file(name)
+        return file is not None and file.lower().endswith(TABLES) and set(columns) <= set(self.header(file))
+
+    def need(self, files: Sequence[str], of: str, also: str = "") -> None:
+        """Refuse a folder without one of the files that make up a data set."""
+        for file in files:
+            if not self.has(file):
+                raise DataError(
+                    f"{file} is missing, so this is only a part of {of}",
+                    where=str(self.path),
+                    remedy=f"Put {', '.join(files)} into one folder{also}.",
+                )
+
     def is_table(self) -> bool:
         """Whether the source is one CSV, TSV, JSONL or Parquet file."""
         return self.is_file and self.path.suffix.lower() in TABLES
@@ -133,10 +154,11 @@ class Source:
         yield first
         yield from found
 
-    def lines(self, file: str) -> Iterator[tuple[int, str]]:
-        """The lines of a text file with their numbers, without line ends."""
+    def lines(self, file: str) -> Iterator[tuple[str, str]]:
+        """The lines of a text file that are not blank, each after its place, such as `topics.tsv:3`."""
         for number, line in enumerate(readers.read_lines(self._readable(file), file), 1):
-            yield number, line.rstrip("\r\n")
+            if line.strip():
+                yield f"{file}:{number}", line.rstrip("\r\n")
 
     def text(self, file: str) -> str:
         """A whole text file."""
@@ -169,6 +191,14 @@ class Source:
         path, status = self._inside(relative, at)
         if status is None or not stat.S_ISREG(status.st_mode):
             return None
+        return path
+
+    def need_picture(self, relative: str, at: str) -> str:
+        """The path of an image a file names, which must be there."""
+        path = self.picture(relative, at)
+        if path is None:
+            what = f"there is no image {relative!r}"
+            raise DataError(what, where=at, remedy="Add the file or take out the row.")
         return path
 
     def _inside(self, relative: str, at: str) -> tuple[str, os.stat_result | None]:

@@ -170,21 +170,22 @@ class Row:
         try:
             return parse_json(value)
         except ValueError as error:
-            raise DataError(
-                f"{column} is not JSON ({error})", where=self.at, remedy='Write it as {"name": "value"}.'
-            ) from None
+            raise self.error(f"{column} is not JSON ({error})", 'Write it as {"name": "value"}.') from None
+
+    def error(self, what: str, remedy: str) -> DataError:
+        """An error about this row."""
+        return DataError(what, where=self.at, remedy=remedy)
 
     def wrong(self, column: str, wanted: str, remedy: str) -> DataError:
         """The error that a cell is not what it must be."""
-        value = self.get(column)
-        return DataError(f"{column} must be {wanted}, not {short(value)}", where=self.at, remedy=remedy)
+        return self.error(f"{column} must be {wanted}, not {short(self.get(column))}", remedy)
 
     def _absent(self, column: str, default: Any) -> Any:
         if default is not _REQUIRED:
             return default
         if column not in self._layout.index:
             raise no_column(column, self._layout.index, self.at)
-        raise DataError(f"{column} is empty", where=self.at, remedy="Fill in the cell or remove the row.")
+        raise self.error(f"{column} is empty", "Fill in the cell or remove the row.")
 
     def _as_text(self, column: str, value: Any) -> str:
         if isinstance(value, bool):
