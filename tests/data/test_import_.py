@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import func, select
 
 from sightline import registry
-from sightline.data.import_ import SPARE, import_, preview, recognise
+from sightline.data.import_ import SPARE, import_, recognise
 from sightline.data.imports import undo
 from sightline.errors import ConflictError, DataError, StudyError, UsageError
 from sightline.records import Answer
@@ -167,9 +167,9 @@ def test_columns_are_mapped_and_a_mapping_that_fits_nothing_is_told(
     assert rows(study)["source"] == 1
 
 
-def test_columns_that_were_not_taken_are_told(box: Path, fill: Fill) -> None:
+def test_columns_that_were_not_taken_are_reported(study: Study, box: Path, fill: Fill) -> None:
     fill(box, {"p.csv": "prompt,mood\na dog,glad\n"})
-    (skipped,) = preview(box / "p.csv").skipped
+    (skipped,) = import_(study, box / "p.csv", dry_run=True).skipped
     assert (
         skipped.count == 1 and skipped.examples == ["mood"] and "--column tags.NAME=THEIRS" in skipped.reason
     )
@@ -313,12 +313,3 @@ def test_a_listener_hears_of_progress(study: Study, box: Path, fill: Fill) -> No
     import_(study, box / "a.csv", listener=events.append)
     # 2 systems, 2 prompts, 3 answers; images known by name need no record of their own.
     assert (events[-1].what, events[-1].done, events[-1].seconds_left) == ("records", 7, None)
-
-
-def test_published_data_in_one_study(study: Study, data: Path) -> None:
-    imagenhub = import_(study, data / "imagenhub")
-    visor = import_(study, data / "visor")
-    assert (imagenhub.counts["prompts"], imagenhub.counts["systems"]) == (97, 7)
-    assert (imagenhub.counts["answers"], imagenhub.counts["judgements"]) == (679, 4074)
-    assert (visor.counts["prompts"], visor.counts["systems"], visor.counts["answers"]) == (100, 2, 800)
-    assert import_(study, data / "visor").already

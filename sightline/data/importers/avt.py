@@ -157,14 +157,8 @@ def _ratings(source: Source, test: str, file: str, shown: Mapping[str, Item]) ->
         repetition = times[user, name, question]
         times[user, name, question] += 1
         last[user, name] = row.at
-        yield Judgement(
-            question,
-            shown[name],
-            float(value),
-            AnnotatorKey(f"avt_{test}", user),
-            repetition=repetition,
-            at=row.at,
-        )
+        who = AnnotatorKey(f"avt_{test}", user)
+        yield Judgement(question, shown[name], float(value), who, repetition=repetition, at=row.at)
     for (user, name), at in last.items():
         if len({times[user, name, question] for question in ASKED[test]}) > 1:
             raise DataError(

@@ -77,19 +77,12 @@ def trec_run(
                     remedy="Keep one of the two lines.",
                 )
             if position and line.rank == lines[position - 1].rank:
-                raise DataError(
-                    f"rank {line.rank} is there twice", where=line.at, remedy="Number the ranks again."
-                )
+                what = f"rank {line.rank} is there twice"
+                raise DataError(what, where=line.at, remedy="Number the ranks again.")
             if position and line.score > lines[position - 1].score:
                 source.note(line.at, "scores that rise with the rank (ranks decide, unlike in trec_eval)")
-            yield Answer(
-                PromptKey(suite, qid),
-                system,
-                position,
-                ImageKey(collection, line.image),
-                line.score,
-                at=line.at,
-            )
+            prompt, image = PromptKey(suite, qid), ImageKey(collection, line.image)
+            yield Answer(prompt, system, position, image, line.score, at=line.at)
 
 
 def _lines(source: Source, file: str) -> Iterator[Line]:

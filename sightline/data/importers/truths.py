@@ -46,13 +46,6 @@ def truths(source: Source, *, suite: str = "prompts", collection: str = "images"
             raise row.wrong(
                 "value", f"between its low {low} and high {high}", "Check the interval of this row."
             )
-        yield Truth(
-            row.text("question"),
-            subject_of(row, suite, collection),
-            value,
-            low,
-            high,
-            row.whole("n", None),
-            row.text("rule", "published"),
-            row.at,
-        )
+        item = subject_of(row, suite, collection)
+        n, rule = row.whole("n", None), row.text("rule", "published")
+        yield Truth(row.text("question"), item, value, low, high, n, rule, row.at)

@@ -57,16 +57,10 @@ def w1kp(source: Source, *, suite: str = "w1kp", collection: str = "w1kp") -> It
                     yield Prompt(key, text, at=f"{folder}/prompt.txt:1")
                 image = ImageKey(collection, files[0])
                 yield Image(image, str(source.inside(files[0])), at=files[0])
-                seed = PurePosixPath(folder).name
-                yield Answer(
-                    key,
-                    system,
-                    position,
-                    image,
-                    seed=int(seed) if seed.isdecimal() and len(seed) < 19 else None,
-                    settings=_settings(source, f"{folder}/metadata.json"),
-                    at=files[0],
-                )
+                name = PurePosixPath(folder).name
+                seed = int(name) if name.isdecimal() and len(name) < 19 else None
+                settings = _settings(source, f"{folder}/metadata.json")
+                yield Answer(key, system, position, image, None, seed, settings, at=files[0])
                 position += 1
     if source.has(TRIPLETS):
         yield from triplets(source, TRIPLETS, collection)

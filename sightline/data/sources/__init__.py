@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from sightline.data.sources import readers
-from sightline.data.sources.rows import Columns, Required, Row, one_pair
+from sightline.data.sources.rows import Columns, Required, Row
 from sightline.data.sources.strict_json import parse_json
 from sightline.errors import DataError, UsageError
 from sightline.pickles import read_pickle
@@ -468,4 +468,4 @@ def _unreadable(error: OSError, where: str) -> DataError:
     return DataError(f"it cannot be read ({said})", where=where, remedy="Look at the file's permissions.")
 
 
-__all__ = ["IMAGES", "TABLES", "Once", "Row", "Source", "composed", "natural", "one_pair", "prompt_ref"]
+__all__ = ["IMAGES", "TABLES", "Once", "Row", "Source", "composed", "natural", "prompt_ref"]

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sightline.data.import_ import import_, preview, recognise
+from sightline.data.import_ import import_, recognise
 from sightline.errors import DataError
 from sightline.judging.truth import truth
 from sightline.records import Answer, Image, ImageKey, Item, Judgement, Prompt, PromptKey, System
@@ -116,14 +116,10 @@ def test_the_example_in_full(example: Example, run: Run) -> None:
     ]
 
 
-def test_the_directory_alone(example: Example) -> None:
+def test_the_directory_alone(example: Example, run: Run, left_out: Callable[..., Any]) -> None:
     folder = example("gimbrr", {VERDICTS: None, EXTRA: None})
-    assert preview(folder / DIRECTORY).counts == {"prompts": 5}
-    seen = preview(folder)
-    assert seen.counts == {"prompts": 5}
-    assert [(each.reason, each.examples) for each in seen.skipped] == [
-        ("files of GIMBRR that are not here", ["annotations_df_*.csv"])
-    ]
+    assert len(run("gimbrr", folder / DIRECTORY)) == len(run("gimbrr", folder, Prompt)) == 5
+    assert left_out("gimbrr", folder) == {"files of GIMBRR that are not here": ["annotations_df_*.csv"]}
 
 
 def test_images_in_folders_with_the_directory(
