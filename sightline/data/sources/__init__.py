@@ -20,7 +20,7 @@ from sightline.errors import DataError, UsageError
 from sightline.pickles import read_pickle
 from sightline.records import NOTHING
 
-TABLES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".parquet", ".pq")
+TABLES = readers.TABLES
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 _HASHED = (*TABLES, ".json", ".txt", ".pickle", ".pkl", ".run", ".qrels", ".trec", ".test", "")
 _REMEMBERED = 200_000
@@ -122,14 +122,7 @@ class Source:
     def header(self, file: str) -> tuple[str, ...]:
         """The column names of a table, ours where --column maps them; of JSONL those of the first line."""
         if file not in self._headers:
-            path, kind = self._readable(file), _kind(file)
-            if kind == "parquet":
-                names = readers.parquet_header(path, file)
-            elif kind == "jsonl":
-                first = next(readers.json_lines(path, file), None)
-                names = list(readers.flatten(first[1])) if first else []
-            else:
-                names = readers.csv_header(path, file, _separator(file))
+            names = readers.header(self._readable(file), file)
             ours = [mine for mine, theirs in self.columns.items() if theirs in names]
             renamed = {self.columns[mine] for mine in ours}
             kept = [name for name in names if name not in renamed and name not in ours]
@@ -138,21 +131,15 @@ class Source:
 
     def rows(self, file: str, required: Required = (), known: tuple[str, ...] | None = None) -> Iterator[Row]:
         """The rows of a table. `known` are the columns the importer takes; others are noted as left out."""
-        path, kind = self._readable(file), _kind(file)
         columns = Columns(self.columns, required, self._used)
-        if kind == "parquet":
-            found = readers.read_parquet(path, file, columns)
-        elif kind == "jsonl":
-            found = readers.read_jsonl(path, file, columns)
-        else:
-            found = readers.read_csv(path, file, _separator(file), columns)
-        first = next(found, None)
+        rows = readers.rows(self._readable(file), file, columns)
+        first = next(rows, None)
         if first is None:
             raise DataError("there are no rows in it", where=file, remedy="Give a file that holds data.")
         if known is not None:
             self._note_unknown(file, known)
         yield first
-        yield from found
+        yield from rows
 
     def lines(self, file: str) -> Iterator[tuple[str, str]]:
         """The lines of a text file that are not blank, each after its place, such as `topics.tsv:3`."""
@@ -426,21 +413,6 @@ def _suspect(relative: str) -> bool:
     if ".." in relative and ".." in relative.replace("\\", "/").split("/"):
         return True
     return ":" in relative and PureWindowsPath(relative).drive != ""
-
-
-def _kind(file: str) -> str:
-    suffix = PurePosixPath(file).suffix.lower()
-    if suffix not in TABLES:
-        raise DataError(
-            f"a table cannot be read from a {suffix or 'nameless'} file",
-            where=file,
-            remedy="Give CSV (.csv), TSV (.tsv), JSON lines (.jsonl) or Parquet (.parquet).",
-        )
-    return {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"}.get(suffix, "csv")
-
-
-def _separator(file: str) -> str:
-    return "," if file.lower().endswith(".csv") else "\t"
 
 
 def _content(path: Path) -> bytes:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from sightline.data.sources.rows import Columns, Layout, Row, short
 from sightline.data.sources.strict_json import parse_json
 from sightline.errors import DataError
 
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+JSON_LINES = (".jsonl", ".ndjson")
+PARQUET = (".parquet", ".pq")
+TABLES = (*SEPARATORS, *JSON_LINES, *PARQUET)
 _PARQUET_BATCH = 50_000
 
 
@@ -43,20 +47,45 @@ def read_lines(path: Path, name: str) -> Iterator[str]:
             yield line
 
 
-def csv_header(path: Path, name: str, separator: str) -> list[str]:
-    """The column names of a CSV or TSV file."""
-    for cells, _ in _csv_cells(path, name, separator):
-        return _header(cells, name, separator)
-    return []
+def header(path: Path, name: str) -> list[str]:
+    """The column names of a table; of JSONL those of the first line."""
+    suffix = _suffix(name)
+    if suffix in PARQUET:
+        return _parquet_header(path, name)
+    if suffix in JSON_LINES:
+        return next((list(_flatten(content)) for _, content in _json_lines(path, name)), [])
+    separator = SEPARATORS[suffix]
+    return next((_header(cells, name, separator) for cells, _ in _csv_cells(path, name, separator)), [])
 
 
-def read_csv(path: Path, name: str, separator: str, columns: Columns) -> Iterator[Row]:
-    """The rows of a CSV or TSV file, each with the line it begins on."""
+def rows(path: Path, name: str, columns: Columns) -> Iterator[Row]:
+    """The rows of a table; objects in JSONL and Parquet become columns such as `tags.colour`."""
+    suffix = _suffix(name)
+    if suffix in PARQUET:
+        columns.layout(name, _parquet_header(path, name), name)
+        return _flat_rows(_parquet_objects(path, name), name, columns, ":row ")
+    if suffix in JSON_LINES:
+        return _flat_rows(_json_lines(path, name), name, columns, ":")
+    return _csv_rows(path, name, SEPARATORS[suffix], columns)
+
+
+def _suffix(name: str) -> str:
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix not in TABLES:
+        raise DataError(
+            f"a table cannot be read from a {suffix or 'nameless'} file",
+            where=name,
+            remedy="Give CSV (.csv), TSV (.tsv), JSON lines (.jsonl) or Parquet (.parquet).",
+        )
+    return suffix
+
+
+def _csv_rows(path: Path, name: str, separator: str, columns: Columns) -> Iterator[Row]:
     pieces = _csv_cells(path, name, separator)
     cells, line = next(pieces, ([], 1))
-    header = _header(cells, name, separator)
-    layout = columns.layout(name, header, f"{name}:{line}")
-    width = len(header)
+    names = _header(cells, name, separator)
+    layout = columns.layout(name, names, f"{name}:{line}")
+    width = len(names)
     for cells, line in pieces:
         if len(cells) == width:
             yield Row(cells, layout, line)
@@ -106,21 +135,16 @@ def _csv_error(reason: str, at: str) -> DataError:
 
 
 def _header(cells: Sequence[str], name: str, separator: str) -> list[str]:
-    header = [cell.strip() for cell in cells]
-    if len(header) == 1:
+    names = [cell.strip() for cell in cells]
+    if len(names) == 1:
         for other in (";", "\t", ",", "|"):
-            if other != separator and other in header[0]:
+            if other != separator and other in names[0]:
                 raise DataError(
-                    f"the header is one column, {short(header[0])}; is {_spoken(other)} between the cells?",
+                    f"the header is one column, {short(names[0])}; is {_spoken(other)} between the cells?",
                     where=f"{name}:1",
                     remedy="Save it with commas as .csv, or with tabs as .tsv.",
                 )
-    return header
-
-
-def read_jsonl(path: Path, name: str, columns: Columns) -> Iterator[Row]:
-    """The objects of a JSONL file, one a line; objects inside them become columns such as `tags.colour`."""
-    return _flat_rows(json_lines(path, name), name, columns, ":")
+    return names
 
 
 def _flat_rows(
@@ -129,15 +153,14 @@ def _flat_rows(
     """Rows of objects, each of which comes after its number."""
     layouts: dict[tuple[str, ...], Layout] = {}
     for number, content in objects:
-        flat = flatten(content)
+        flat = _flatten(content)
         names = tuple(flat)
         if names not in layouts:
             layouts[names] = columns.layout(name, names, f"{name}:{number}" if mark == ":" else name, mark)
         yield Row(list(flat.values()), layouts[names], number)
 
 
-def json_lines(path: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a JSONL file with their lines."""
+def _json_lines(path: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(read_lines(path, name), 1):
         if line.isspace():
             continue
@@ -155,7 +178,7 @@ def json_lines(path: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, found
 
 
-def flatten(found: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten(found: Mapping[str, Any]) -> dict[str, Any]:
     """Objects of the groups we know as columns: {"tags": {"a": 1}} becomes {"tags.a": 1}."""
     if "tags" not in found and "settings" not in found:
         return dict(found)
@@ -166,12 +189,6 @@ def flatten(found: Mapping[str, Any]) -> dict[str, Any]:
         else:
             flat[name] = value
     return flat
-
-
-def read_parquet(path: Path, name: str, columns: Columns) -> Iterator[Row]:
-    """The rows of a Parquet file, a batch at a time."""
-    columns.layout(name, parquet_header(path, name), name)
-    return _flat_rows(_parquet_objects(path, name), name, columns, ":row ")
 
 
 def _parquet_objects(path: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -187,8 +204,7 @@ def _parquet_objects(path: Path, name: str) -> Iterator[tuple[int, dict[str, Any
         start += batch.height
 
 
-def parquet_header(path: Path, name: str) -> list[str]:
-    """The column names of a Parquet file."""
+def _parquet_header(path: Path, name: str) -> list[str]:
     import polars
 
     with _parquet_errors(name):
