@@ -17,7 +17,7 @@ def claims(source: Source) -> float:
         return 0.0
     fits = [
         _gimbrr.parse_name(file) is not None
-        for folder in _gimbrr.folders(source)[:50]
+        for folder in ("", *source.folders()[:50])
         for file in source.pictures(folder)[:50]
     ]
     return 0.9 * (bool(fits) and 2 * sum(fits) > len(fits))

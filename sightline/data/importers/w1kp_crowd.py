@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from sightline.data.importers._w1kp import CLOSER, image_of, triplet
+from sightline.data.importers._w1kp import CLOSER, image_of
 from sightline.data.sources import Once, Row, Source
 from sightline.data.sources.plain import fits
 from sightline.extension import importer
@@ -110,7 +110,7 @@ def _shown(row: Row, collection: str, shown: str) -> Shown:
     if found:
         system, prompt = found["system"], found["prompt"]
         a, b, reference = (image_of(collection, system, prompt, seed) for seed in _seeds(row, found["seeds"]))
-        return Shown(CLOSER, system, triplet(reference, a, b, system), reference in (a, b))
+        return Shown(CLOSER, system, Item(None, system, reference, a, b), reference in (a, b))
     pair = PAIR.fullmatch(address)
     if pair:
         picture = ImageKey(shown, pair["name"])
