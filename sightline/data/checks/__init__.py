@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 if TYPE_CHECKING:
+    import polars as pl
+
     from sightline.records import Material
 
 FEW = 5
@@ -46,17 +46,23 @@ def image_examples(material: Material, ids: Iterable[int]) -> list[str]:
 
 def _first(table: pl.DataFrame, key: str, ids: Iterable[int]) -> pl.DataFrame:
     """The rows of the first ids, each once, in their order."""
+    import polars as pl
+
     wanted = pl.Series(key, list(islice(dict.fromkeys(ids), FEW)), dtype=table.schema[key])
     return wanted.to_frame().join(table, on=key, maintain_order="left")
 
 
 def off_by_a_hair() -> pl.Expr:
     """How far a value that went through single precision may miss an end."""
+    import polars as pl
+
     return 1e-6 * pl.max_horizontal(pl.lit(1.0), pl.col("value").abs())
 
 
 def outside(material: Material, rows: pl.DataFrame) -> pl.DataFrame:
     """Of rows with `question` and `value`: those whose value is off the question's scale, with its ends."""
+    import polars as pl
+
     schema = {"question": pl.String, "scale_low": pl.Float64, "scale_high": pl.Float64}
     ends = pl.DataFrame([(q.name, q.low, q.high) for q in material.questions], schema=schema, orient="row")
     below = (pl.col("value") < pl.col("scale_low") - off_by_a_hair()).fill_null(False)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from sightline.data.checks import few
 from sightline.extension import check
 from sightline.records import Finding, Material
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @check(severity="warning", source="Sightline", licence="Apache-2.0")
@@ -25,6 +28,8 @@ def annotators_copying(
     arithmetic one), so the rule errs towards silence. It is silent too where a panel has but one pair, and
     about annotators of one value, who are reported by the rule judgements_one_value.
     """
+    import polars as pl
+
     named = material.judgements.filter(pl.col("annotator").is_not_null())
     for (question,), rows in named.group_by(["question"], maintain_order=True):
         latest = rows.sort("repetition").unique(["annotator", "item_id"], keep="last", maintain_order=True)
@@ -39,6 +44,7 @@ def annotators_copying(
 
 
 def _suspects(votes: pl.DataFrame, least: int, same: float, chance: float) -> list[str]:
+    import polars as pl
     from scipy.special import betainc
 
     varied = votes.filter(pl.col("value").n_unique().over("annotator") > 1)
@@ -89,6 +95,8 @@ def annotators_too_fast(
     movement of the hand; reading a prompt takes longer. Annotators with fewer than `least` timed judgements
     are not blamed, nor is a single slip of the finger.
     """
+    import polars as pl
+
     timed = material.judgements.filter(pl.col("annotator").is_not_null() & pl.col("took_ms").is_not_null())
     hasty = (
         timed.group_by("annotator", maintain_order=True)

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import polars as pl
-
 from sightline.data.checks import image_examples
 from sightline.extension import check
 from sightline.records import Finding, Material
@@ -54,6 +52,8 @@ def collection_promises(material: Material) -> Iterator[Finding]:
     rounds to it. Captions are looked at where the collection has any, on images that are more than a name. A
     name without a size ("coco") promises captions alone, and breaking that is a note.
     """
+    import polars as pl
+
     for (named,), images in material.images.group_by(["collection"], maintain_order=True):
         name = str(named)
         promise = _promise(name)

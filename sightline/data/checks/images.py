@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from sightline.data.checks import FEW, answers_by, few, image_examples, short
 from sightline.extension import check
 from sightline.records import Finding, Material
 from sightline.statistics.near_duplicates import near_pairs
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @check(severity="warning", measures=("blank", "brightness"), source="Sightline", licence="Apache-2.0")
@@ -23,6 +26,8 @@ def blank_images(material: Material, *, share: float = 0.99, dark: float = 0.02)
     whose brightness is at most `dark` is told apart as black: generators give those when a safety filter
     strikes.
     """
+    import polars as pl
+
     blank = material.scores("blank").select("image_id", pl.col("value").alias("blank"))
     light = material.scores("brightness").select("image_id", pl.col("value").alias("brightness"))
     both = blank.join(light, on="image_id").drop_nulls().sort("image_id")
@@ -45,6 +50,8 @@ def broken_images(material: Material) -> Iterator[Finding]:
     Files that end too early are told apart from files that hold no image: the first were cut off on their
     way here, the second are mostly a page that says why there is no image.
     """
+    import polars as pl
+
     failed = material.scores("blank").filter(pl.col("reason").is_not_null()).select("image_id", "reason")
     images = material.images.join(failed, on="image_id", how="left", maintain_order="left")
     why = pl.coalesce("defect", "reason").alias("why")
@@ -74,6 +81,8 @@ def tiny_images(material: Material, *, side: int = 32) -> Iterator[Finding]:
 
     People still name a scene at 32 x 32 pixels in colour, and hardly below that (Torralba et al. 2008).
     """
+    import polars as pl
+
     small = material.images.filter(pl.min_horizontal("width", "height") < side)
     if not small.is_empty():
         examples = (
@@ -98,6 +107,8 @@ def identical_images(material: Material) -> Iterator[Finding]:
     that give the same file are the same system or were mixed up. Retrievers answer from one collection, so
     for them it is no fault. One finding each for prompts, systems and samples.
     """
+    import polars as pl
+
     made = answers_by(material, "generator").filter(pl.col("sha256").is_not_null())
     same = (
         made.group_by("sha256")
@@ -205,6 +216,8 @@ def _first_of_each(kind: np.ndarray) -> list[int]:
 
 def _contents(material: Material) -> pl.DataFrame:
     """Each file that a generator gave, once, with who gave it first and what its hash rests on."""
+    import polars as pl
+
     hashed = material.scores("coarse_structure").filter(pl.col("evidence").is_not_null())
     named = pl.concat_str("collection", "name", separator="/").alias("named")
     return (

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from sightline.data.checks import answers_by, few, item_examples, outside, prompt_examples
 from sightline.extension import check
 from sightline.records import Finding, Material
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @check(severity="warning", source="Achterberg et al. 2023 (GIMBRR)", licence="Apache-2.0")
@@ -19,6 +21,8 @@ def judgements_in_conflict(material: Material) -> Iterator[Finding]:
     purpose or a row that stands twice; where its value differs, the two are in conflict, and where it does
     not, the vote counts twice. The first is a warning, the second a note.
     """
+    import polars as pl
+
     asked = (
         material.judgements.group_by("question", "annotator", "item_id", maintain_order=True)
         .agg(
@@ -55,6 +59,8 @@ def judgements_missing(material: Material, *, share: float = 0.5) -> Iterator[Fi
     A system judged on less than `share` of the prompts was judged on a sample, which is no fault. A judgement
     of a prompt with an image counts for the system that gave the image.
     """
+    import polars as pl
+
     given = _judged(material)
     asked = given.select("question", "suite", "prompt_id").unique()
     systems = given.group_by("question", "suite", "system_id").agg(pl.len().alias("judged"))
@@ -78,6 +84,8 @@ def judgements_missing(material: Material, *, share: float = 0.5) -> Iterator[Fi
 
 def _judged(material: Material) -> pl.DataFrame:
     """Each question, system and prompt with at least one judgement."""
+    import polars as pl
+
     votes = material.judgements.filter(pl.col("prompt_id") > 0)
     named = votes.filter(pl.col("system_id") > 0).select("question", "system_id", "prompt_id")
     gave = answers_by(material, "generator").select("system_id", "prompt_id", "image_id")
@@ -99,6 +107,8 @@ def judgements_one_value(material: Material, *, least: int = 10) -> Iterator[Fin
     Where everybody else said the same as well, the question and not the annotator is at fault; both are
     reported, since neither helps to tell systems apart.
     """
+    import polars as pl
+
     named = material.judgements.filter(pl.col("annotator").is_not_null())
     constant = (
         named.group_by("question", "annotator", maintain_order=True)
@@ -146,6 +156,8 @@ def judgements_out_of_range(material: Material) -> Iterator[Finding]:
 
 
 def _between_steps(material: Material) -> Iterator[Finding]:
+    import polars as pl
+
     for question in material.questions:
         if question.step is None or question.step <= 0 or question.scale == "interval":
             continue
@@ -181,6 +193,8 @@ def judgements_without_items(material: Material) -> Iterator[Finding]:
 
 
 def _of(material: Material, what: str, rows: pl.DataFrame) -> Iterator[Finding]:
+    import polars as pl
+
     answers = material.answers.select("system_id", "prompt_id", "image_id")
     active = answers.select("system_id").unique()
     # Of generators only: a search engine may leave out any image, and people judge pools.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import polars as pl
-
 from sightline.data.checks import answers_by, few, prompt_examples, short
 from sightline.extension import check
 from sightline.records import Finding, Material
@@ -17,6 +15,8 @@ def duplicate_prompts(material: Material) -> Iterator[Finding]:
 
     Two copies of a prompt on both sides of a split give its answer away, and count it twice in a mean.
     """
+    import polars as pl
+
     # Letters, marks and digits of any script make a prompt; a prompt without any of them is its own.
     plain = pl.col("text").str.to_lowercase().str.replace_all(r"[^\p{L}\p{M}\p{N}]+", " ").str.strip_chars()
     keyed = material.prompts.with_columns(
@@ -49,6 +49,8 @@ def other_wording(material: Material) -> Iterator[Finding]:
     The importer keeps the prompt's own text and notes the other one in the tag `judged_text`, and in
     `judged_text_rows` how many judgements carry it.
     """
+    import polars as pl
+
     noted = material.tags.filter(pl.col("name") == "judged_text").select("prompt_id", judged="value")
     if noted.is_empty():
         return
@@ -77,6 +79,8 @@ def prompts_without_answers(material: Material) -> Iterator[Finding]:
     A suite that no system has touched yet is not a fault: only suites with at least one answer count. Nor is
     a system blamed for a suite it never took part in.
     """
+    import polars as pl
+
     asked = material.prompts.select("prompt_id", "suite")
     given = material.answers.select("system", "prompt_id").unique().join(asked, on="prompt_id")
     if given.is_empty():
@@ -109,6 +113,8 @@ def repeated_answers(material: Material) -> Iterator[Finding]:
     The same file under two names is reported as a warning: the collection holds it twice, and only one of the
     two may have been judged.
     """
+    import polars as pl
+
     ranked = answers_by(material, "retriever").filter(pl.col("image_id").is_not_null())
     kinds = (
         (
@@ -151,6 +157,8 @@ def uneven_answers(material: Material) -> Iterator[Finding]:
     Failures count as answers: a system that tried four times and failed once gave four. Retrievers are left
     out, since a ranking may be of any length.
     """
+    import polars as pl
+
     counts = answers_by(material, "generator").group_by("prompt_id", "system").agg(pl.len().alias("n"))
     spread = counts.group_by("prompt_id").agg(
         pl.col("n").min().alias("fewest"), pl.col("n").max().alias("most")

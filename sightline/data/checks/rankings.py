@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from sightline.data.checks import answers_by, image_examples, prompt_examples
 from sightline.extension import check
 from sightline.records import Finding, Material
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @check(severity="warning", source="Cabanac et al. 2010; TREC", licence="Apache-2.0")
@@ -19,6 +21,8 @@ def ranking_scores(material: Material) -> Iterator[Finding]:
     falling image names, unless study.toml says otherwise. A retriever all of whose rankings rise gives
     distances instead of scores, which is no fault; ties are looked for between neighbours.
     """
+    import polars as pl
+
     scored = answers_by(material, "retriever").filter(pl.col("score").is_not_null())
     step = pl.col("score").diff().over("system_id", "prompt_id", order_by="position").alias("step")
     rankings = (
@@ -59,6 +63,8 @@ def rankings_unjudged(material: Material, *, question: str = "") -> Iterator[Fin
     worthless. Where that is so of all rankings of an engine, run and relevance speak of different collections
     or name images differently, which is an error.
     """
+    import polars as pl
+
     ranked = answers_by(material, "retriever").filter(pl.col("image_id").is_not_null())
     known = (pl.col("prompt_id") > 0) & (pl.col("image_id") > 0) & pl.col("value").is_not_null()
     judged = material.truths.filter(known & (pl.col("question") == (question or material.relevance)))
@@ -93,6 +99,8 @@ def ranked_images_missing(material: Material) -> Iterator[Finding]:
     or where names have folders or suffixes here and not there. Names alone are suspicious only in a
     collection of which other images have a file or a caption.
     """
+    import polars as pl
+
     retrievers = material.systems.filter(pl.col("kind") == "retriever")
     ranked = (
         material.answers.join(retrievers.select("system_id", searched="collection"), on="system_id")
@@ -131,6 +139,8 @@ def relevance_repeated(material: Material) -> Iterator[Finding]:
     The importer keeps each image once and notes how many were repeats in the tag `relevant_repeated`; a
     recall computed on the list as it was divides by too many.
     """
+    import polars as pl
+
     noted = material.tags.filter(pl.col("name") == "relevant_repeated").sort("prompt_id")
     if noted.is_empty():
         return
@@ -153,6 +163,8 @@ def relevant_images_missing(material: Material) -> Iterator[Finding]:
     then missing from it. That is a warning where files are held, and a note where only captions are: data
     is often published with the captions of its queries alone.
     """
+    import polars as pl
+
     wanted = _relevant(material)
     if wanted.is_empty():
         return
@@ -182,6 +194,8 @@ def relevant_images_missing(material: Material) -> Iterator[Finding]:
 
 
 def _relevant(material: Material) -> pl.DataFrame:
+    import polars as pl
+
     lows = pl.DataFrame(
         [(question.name, question.low or 0.0) for question in material.questions],
         schema={"question": pl.String, "floor": pl.Float64},
@@ -207,6 +221,8 @@ def own_image_missing(material: Material) -> Iterator[Finding]:
 
     The importer notes them in the tag `own_image_missing`.
     """
+    import polars as pl
+
     noted = material.tags.filter(pl.col("name") == "own_image_missing").sort("prompt_id")
     if not noted.is_empty():
         yield Finding(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from sightline.data.checks import item_examples, off_by_a_hair, outside, prompt_examples
 from sightline.extension import check
 from sightline.records import Finding, Material
+
+if TYPE_CHECKING:
+    import polars as pl
 
 DECIMALS = 6
 """Digits after the point beyond which a difference is taken for arithmetic and not for rounding."""
@@ -23,6 +25,8 @@ def truth_inconsistent(material: Material) -> Iterator[Finding]:
     let pass (half a unit of the last digit in use on either side). Where the votes themselves are here too,
     a truth below the lowest or above the highest of them was settled from other votes.
     """
+    import polars as pl
+
     published = material.truths.filter((pl.col("rule") == "published") & (pl.col("prompt_id") > 0))
     of_prompt = pl.col("system_id") == 0
     of_image = pl.col("image_id") > 0
@@ -52,6 +56,8 @@ def truth_inconsistent(material: Material) -> Iterator[Finding]:
 def _against_mean(
     material: Material, wholes: pl.DataFrame, parts: pl.DataFrame, key: list[str], question: str, of: str
 ) -> Iterator[Finding]:
+    import polars as pl
+
     means = (
         parts.group_by(key)
         .agg(pl.col("value").mean().alias("mean"), pl.len().alias("parts"))
@@ -82,6 +88,8 @@ def _rounding(values: pl.Series) -> float:
 
 
 def _against_votes(material: Material) -> Iterator[Finding]:
+    import polars as pl
+
     ends = material.judgements.group_by("question", "item_id").agg(
         pl.col("value").min().alias("least"), pl.col("value").max().alias("most")
     )

@@ -6,10 +6,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from sightline.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @contextmanager

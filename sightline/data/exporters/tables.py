@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from sightline.data.exporters import write_each
 from sightline.extension import exporter
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # With the apostrophes that stand before it already: so what the guard does can be undone exactly.
 FORMULA = r"^('*[=+\-@\t\r])"
@@ -31,6 +32,8 @@ def csv(tables: Mapping[str, pl.DataFrame], folder: Path) -> Sequence[Path]:
 
 
 def _safe(table: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
     columns = []
     for name, kind in table.schema.items():
         column = pl.col(name)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from sightline.data.exporters import whole
 from sightline.errors import DataError
 from sightline.extension import exporter
+
+if TYPE_CHECKING:
+    import polars as pl
 
 NOTES = "notes.txt"
 
@@ -59,6 +61,8 @@ def trec(tables: Mapping[str, pl.DataFrame], folder: Path, *, question: str = "r
 
 
 def _rankings(answers: pl.DataFrame | None, notes: list[str]) -> pl.DataFrame | None:
+    import polars as pl
+
     if answers is None:
         return None
     others = answers.filter(pl.col("kind") != "retriever")["system"].n_unique()
@@ -73,6 +77,8 @@ def _rankings(answers: pl.DataFrame | None, notes: list[str]) -> pl.DataFrame | 
 
 
 def _relevance(truths: pl.DataFrame | None, question: str) -> pl.DataFrame | None:
+    import polars as pl
+
     if truths is None:
         return None
     named = pl.col("prompt_id").is_not_null() & pl.col("image").is_not_null()
@@ -127,6 +133,8 @@ def _file_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def _run(table: pl.DataFrame, system: str, queries: dict[str, None], notes: list[str]) -> Iterator[str]:
+    import polars as pl
+
     ranked = table.sort("prompt_id", "position").with_columns(
         rank=pl.int_range(1, pl.len() + 1).over("prompt_id")
     )
