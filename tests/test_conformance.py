@@ -30,8 +30,8 @@ OURS = ("sightline", "sightline-example")
 GOLDEN = Path(__file__).with_name("golden.json")
 # A bridge is fitted to one's own images, so that it has no example; its own tests fit one.
 WITHOUT_EXAMPLE = {"bridge"}
-# Checks need a study and most importers published files: tests/data has them all.
-ELSEWHERE = {"check", "importer"}
+# Checks need a study: tests/data has them all.
+ELSEWHERE = {"check"}
 
 
 @pytest.fixture(autouse=True)

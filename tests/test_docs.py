@@ -145,7 +145,7 @@ def test_every_extension_is_documented(kind: str) -> None:
 
 
 def test_an_undocumented_parameter_is_noticed() -> None:
-    @importer(claims=("*.csv",), source="me", example="a,b")
+    @importer(claims=("*.csv",), source="me", files={"a.csv": "a,b"})
     def half_told(source: Any, *, told: int = 1, silent: int = 2) -> None:
         """Reads it. The parameter `told` is explained."""
 

@@ -135,7 +135,7 @@ def undocumented(extension: Extension) -> list[str]:
     spec = extension.spec
     missing = [name for name in ("meaning", "source", "licence") if not getattr(spec, name)]
     if spec.kind == "importer":
-        missing += [name for name in ("example", "claims") if not spec.details.get(name)]
+        missing += [name for name in ("files", "claims") if not spec.details.get(name)]
         claims = spec.details.get("claims")
         if callable(claims) and not inspect.getdoc(claims):
             missing.append("a docstring of its claims")
@@ -238,11 +238,22 @@ def _extension(extension: Extension, level: str) -> Iterator[str]:
         yield _parameters(extension)
 
 
+def _files(files: Mapping[str, str]) -> Iterator[str]:
+    """The files of an example: tables and texts as they are, images by their names."""
+    images = [name for name in files if name.lower().endswith((".png", ".jpg", ".npz"))]
+    for name, text in files.items():
+        if name not in images and text:
+            yield f"`{name}`"
+            yield _fenced(text, "text")
+    if images:
+        yield ", ".join(f"`{name}`" for name in images)
+
+
 def _format(extension: Extension) -> str:
     spec = extension.spec
     parts = [f"# {spec.name}", _docstring(extension)]
-    if spec.details["example"]:
-        parts += ["## An example", _fenced(spec.details["example"], "text")]
+    if spec.details["files"]:
+        parts += ["## An example", *_files(spec.details["files"])]
     parts += ["## The command", f"```sh\nsightline import my-study PATH --format {spec.name}\n```"]
     parts += ["`--format` is only needed where the layout is not recognised.", "## Recognised by"]
     claims = spec.details["claims"]

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from sightline.data.export import export as export
     from sightline.data.import_ import Import as Import
     from sightline.data.import_ import import_ as import_
-    from sightline.data.import_ import preview as preview
     from sightline.data.imports import Imports as Imports
     from sightline.data.imports import Undone as Undone
     from sightline.data.imports import imports as imports

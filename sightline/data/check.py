@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
+
+import polars as pl
 
 from sightline import registry
 from sightline.errors import ExtensionError, SightlineError, StudyError, UsageError, near
@@ -18,9 +20,6 @@ from sightline.study.running.progress import Listener
 from sightline.study.running.run import run_together
 from sightline.study.study import SETTINGS_FILE, Study
 from sightline.verbs import WORKERS, option, verb
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SEVERITIES = ("error", "warning", "note")
 LOOKED_AT = ("prompt", "answer", "image", "judgement", "truth")
@@ -115,7 +114,9 @@ def check(
             remedy=near(unknown[0], registry.names("check")),
         )
     active = [rule for rule in rules if rule.name not in switched]
-    measures = {name: registry.find_measure(name) for rule in active for name in _measures(rule)}
+    measures = {
+        name: registry.find_measure(name) for rule in active for name in rule.spec.details["measures"]
+    }
     together: dict[str, list[Configured]] = {}
     for measure in measures.values():
         together.setdefault(measure.spec.kind, []).append(measure)
@@ -157,10 +158,6 @@ def _rules() -> tuple[list[Configured], list[tuple[str, str]]]:
     return rules, broken
 
 
-def _measures(rule: Configured) -> Sequence[str]:
-    return tuple(rule.spec.details["measures"])
-
-
 def _apply(rule: Configured, material: _Material) -> list[RuleFinding]:
     try:
         findings = list(rule.load()(material))
@@ -186,11 +183,8 @@ def _apply(rule: Configured, material: _Material) -> list[RuleFinding]:
 
 
 def _checked(counts: Mapping[str, int], active: Sequence[Configured]) -> str:
-    parts = [
-        f"{counts[table]:,} {table}{'' if counts[table] == 1 else 's'}"
-        for table in LOOKED_AT
-        if counts[table]
-    ]
+    there = [(counts[table], table) for table in LOOKED_AT if counts[table]]
+    parts = [f"{n:,} {table}{'' if n == 1 else 's'}" for n, table in there]
     return f"{len(active)} rules over {', '.join(parts[:-1])}{' and ' if len(parts) > 1 else ''}{parts[-1]}."
 
 

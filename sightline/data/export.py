@@ -7,7 +7,9 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
+
+import polars as pl
 
 from sightline import registry
 from sightline.data.sources import Source
@@ -24,9 +26,6 @@ from sightline.study.writing.references import references
 from sightline.study.writing.scenes import scenes
 from sightline.study.writing.translations import translations
 from sightline.verbs import argument, option, verb
-
-if TYPE_CHECKING:
-    import polars as pl
 
 STUDY = "study"
 NOTES = "notes.txt"
@@ -105,7 +104,9 @@ def export(
         return _own_layout(study, exporter, folder, chosen)
     frames: dict[str, pl.DataFrame] = {}
     for name in chosen:
-        frames.update(TABLES[name](study))
+        frames[name] = TABLES[name](study)
+        if name == "truths" and (unsettled := _unsettled(study)).height:
+            frames["unsettled"] = unsettled
     if not any(frame.height for frame in frames.values()):
         reading.need_prompts(study)
 
@@ -151,7 +152,7 @@ class _LazyTables(Mapping[str, "pl.DataFrame"]):
     def __getitem__(self, name: str) -> pl.DataFrame:
         if name not in self._names:
             raise KeyError(name)
-        return TABLES[name](self._study)[name]
+        return TABLES[name](self._study)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -202,8 +203,6 @@ def write_table(table: pl.DataFrame, path: str | Path) -> Path:
 
 def prompt_table(refs: Sequence[str], prompts: Sequence[NewPrompt]) -> pl.DataFrame:
     """Prompts in the plain form: prompt_id, prompt, expects as JSON and one column per tag."""
-    import polars as pl
-
     tags = dict.fromkeys(name for prompt in prompts for name in prompt.tags)
     columns: dict[str, list[str | None]] = {
         "prompt_id": list(refs),
@@ -229,9 +228,7 @@ def _written(write: Callable[[], Sequence[Path]], where: Path) -> Sequence[Path]
         ) from None
 
 
-def _prompts(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
+def _prompts(study: Study) -> pl.DataFrame:
     records, translations_of = reading.prompt_records(study), translations(study)
     prompts = [NewPrompt(prompt.text, prompt.tags, prompt.expects) for prompt in records.values()]
     table = prompt_table([prompt.key.ref for prompt in records.values()], prompts)
@@ -251,45 +248,34 @@ def _prompts(study: Study) -> dict[str, pl.DataFrame]:
             listed = within.group_by("suite", "prompt_id").agg(pl.col("to_prompt_id").sort().alias(kind))
             listed = listed.with_columns(pl.col(kind).map_elements(_ids, return_dtype=pl.String))
             table = table.join(listed, on=["suite", "prompt_id"], how="left", maintain_order="left")
-    return {"prompts": table}
+    return table
 
 
-def _answers(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
+def _answers(study: Study) -> pl.DataFrame:
     table, settings = listing.named_answers(study)
     names = dict.fromkeys(name for each in settings if each for name in each)
     for name in names:
         cells = [None if not each or name not in each else setting_cell(each[name]) for each in settings]
         table = table.with_columns(pl.Series(f"settings.{name}", cells, dtype=pl.String))
-    return {"answers": table}
+    return table
 
 
-def _images(study: Study) -> dict[str, pl.DataFrame]:
-    return {"images": listing.named_images(study)}
+def _judgements(study: Study) -> pl.DataFrame:
+    return _one_collection(listing.named_judgements(study)).with_columns(pl.col("control") == 1)
 
 
-def _judgements(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
-    table = _one_collection(listing.named_judgements(study))
-    return {"judgements": table.with_columns(pl.col("control") == 1)}
+def _truths(study: Study) -> pl.DataFrame:
+    return _one_collection(listing.named_truths(study)).drop_nulls("value").drop("reason")
 
 
-def _truths(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
-    table = _one_collection(listing.named_truths(study))
-    settled = table.filter(pl.col("value").is_not_null()).drop("reason")
-    # An item without consensus is no truth to import again, but its reason is exported.
-    unsettled = table.filter(pl.col("value").is_null()).drop("value", "low", "high")
-    return {"truths": settled, **({} if unsettled.is_empty() else {"unsettled": unsettled})}
+def _unsettled(study: Study) -> pl.DataFrame:
+    """Items without consensus: no truth to import again, but their reasons are exported."""
+    table = _one_collection(listing.named_truths(study)).filter(pl.col("value").is_null())
+    return table.drop("value", "low", "high")
 
 
 def _one_collection(table: pl.DataFrame) -> pl.DataFrame:
     """Without the columns of a second and third collection where all images of an item are of the first."""
-    import polars as pl
-
     for other in ("collection_b", "collection_c"):
         if table.filter(
             pl.col(other).is_not_null() & pl.col(other).ne_missing(pl.col("collection"))
@@ -309,9 +295,7 @@ def _ids(values: pl.Series) -> str:
     return plain if plain.split() == ids and plain[:1] != "[" else json.dumps(ids, ensure_ascii=False)
 
 
-def _questions(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
+def _questions(study: Study) -> pl.DataFrame:
     rows = [
         (q.name, q.scale, q.low, q.high, q.step, q.direction, q.wording or None, _json(q.labels or None))
         for _, q in reading.questions(study)
@@ -319,32 +303,22 @@ def _questions(study: Study) -> dict[str, pl.DataFrame]:
     numbers = {name: pl.Float64 for name in ("scale_low", "scale_high", "scale_step")}
     texts = {name: pl.String for name in ("direction", "wording", "labels")}
     schema = {"question": pl.String, "scale": pl.String, **numbers, **texts}
-    return {"questions": pl.DataFrame(rows, schema=schema, orient="row")}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _systems(study: Study) -> dict[str, pl.DataFrame]:
-    return {"systems": listing.searched(study).select("system", "kind", "collection")}
-
-
-def _scenes(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
+def _scenes(study: Study) -> pl.DataFrame:
     rows = [(*key, _json(scene)) for key, scene in scenes(study).items()]
     schema = {name: pl.String for name in ("collection", "image", "scene")}
-    return {"scenes": pl.DataFrame(rows, schema=schema, orient="row")}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _references(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
+def _references(study: Study) -> pl.DataFrame:
     rows = [(each.name, each.distance, each.squared, v) for each in references(study) for v in each.values]
     schema = {"reference": pl.String, "distance": pl.String, "squared": pl.Boolean, "value": pl.Float64}
-    return {"references": pl.DataFrame(rows, schema=schema, orient="row")}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _predictions(study: Study) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
+def _predictions(study: Study) -> pl.DataFrame:
     texts = {name: pl.String for name in ("question", "rule", "predictor", "suite", "prompt_id")}
     numbers = {"fold": pl.Int64, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
     parts = [pl.DataFrame(schema={**texts, **numbers})]
@@ -357,22 +331,22 @@ def _predictions(study: Study) -> dict[str, pl.DataFrame]:
         parts.append(
             named.with_columns(question=pl.lit(question), rule=pl.lit(rule)).select(*texts, *numbers)
         )
-    return {"predictions": pl.concat(parts)}
+    return pl.concat(parts)
 
 
-TABLES: Mapping[str, Callable[[Study], dict[str, pl.DataFrame]]] = {
+TABLES: Mapping[str, Callable[[Study], pl.DataFrame]] = {
     "prompts": _prompts,
-    "tags": lambda study: {"tags": listing.named_tags(study)},
-    "links": lambda study: {"links": listing.named_links(study)},
-    "systems": _systems,
+    "tags": listing.named_tags,
+    "links": listing.named_links,
+    "systems": lambda study: listing.searched(study).select("system", "kind", "collection"),
     "answers": _answers,
-    "images": _images,
-    "captions": lambda study: {"captions": listing.named_captions(study)},
+    "images": listing.named_images,
+    "captions": listing.named_captions,
     "scenes": _scenes,
     "references": _references,
     "questions": _questions,
     "judgements": _judgements,
     "truths": _truths,
-    "scores": lambda study: {"scores": listing.named_scores(study)},
+    "scores": listing.named_scores,
     "predictions": _predictions,
 }

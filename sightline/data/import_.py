@@ -187,19 +187,6 @@ def recognise(
     raise _unknown(source)
 
 
-def preview(
-    path: str | Path,
-    *,
-    format: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> Import:
-    """Read everything and write nothing: what would be imported, with the first records."""
-    source = Source(path, columns=columns or {})
-    importer, claims = recognise(source, format, options=options)
-    return _preview(source, importer, claims)
-
-
 @verb("collect", creates=True)
 def import_(
     study: Study,

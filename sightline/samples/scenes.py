@@ -21,26 +21,11 @@ OPPOSITE: dict[Where, Where] = {
     "above": "below",
     "below": "above",
 }
-PLURALS: dict[str, str] = {
-    "apple": "apples",
-    "ball": "balls",
-    "balloon": "balloons",
-    "boat": "boats",
-    "box": "boxes",
-    "car": "cars",
-    "cat": "cats",
-    "cup": "cups",
-    "fish": "fish",
-    "flower": "flowers",
-    "heart": "hearts",
-    "house": "houses",
-    "mushroom": "mushrooms",
-    "star": "stars",
-    "tree": "trees",
-    "triangle": "triangles",
-    "umbrella": "umbrellas",
-}
-KINDS: tuple[str, ...] = tuple(PLURALS)
+KINDS: tuple[str, ...] = (
+    "apple", "ball", "balloon", "boat", "box", "car", "cat", "cup", "fish", "flower", "heart", "house",
+    "mushroom", "star", "tree", "triangle", "umbrella",
+)  # fmt: skip
+PLURALS: dict[str, str] = {**{kind: f"{kind}s" for kind in KINDS}, "box": "boxes", "fish": "fish"}
 NUMBERS: tuple[str, ...] = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 )  # fmt: skip

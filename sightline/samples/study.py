@@ -22,10 +22,6 @@ from sightline.samples.systems import SYSTEMS, answer, png
 from sightline.study.running.progress import Listener, Progress
 from sightline.verbs import SEED, WORKERS, argument, option, verb
 
-QUESTIONS = {
-    "alignment": "How well does the image match the prompt?",
-    "quality": "How good does the image look?",
-}
 LOW, HIGH, STEP = 0.0, 5.0, 0.1
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,12 +35,6 @@ def {name}(material):
     """Finds every prompt."""
     {body}
 '''
-
-
-@pytest.fixture
-def study(tmp_path: Path) -> Iterator[Study]:
-    with create_study(tmp_path / "study") as made:
-        yield made
 
 
 def fill(study: Study, tmp_path: Path) -> None:

@@ -6,26 +6,22 @@ import io
 import os
 import sys
 from collections import namedtuple
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
 
 from sightline import registry
-from sightline.data.import_ import SPARE, import_, preview, recognise
+from sightline.data.import_ import SPARE, import_, recognise
 from sightline.data.imports import undo
 from sightline.errors import ConflictError, DataError, StudyError, UsageError
 from sightline.records import Answer
 from sightline.study.running.progress import Progress
 from sightline.study.schema import database, tables
-from sightline.study.study import Study, create_study
+from sightline.study.study import Study
 
-
-@pytest.fixture
-def study(tmp_path: Path) -> Iterator[Study]:
-    with create_study(tmp_path / "study") as made:
-        yield made
+Fill = Callable[..., Path]
 
 
 @pytest.fixture
@@ -33,23 +29,6 @@ def box(tmp_path: Path) -> Path:
     folder = tmp_path / "box"
     folder.mkdir()
     return folder
-
-
-@pytest.fixture
-def png() -> bytes:
-    from PIL import Image
-
-    out = io.BytesIO()
-    Image.new("RGB", (2, 2), "red").save(out, "PNG")
-    return out.getvalue()
-
-
-def fill(root: Path, files: Mapping[str, bytes | str]) -> Path:
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return root
 
 
 def rows(study: Study) -> dict[str, int]:
@@ -63,57 +42,13 @@ def rows(study: Study) -> dict[str, int]:
 
 ANSWERS = "prompt,image,system\na dog,a.png,s\na dog,b.png,s\na cat,c.png,t\n"
 
-LAYOUTS: dict[str, tuple[dict[str, str], str]] = {
-    "prompts": ({"p.csv": "prompt_id,prompt\n1,a dog\n"}, "p.csv"),
-    "answers": ({"a.csv": ANSWERS}, "a.csv"),
-    "judgements": ({"j.csv": "annotator,prompt,question,value\nann,a dog,fit,1\n"}, "j.csv"),
-    "truths": ({"t.jsonl": '{"question": "fit", "prompt": "a dog", "value": 1}\n'}, "t.jsonl"),
-    "captions": ({"c.tsv": "image\tcaption\na.png\tA dog.\n"}, "c.tsv"),
-    "folder": ({"s/a dog.png": "x"}, "."),
-    "geneval": ({"s/00000/metadata.jsonl": '{"prompt": "a dog"}', "s/00000/samples/0000.png": "x"}, "."),
-    "w1kp": ({"s/0/1/prompt.txt": "a dog", "s/0/1/image.png": "x"}, "."),
-    "imagenhub": ({"dataset_lookup.json": '{"a.jpg": {"prompt": "a dog"}}', "s/a.jpg": "x"}, "."),
-    "visor": (
-        {
-            "images.csv": "path,model,prompt_id,sample,prompt\ni/1.png,s,1,0,a dog\n",
-            "prompts.csv": "prompt_id,prompt,obj1,relation,obj2\n1,x,dog,above,cat\n",
-            "i/1.png": "x",
-        },
-        ".",
-    ),
-    "pqpp": (
-        {
-            "dataset/dataset.csv": "id,image_id,best_caption,avg_generative_score,"
-            "retrieval_avg_pk,retrieval_avg_rr\n1,2,a dog,1,0.5,1\n"
-        },
-        ".",
-    ),
-    "trec_run": ({"x.run": "q Q0 a 1 0.5 clip\n"}, "x.run"),
-    "trec_qrels": ({"x.txt": "q 0 a 1\n"}, "x.txt"),
-}
 
-
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_each_layout_is_recognised(box: Path, name: str) -> None:
-    files, path = LAYOUTS[name]
-    fill(box, files)
-    importer, claims = recognise(box / path)
-    assert importer.name == name
-    assert claims[0].importer == name and claims[0].confidence > claims[1].confidence
-    assert not [claim for claim in claims if claim.trouble]
-
-
-def test_the_table_of_layouts_names_importers() -> None:
-    # Those of published data are tried on the data itself, in tests/importers/test_conformance.py.
-    assert set(LAYOUTS) <= set(registry.names("importer"))
-
-
-def test_what_nobody_claims_is_told_with_what_was_looked_for(box: Path) -> None:
+def test_what_nobody_claims_is_told_with_what_was_looked_for(box: Path, fill: Fill) -> None:
     fill(box, {"x.csv": "promt,pic\nx,y\n", "sub/readme.md": "x"})
     with pytest.raises(DataError) as caught:
         recognise(box / "x.csv")
     assert "promt, pic" in caught.value.what and "--column prompt=promt" in caught.value.remedy
-    assert all(name in caught.value.remedy for name in LAYOUTS)
+    assert all(name in caught.value.remedy for name in registry.names("importer"))
     with pytest.raises(DataError, match=r"Import a file of it, for example .*x\.csv"):
         recognise(box)
     (box / "x.csv").unlink()
@@ -121,7 +56,7 @@ def test_what_nobody_claims_is_told_with_what_was_looked_for(box: Path) -> None:
         recognise(box)
 
 
-def test_a_fault_in_the_file_is_told_rather_than_an_unknown_layout(box: Path) -> None:
+def test_a_fault_in_the_file_is_told_rather_than_an_unknown_layout(box: Path, fill: Fill) -> None:
     fill(box, {"x.csv": b"prompt,image\ncaf\xe9,1\n", "y.csv": b"caf\xe9,image\nx,1\n", "z.csv": b""})
     with pytest.raises(DataError, match=r"y\.csv:1: not UTF-8"):
         recognise(box / "y.csv")
@@ -142,7 +77,9 @@ def {name}(source, *, suite: str = "x"):
 '''
 
 
-def test_a_tie_asks_for_the_format(box: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tie_asks_for_the_format(
+    box: Path, fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plugins = fill(
         tmp_path / "plugins",
         {
@@ -166,7 +103,7 @@ def test_a_tie_asks_for_the_format(box: Path, tmp_path: Path, monkeypatch: pytes
     ]
 
 
-def test_options_as_the_command_line_gives_them(box: Path) -> None:
+def test_options_as_the_command_line_gives_them(box: Path, fill: Fill) -> None:
     fill(box, {"a.csv": ANSWERS})
     options = {"names_only": "true", "suite": "7"}
     importer, _ = recognise(box / "a.csv", options=options)
@@ -181,7 +118,7 @@ def test_options_as_the_command_line_gives_them(box: Path) -> None:
         recognise(box / "a.csv", "answer")
 
 
-def test_preview_reads_all_and_writes_nothing(study: Study, box: Path, png: bytes) -> None:
+def test_preview_reads_all_and_writes_nothing(study: Study, box: Path, fill: Fill, png: bytes) -> None:
     fill(box, {"s/a dog.png": png, "s/a cat.png": png, "t/a dog.png": png})
     before = rows(study)
     done = import_(study, box, dry_run=True)
@@ -193,7 +130,9 @@ def test_preview_reads_all_and_writes_nothing(study: Study, box: Path, png: byte
     assert rows(study) == before
 
 
-def test_import_twice_is_once_and_undo_leaves_nothing(study: Study, box: Path, png: bytes) -> None:
+def test_import_twice_is_once_and_undo_leaves_nothing(
+    study: Study, box: Path, fill: Fill, png: bytes
+) -> None:
     before = rows(study)
     fill(box, {"a.csv": ANSWERS, "a.png": png, "b.png": png, "c.png": png})
     first = import_(study, box / "a.csv")
@@ -206,7 +145,7 @@ def test_import_twice_is_once_and_undo_leaves_nothing(study: Study, box: Path, p
     assert rows(study) == before
 
 
-def test_images_that_arrive_later_come_in(study: Study, box: Path, png: bytes) -> None:
+def test_images_that_arrive_later_come_in(study: Study, box: Path, fill: Fill, png: bytes) -> None:
     fill(box, {"a.csv": ANSWERS})
     import_(study, box / "a.csv")
     fill(box, {"a.png": png, "b.png": png, "c.png": png})
@@ -216,7 +155,9 @@ def test_images_that_arrive_later_come_in(study: Study, box: Path, png: bytes) -
     assert len(known) == 3 and None not in known and rows(study)["answer"] == 3
 
 
-def test_columns_are_mapped_and_a_mapping_that_fits_nothing_is_told(study: Study, box: Path) -> None:
+def test_columns_are_mapped_and_a_mapping_that_fits_nothing_is_told(
+    study: Study, box: Path, fill: Fill
+) -> None:
     fill(box, {"a.csv": "caption,file,model,kind\na dog,a.png,s,animal\n"})
     columns = {"prompt": "caption", "image": "file", "system": "model", "tags.kind": "kind"}
     assert import_(study, box / "a.csv", columns={**columns}).layout == "answers"
@@ -226,9 +167,9 @@ def test_columns_are_mapped_and_a_mapping_that_fits_nothing_is_told(study: Study
     assert rows(study)["source"] == 1
 
 
-def test_columns_that_were_not_taken_are_told(box: Path) -> None:
+def test_columns_that_were_not_taken_are_reported(study: Study, box: Path, fill: Fill) -> None:
     fill(box, {"p.csv": "prompt,mood\na dog,glad\n"})
-    (skipped,) = preview(box / "p.csv").skipped
+    (skipped,) = import_(study, box / "p.csv", dry_run=True).skipped
     assert (
         skipped.count == 1 and skipped.examples == ["mood"] and "--column tags.NAME=THEIRS" in skipped.reason
     )
@@ -258,7 +199,9 @@ BAD: dict[str, tuple[dict[str, str | bytes], str, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_names_its_line_and_leaves_nothing_behind(study: Study, box: Path, name: str) -> None:
+def test_bad_input_names_its_line_and_leaves_nothing_behind(
+    study: Study, box: Path, fill: Fill, name: str
+) -> None:
     files, where, what = BAD[name]
     before = rows(study)
     with pytest.raises(DataError) as caught:
@@ -268,7 +211,9 @@ def test_bad_input_names_its_line_and_leaves_nothing_behind(study: Study, box: P
     assert rows(study) == before
 
 
-def test_a_bomb_is_refused_and_a_broken_image_kept_on_request(study: Study, box: Path, png: bytes) -> None:
+def test_a_bomb_is_refused_and_a_broken_image_kept_on_request(
+    study: Study, box: Path, fill: Fill, png: bytes
+) -> None:
     from PIL import Image
 
     out = io.BytesIO()
@@ -285,7 +230,9 @@ def test_a_bomb_is_refused_and_a_broken_image_kept_on_request(study: Study, box:
     assert defects[0] is None and "100,000 x 1,000" in str(defects[1])
 
 
-def test_what_contradicts_the_study_is_refused_unless_it_replaces(study: Study, box: Path) -> None:
+def test_what_contradicts_the_study_is_refused_unless_it_replaces(
+    study: Study, box: Path, fill: Fill
+) -> None:
     fill(box, {"a.csv": ANSWERS})
     import_(study, box / "a.csv")
     fill(box, {"a.csv": ANSWERS.replace("c.png", "d.png")})
@@ -297,7 +244,7 @@ def test_what_contradicts_the_study_is_refused_unless_it_replaces(study: Study, 
 
 
 def test_too_little_space_is_told_before_the_work(
-    study: Study, box: Path, png: bytes, monkeypatch: pytest.MonkeyPatch
+    study: Study, box: Path, fill: Fill, png: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage(1, 1, SPARE + len(png) - 1))
@@ -309,7 +256,9 @@ def test_too_little_space_is_told_before_the_work(
     assert not (study.home / "images").exists()
 
 
-def test_a_study_that_cannot_be_written_to(study: Study, box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_that_cannot_be_written_to(
+    study: Study, box: Path, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fill(box, {"a.csv": ANSWERS})
 
     def refuse(**_: object) -> None:
@@ -324,7 +273,7 @@ def test_a_study_that_cannot_be_written_to(study: Study, box: Path, monkeypatch:
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="not needed here: root may write anywhere"
 )
-def test_a_folder_without_permission(study: Study, box: Path) -> None:
+def test_a_folder_without_permission(study: Study, box: Path, fill: Fill) -> None:
     fill(box, {"a.csv": ANSWERS})
     study.home.chmod(0o500)
     try:
@@ -334,7 +283,7 @@ def test_a_folder_without_permission(study: Study, box: Path) -> None:
         study.home.chmod(0o700)
 
 
-def test_two_processes_at_once_both_get_in(study: Study, box: Path) -> None:
+def test_two_processes_at_once_both_get_in(study: Study, box: Path, fill: Fill) -> None:
     import subprocess
 
     program = (
@@ -358,18 +307,9 @@ def test_two_processes_at_once_both_get_in(study: Study, box: Path) -> None:
     assert rows(study)["answer"] == 6 and rows(study)["source"] == 2
 
 
-def test_a_listener_hears_of_progress(study: Study, box: Path) -> None:
+def test_a_listener_hears_of_progress(study: Study, box: Path, fill: Fill) -> None:
     fill(box, {"a.csv": ANSWERS})
     events: list[Progress] = []
     import_(study, box / "a.csv", listener=events.append)
     # 2 systems, 2 prompts, 3 answers; images known by name need no record of their own.
     assert (events[-1].what, events[-1].done, events[-1].seconds_left) == ("records", 7, None)
-
-
-def test_published_data_in_one_study(study: Study, data: Path) -> None:
-    imagenhub = import_(study, data / "imagenhub")
-    visor = import_(study, data / "visor")
-    assert (imagenhub.counts["prompts"], imagenhub.counts["systems"]) == (97, 7)
-    assert (imagenhub.counts["answers"], imagenhub.counts["judgements"]) == (679, 4074)
-    assert (visor.counts["prompts"], visor.counts["systems"], visor.counts["answers"]) == (100, 2, 800)
-    assert import_(study, data / "visor").already

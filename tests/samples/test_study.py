@@ -130,15 +130,16 @@ def test_no_truth_leaves_its_scale(demo: Path) -> None:
 
 
 def test_a_sample_is_the_same_in_another_process(tmp_path: Path) -> None:
-    here = write_sample(tmp_path / "here", prompts=4, samples=1, seed=7)
+    here = write_sample(tmp_path / "here", prompts=8, samples=1, seed=7)
     code = (
         "from pathlib import Path; from sightline.samples.study import write_sample; "
-        f"write_sample(Path({str(tmp_path / 'there')!r}), prompts=4, samples=1, seed=7)"
+        f"write_sample(Path({str(tmp_path / 'there')!r}), prompts=8, samples=1, seed=7)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONHASHSEED": "5", "PATH": ""})
+    environment = {**os.environ, "PYTHONHASHSEED": "5", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
     for file in sorted(path for path in (tmp_path / "here").rglob("*") if path.is_file()):
         assert file.read_bytes() == (tmp_path / "there" / file.relative_to(tmp_path / "here")).read_bytes()
     votes = pl.read_csv(here.judgements)
     assert votes["value"].is_between(0, 5).all()
     with here.answers.open(newline="") as file:
-        assert len(list(csv.DictReader(file))) == 4 * 3
+        assert len(list(csv.DictReader(file))) == 8 * 3

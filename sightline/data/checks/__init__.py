@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,12 +17,7 @@ FEW = 5
 
 def few(examples: Iterable[str]) -> list[str]:
     """The first examples, no more than a reader takes in at a glance."""
-    shown: list[str] = []
-    for example in examples:
-        if len(shown) == FEW:
-            break
-        shown.append(example)
-    return shown
+    return list(islice(examples, FEW))
 
 
 def short(text: str, most: int = 60) -> str:
@@ -30,36 +26,37 @@ def short(text: str, most: int = 60) -> str:
     return line if len(line) <= most else line[: most - 3] + "..."
 
 
+def answers_by(material: Material, kind: str) -> pl.DataFrame:
+    """The answers of generators, or of retrievers."""
+    systems = material.systems.filter(kind=kind)
+    return material.answers.join(systems, on="system_id", how="semi", maintain_order="left")
+
+
 def prompt_examples(material: Material, ids: Iterable[int]) -> list[str]:
     """Prompts as a reader finds them: suite, id and wording."""
-    import polars as pl
-
-    wanted = few_ids(ids)
-    labels = {
-        int(key): f"{suite}/{ref}: {short(text)}"
-        for key, suite, ref, text in material.prompts.filter(pl.col("prompt_id").is_in(wanted)).iter_rows()
-    }
-    return [labels[key] for key in wanted if key in labels]
+    rows = _first(material.prompts, "prompt_id", ids).select("suite", "ref", "text").iter_rows()
+    return [f"{suite}/{ref}: {short(text)}" for suite, ref, text in rows]
 
 
 def image_examples(material: Material, ids: Iterable[int]) -> list[str]:
     """Images as a reader finds them: collection and name."""
+    rows = _first(material.images, "image_id", ids).select("collection", "name").iter_rows()
+    return [f"{collection}/{name}" for collection, name in rows]
+
+
+def _first(table: pl.DataFrame, key: str, ids: Iterable[int]) -> pl.DataFrame:
+    """The rows of the first ids, each once, in their order."""
     import polars as pl
 
-    wanted = few_ids(ids)
-    rows = material.images.filter(pl.col("image_id").is_in(wanted)).select("image_id", "collection", "name")
-    labels = {int(key): f"{collection}/{name}" for key, collection, name in rows.iter_rows()}
-    return [labels[key] for key in wanted if key in labels]
+    wanted = pl.Series(key, list(islice(dict.fromkeys(ids), FEW)), dtype=table.schema[key])
+    return wanted.to_frame().join(table, on=key, maintain_order="left")
 
 
-def few_ids(ids: Iterable[int]) -> list[int]:
-    """The first ids, each once."""
-    seen: dict[int, None] = {}
-    for key in ids:
-        seen[int(key)] = None
-        if len(seen) == FEW:
-            break
-    return list(seen)
+def off_by_a_hair() -> pl.Expr:
+    """How far a value that went through single precision may miss an end."""
+    import polars as pl
+
+    return 1e-6 * pl.max_horizontal(pl.lit(1.0), pl.col("value").abs())
 
 
 def outside(material: Material, rows: pl.DataFrame) -> pl.DataFrame:
@@ -68,31 +65,20 @@ def outside(material: Material, rows: pl.DataFrame) -> pl.DataFrame:
 
     schema = {"question": pl.String, "scale_low": pl.Float64, "scale_high": pl.Float64}
     ends = pl.DataFrame([(q.name, q.low, q.high) for q in material.questions], schema=schema, orient="row")
-    joined = rows.join(ends, on="question", how="inner")
-    # A value that went through single precision may miss its end by a hair.
-    hair = 1e-6 * pl.max_horizontal(pl.lit(1.0), pl.col("value").abs())
-    below = (pl.col("value") < pl.col("scale_low") - hair).fill_null(False)
-    above = (pl.col("value") > pl.col("scale_high") + hair).fill_null(False)
-    return joined.filter(below | above)
+    below = (pl.col("value") < pl.col("scale_low") - off_by_a_hair()).fill_null(False)
+    above = (pl.col("value") > pl.col("scale_high") + off_by_a_hair()).fill_null(False)
+    return rows.join(ends, on="question", how="inner").filter(below | above)
 
 
 def item_examples(material: Material, rows: pl.DataFrame) -> list[str]:
     """What judgements or truths are about, as a reader finds it: prompt, system and image by their names."""
     shown = []
-    for prompt, system, image in (
-        rows.select("prompt_id", "system_id", "image_id").unique(maintain_order=True).head(FEW).iter_rows()
-    ):
+    items = rows.select("prompt_id", "system_id", "image_id").unique(maintain_order=True).head(FEW)
+    for prompt, system, image in items.iter_rows():
         parts = prompt_examples(material, [prompt]) if prompt else []
         if system:
-            named = material.systems.row(by_predicate=_is("system_id", system), named=True)
-            parts.append(f"by {named['system']}")
+            parts.append(f"by {material.systems.filter(system_id=system)['system'][0]}")
         if image:
             parts += image_examples(material, [image])
         shown.append(", ".join(parts))
     return shown
-
-
-def _is(column: str, value: int) -> pl.Expr:
-    import polars as pl
-
-    return pl.col(column) == value

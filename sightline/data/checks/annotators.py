@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sightline.data.checks import few
 from sightline.extension import check
 from sightline.records import Finding, Material
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
 
 
@@ -43,7 +44,6 @@ def annotators_copying(
 
 
 def _suspects(votes: pl.DataFrame, least: int, same: float, chance: float) -> list[str]:
-    import numpy as np
     import polars as pl
     from scipy.special import betainc
 
@@ -76,7 +76,6 @@ def _suspects(votes: pl.DataFrame, least: int, same: float, chance: float) -> li
 
 def _together(who: np.ndarray, what: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs of people with how many things they share, in order of the first and then the second."""
-    import numpy as np
     from scipy.sparse import csr_array, triu
 
     table = csr_array((np.ones(len(who)), (who, what.astype(np.int64) - 1)))

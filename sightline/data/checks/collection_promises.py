@@ -58,6 +58,14 @@ def collection_promises(material: Material) -> Iterator[Finding]:
         name = str(named)
         promise = _promise(name)
         if promise is None:
+            thousands = THOUSANDS.search(name.lower())
+            if thousands and round(images.height / 1000) != int(thousands[1]):
+                yield Finding(
+                    f"images in {name}, whose name promises some {int(thousands[1]):,},000",
+                    images.height,
+                    image_examples(material, images["image_id"]),
+                    "Import the whole set, or rename the collection after what it holds.",
+                )
             continue
         if promise.sizes and images.height not in promise.sizes:
             yield Finding(
@@ -78,7 +86,6 @@ def collection_promises(material: Material) -> Iterator[Finding]:
                 "Import all captions: with fewer, a search by captions is another, harder task.",
                 "warning" if promise.sizes else "note",
             )
-    yield from _thousands(material)
 
 
 def _promise(name: str) -> Promise | None:
@@ -88,16 +95,3 @@ def _promise(name: str) -> Promise | None:
         if all(re.search(rf"(?<!\d){word}", plain) for word in promise.words):
             return promise
     return None
-
-
-def _thousands(material: Material) -> Iterator[Finding]:
-    for (named,), images in material.images.group_by(["collection"], maintain_order=True):
-        name = str(named)
-        promised = THOUSANDS.search(name.lower())
-        if promised and _promise(name) is None and round(images.height / 1000) != int(promised[1]):
-            yield Finding(
-                f"images in {name}, whose name promises some {int(promised[1]):,},000",
-                images.height,
-                image_examples(material, images["image_id"]),
-                "Import the whole set, or rename the collection after what it holds.",
-            )

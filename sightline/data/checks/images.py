@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sightline.data.checks import FEW, few, image_examples, short
+import numpy as np
+
+from sightline.data.checks import FEW, answers_by, few, image_examples, short
 from sightline.extension import check
 from sightline.records import Finding, Material
 from sightline.statistics.near_duplicates import near_pairs
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
 
 
@@ -108,8 +109,7 @@ def identical_images(material: Material) -> Iterator[Finding]:
     """
     import polars as pl
 
-    generators = material.systems.filter(pl.col("kind") == "generator")["system_id"].to_list()
-    made = material.answers.filter(pl.col("system_id").is_in(generators) & pl.col("sha256").is_not_null())
+    made = answers_by(material, "generator").filter(pl.col("sha256").is_not_null())
     same = (
         made.group_by("sha256")
         .agg(
@@ -183,8 +183,6 @@ def near_identical_images(material: Material, *, bits: int = 6, colour: int = 12
     limits come from. Images without structure have no hash: they are the matter of the rule blank_images,
     and files equal to the last byte that of identical_images.
     """
-    import numpy as np
-
     made = _contents(material)
     if made.height < 2:
         return
@@ -213,8 +211,6 @@ def near_identical_images(material: Material, *, bits: int = 6, colour: int = 12
 
 def _first_of_each(kind: np.ndarray) -> list[int]:
     """The places of the first few rows of each kind."""
-    import numpy as np
-
     return [int(row) for number in range(len(KINDS)) for row in np.flatnonzero(kind == number)[:FEW]]
 
 
@@ -222,11 +218,11 @@ def _contents(material: Material) -> pl.DataFrame:
     """Each file that a generator gave, once, with who gave it first and what its hash rests on."""
     import polars as pl
 
-    generators = material.systems.filter(pl.col("kind") == "generator")["system_id"].to_list()
     hashed = material.scores("coarse_structure").filter(pl.col("evidence").is_not_null())
     named = pl.concat_str("collection", "name", separator="/").alias("named")
     return (
-        material.answers.filter(pl.col("system_id").is_in(generators) & pl.col("sha256").is_not_null())
+        answers_by(material, "generator")
+        .filter(pl.col("sha256").is_not_null())
         .unique("sha256", keep="first", maintain_order=True)
         .select("system_id", "prompt_id", "image_id")
         .join(hashed.select("image_id", "evidence"), on="image_id", maintain_order="left")
@@ -236,6 +232,4 @@ def _contents(material: Material) -> pl.DataFrame:
 
 def _most(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The greatest difference in each row of bytes."""
-    import numpy as np
-
     return np.asarray((np.maximum(a, b) - np.minimum(a, b)).max(axis=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sightline.data.checks import few, item_examples, outside, prompt_examples
+from sightline.data.checks import answers_by, few, item_examples, outside, prompt_examples
 from sightline.extension import check
 from sightline.records import Finding, Material
 
@@ -88,8 +88,7 @@ def _judged(material: Material) -> pl.DataFrame:
 
     votes = material.judgements.filter(pl.col("prompt_id") > 0)
     named = votes.filter(pl.col("system_id") > 0).select("question", "system_id", "prompt_id")
-    generators = material.systems.filter(pl.col("kind") == "generator").select("system_id")
-    gave = material.answers.join(generators, on="system_id").select("system_id", "prompt_id", "image_id")
+    gave = answers_by(material, "generator").select("system_id", "prompt_id", "image_id")
     by_image = (
         votes.filter((pl.col("system_id") == 0) & (pl.col("image_id") > 0))
         .select("question", "prompt_id", "image_id")
@@ -199,8 +198,7 @@ def _of(material: Material, what: str, rows: pl.DataFrame) -> Iterator[Finding]:
     answers = material.answers.select("system_id", "prompt_id", "image_id")
     active = answers.select("system_id").unique()
     # Of generators only: a search engine may leave out any image, and people judge pools.
-    generators = material.systems.filter(pl.col("kind") == "generator").select("system_id")
-    made = answers.join(generators, on="system_id")
+    made = answers_by(material, "generator").select(answers.columns)
     about = rows.filter(pl.col("prompt_id") > 0)
     of_system = about.filter(pl.col("system_id") > 0).join(active, on="system_id", how="semi")
     unanswered = of_system.join(answers, on=["system_id", "prompt_id"], how="anti", maintain_order="left")

@@ -59,24 +59,17 @@ def long_prompts(material: Material, *, most: int = 77) -> Iterator[Finding]:
 def _over(
     material: Material, most: int, count: Callable[[str], int], verb: str, how: str, severity: str
 ) -> Iterator[Finding]:
-    found = _ids(material, most, count)
-    if found:
+    texts = material.prompts.select("prompt_id", "text").iter_rows()
+    ids = [key for key, text in texts if count(text) > most]
+    if ids:
         yield Finding(
             f"prompts {verb} the {most} tokens that CLIP reads{how}",
-            len(found),
-            prompt_examples(material, found),
+            len(ids),
+            prompt_examples(material, ids),
             "What stands last is not seen by CLIP-based generators and scores: shorten them, or leave "
             "such measures out for them.",
             severity,
         )
-
-
-def _ids(material: Material, most: int, count: Callable[[str], int]) -> list[int]:
-    return [
-        int(key)
-        for key, text in material.prompts.select("prompt_id", "text").iter_rows()
-        if count(text) > most
-    ]
 
 
 def _pieces(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sightline.data.checks import few, prompt_examples, short
+from sightline.data.checks import answers_by, few, prompt_examples, short
 from sightline.extension import check
 from sightline.records import Finding, Material
 
@@ -115,36 +115,39 @@ def repeated_answers(material: Material) -> Iterator[Finding]:
     """
     import polars as pl
 
-    retrievers = material.systems.filter(pl.col("kind") == "retriever")["system_id"].to_list()
-    ranked = material.answers.filter(pl.col("system_id").is_in(retrievers) & pl.col("image_id").is_not_null())
-    repeats = (
-        ranked.group_by("system", "prompt_id", "image_id")
-        .agg((pl.len() - 1).alias("more"))
-        .filter(pl.col("more") > 0)
-        .sort("system", "prompt_id", "image_id")
-    )
-    for (system,), rows in repeats.group_by(["system"], maintain_order=True):
-        yield Finding(
-            f"places in rankings of {system} that repeat an image of the same ranking",
-            int(rows["more"].sum()),
-            prompt_examples(material, rows["prompt_id"]),
+    ranked = answers_by(material, "retriever").filter(pl.col("image_id").is_not_null())
+    kinds = (
+        (
+            "image_id",
+            pl.len() - 1,
+            "repeat an image of the same ranking",
             "Take the repeats out of the run and import it again.",
-        )
-    twins = (
-        ranked.filter(pl.col("sha256").is_not_null())
-        .group_by("system", "prompt_id", "sha256")
-        .agg((pl.col("image_id").n_unique() - 1).alias("more"))
-        .filter(pl.col("more") > 0)
-        .sort("system", "prompt_id", "sha256")
-    )
-    for (system,), rows in twins.group_by(["system"], maintain_order=True):
-        yield Finding(
-            f"places in rankings of {system} that hold the file of another place under another name",
-            int(rows["more"].sum()),
-            prompt_examples(material, rows["prompt_id"]),
+            "error",
+        ),
+        (
+            "sha256",
+            pl.col("image_id").n_unique() - 1,
+            "hold the file of another place under another name",
             "Take the copies out of the collection, or judge both alike.",
             "warning",
+        ),
+    )
+    for same, more, what, remedy, severity in kinds:
+        repeats = (
+            ranked.filter(pl.col(same).is_not_null())
+            .group_by("system", "prompt_id", same)
+            .agg(more.alias("more"))
+            .filter(pl.col("more") > 0)
+            .sort("system", "prompt_id", same)
         )
+        for (system,), rows in repeats.group_by(["system"], maintain_order=True):
+            yield Finding(
+                f"places in rankings of {system} that {what}",
+                int(rows["more"].sum()),
+                prompt_examples(material, rows["prompt_id"]),
+                remedy,
+                severity,
+            )
 
 
 @check(severity="warning", source="Sightline", licence="Apache-2.0")
@@ -156,12 +159,7 @@ def uneven_answers(material: Material) -> Iterator[Finding]:
     """
     import polars as pl
 
-    generators = material.systems.filter(pl.col("kind") == "generator")["system_id"].to_list()
-    counts = (
-        material.answers.filter(pl.col("system_id").is_in(generators))
-        .group_by("prompt_id", "system")
-        .agg(pl.len().alias("n"))
-    )
+    counts = answers_by(material, "generator").group_by("prompt_id", "system").agg(pl.len().alias("n"))
     spread = counts.group_by("prompt_id").agg(
         pl.col("n").min().alias("fewest"), pl.col("n").max().alias("most")
     )

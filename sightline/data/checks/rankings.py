@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sightline.data.checks import image_examples, prompt_examples
+from sightline.data.checks import answers_by, image_examples, prompt_examples
 from sightline.extension import check
 from sightline.records import Finding, Material
 
@@ -23,8 +23,7 @@ def ranking_scores(material: Material) -> Iterator[Finding]:
     """
     import polars as pl
 
-    retrievers = material.systems.filter(pl.col("kind") == "retriever")["system_id"].to_list()
-    scored = material.answers.filter(pl.col("system_id").is_in(retrievers) & pl.col("score").is_not_null())
+    scored = answers_by(material, "retriever").filter(pl.col("score").is_not_null())
     step = pl.col("score").diff().over("system_id", "prompt_id", order_by="position").alias("step")
     rankings = (
         scored.with_columns(step)
@@ -66,10 +65,7 @@ def rankings_unjudged(material: Material, *, question: str = "") -> Iterator[Fin
     """
     import polars as pl
 
-    retrievers = material.systems.filter(pl.col("kind") == "retriever").select("system_id")
-    ranked = material.answers.join(retrievers, on="system_id", maintain_order="left").filter(
-        pl.col("image_id").is_not_null()
-    )
+    ranked = answers_by(material, "retriever").filter(pl.col("image_id").is_not_null())
     known = (pl.col("prompt_id") > 0) & (pl.col("image_id") > 0) & pl.col("value").is_not_null()
     judged = material.truths.filter(known & (pl.col("question") == (question or material.relevance)))
     pairs = judged.select("prompt_id", "image_id", judged=pl.lit(True)).unique()
@@ -205,8 +201,7 @@ def _relevant(material: Material) -> pl.DataFrame:
         schema={"question": pl.String, "floor": pl.Float64},
         orient="row",
     )
-    generators = material.systems.filter(pl.col("kind") == "generator").select("system_id")
-    made = material.answers.join(generators, on="system_id").select("image_id").drop_nulls().unique()
+    made = answers_by(material, "generator").select("image_id")
     relevant = (
         material.truths.filter(
             (pl.col("prompt_id") > 0) & (pl.col("image_id") > 0) & (pl.col("system_id") == 0)

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sightline.data.checks import item_examples, outside, prompt_examples
+from sightline.data.checks import item_examples, off_by_a_hair, outside, prompt_examples
 from sightline.extension import check
 from sightline.records import Finding, Material
 
 if TYPE_CHECKING:
     import polars as pl
 
-
 DECIMALS = 6
-
-
 """Digits after the point beyond which a difference is taken for arithmetic and not for rounding."""
 
 
@@ -99,7 +96,7 @@ def _against_votes(material: Material) -> Iterator[Finding]:
     settled = material.truths.filter(pl.col("rule") == "published").join(
         ends, on=["question", "item_id"], maintain_order="left"
     )
-    hair = 1e-6 * pl.max_horizontal(pl.lit(1.0), pl.col("value").abs())
+    hair = off_by_a_hair()
     wrong = settled.filter(
         (pl.col("value") < pl.col("least") - hair) | (pl.col("value") > pl.col("most") + hair)
     )

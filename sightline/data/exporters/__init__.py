@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sightline.errors import UsageError
 
 if TYPE_CHECKING:
-    import polars
+    import polars as pl
 
 
 @contextmanager
@@ -28,12 +28,18 @@ def whole(path: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
-def targets(
-    tables: Mapping[str, polars.DataFrame], folder: Path, suffix: str
-) -> Iterator[tuple[polars.DataFrame, Path]]:
-    """Every table with the file it goes to; a table's name may not lead out of the folder."""
+def write_each(
+    tables: Mapping[str, pl.DataFrame],
+    folder: Path,
+    suffix: str,
+    write: Callable[[pl.DataFrame, Path], object],
+) -> list[Path]:
+    """Write every table to a file of its own; a table's name may not lead out of the folder."""
     for name in tables:
         if not name or name != Path(name).name or name.startswith(".") or "\\" in name or "\0" in name:
             raise UsageError(f"a table cannot be called {name!r}", remedy="Its name becomes a file name.")
-    for name, table in tables.items():
-        yield table, folder / f"{name}{suffix}"
+    files = {folder / f"{name}{suffix}": table for name, table in tables.items()}
+    for path, table in files.items():
+        with whole(path) as draft:
+            write(table, draft)
+    return list(files)

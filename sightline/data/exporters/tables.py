@@ -8,34 +8,30 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.data.exporters import targets, whole
+from sightline.data.exporters import write_each
 from sightline.extension import exporter
 
 if TYPE_CHECKING:
-    import polars
-
+    import polars as pl
 
 # With the apostrophes that stand before it already: so what the guard does can be undone exactly.
 FORMULA = r"^('*[=+\-@\t\r])"
 
 
 @exporter(suffix=".csv", source="RFC 4180; OWASP CSV injection", licence="Apache-2.0")
-def csv(tables: Mapping[str, polars.DataFrame], folder: Path) -> Sequence[Path]:
+def csv(tables: Mapping[str, pl.DataFrame], folder: Path) -> Sequence[Path]:
     """One UTF-8 CSV file a table, safe to open in a spreadsheet.
 
     Text that a spreadsheet would run as a formula (it starts with = + - @, a tab or a carriage return) gets
     an apostrophe in front, as does text that looks so guarded; numbers stay numbers. Importing an export
     takes the apostrophes away again. Lists and structures become JSON, bytes hexadecimal.
     """
-    written = []
-    for table, path in targets(tables, folder, ".csv"):
-        with whole(path) as draft:
-            _safe(table).write_csv(draft, quote_style="necessary")
-        written.append(path)
-    return written
+    return write_each(
+        tables, folder, ".csv", lambda table, file: _safe(table).write_csv(file, quote_style="necessary")
+    )
 
 
-def _safe(table: polars.DataFrame) -> polars.DataFrame:
+def _safe(table: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     columns = []
@@ -61,22 +57,12 @@ def _as_json(value: Any) -> str:
 
 
 @exporter(suffix=".jsonl", source="jsonlines.org", licence="Apache-2.0")
-def jsonl(tables: Mapping[str, polars.DataFrame], folder: Path) -> Sequence[Path]:
+def jsonl(tables: Mapping[str, pl.DataFrame], folder: Path) -> Sequence[Path]:
     """One file per table, one JSON object per row, in UTF-8; a missing value is null."""
-    written = []
-    for table, path in targets(tables, folder, ".jsonl"):
-        with whole(path) as draft:
-            table.write_ndjson(draft)
-        written.append(path)
-    return written
+    return write_each(tables, folder, ".jsonl", lambda table, file: table.write_ndjson(file))
 
 
 @exporter(suffix=".parquet", source="Apache Parquet", licence="Apache-2.0")
-def parquet(tables: Mapping[str, polars.DataFrame], folder: Path) -> Sequence[Path]:
+def parquet(tables: Mapping[str, pl.DataFrame], folder: Path) -> Sequence[Path]:
     """One compressed Parquet file a table; types and missing values come back as they were."""
-    written = []
-    for table, path in targets(tables, folder, ".parquet"):
-        with whole(path) as draft:
-            table.write_parquet(draft)
-        written.append(path)
-    return written
+    return write_each(tables, folder, ".parquet", lambda table, file: table.write_parquet(file))

@@ -12,15 +12,13 @@ from sightline.errors import DataError
 from sightline.extension import exporter
 
 if TYPE_CHECKING:
-    import polars
+    import polars as pl
 
 NOTES = "notes.txt"
 
 
 @exporter(source="TREC run, qrels and topics formats", licence="Apache-2.0")
-def trec(
-    tables: Mapping[str, polars.DataFrame], folder: Path, *, question: str = "relevance"
-) -> Sequence[Path]:
+def trec(tables: Mapping[str, pl.DataFrame], folder: Path, *, question: str = "relevance") -> Sequence[Path]:
     """A run file a retriever (qid Q0 docid rank score tag), qrels.txt with the relevance, and topics.tsv.
 
     Where there are several suites or collections, each has a folder of its own. Programs sort a run by its
@@ -62,7 +60,7 @@ def trec(
     return written
 
 
-def _rankings(answers: polars.DataFrame | None, notes: list[str]) -> polars.DataFrame | None:
+def _rankings(answers: pl.DataFrame | None, notes: list[str]) -> pl.DataFrame | None:
     import polars as pl
 
     if answers is None:
@@ -78,7 +76,7 @@ def _rankings(answers: polars.DataFrame | None, notes: list[str]) -> polars.Data
     return None if kept.is_empty() else kept
 
 
-def _relevance(truths: polars.DataFrame | None, question: str) -> polars.DataFrame | None:
+def _relevance(truths: pl.DataFrame | None, question: str) -> pl.DataFrame | None:
     import polars as pl
 
     if truths is None:
@@ -109,7 +107,7 @@ def _refuse_space(names: Iterable[str], what: str) -> None:
             )
 
 
-def _homes(found: Sequence[polars.DataFrame], folder: Path) -> dict[tuple[str, str], Path]:
+def _homes(found: Sequence[pl.DataFrame], folder: Path) -> dict[tuple[str, str], Path]:
     """The folder of each suite and collection: this one, if there is one of each."""
     pairs = dict.fromkeys(pair for table in found for pair in table.select("suite", "collection").iter_rows())
     suites, collections = (_file_names(dict.fromkeys(names)) for names in zip(*pairs, strict=True))
@@ -134,7 +132,7 @@ def _file_names(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _run(table: polars.DataFrame, system: str, queries: dict[str, None], notes: list[str]) -> Iterator[str]:
+def _run(table: pl.DataFrame, system: str, queries: dict[str, None], notes: list[str]) -> Iterator[str]:
     import polars as pl
 
     ranked = table.sort("prompt_id", "position").with_columns(
@@ -154,13 +152,13 @@ def _run(table: polars.DataFrame, system: str, queries: dict[str, None], notes: 
     return (f"{query} Q0 {image} {rank} {score!r} {system}" for query, image, rank, score in rows)
 
 
-def _qrels(judged: polars.DataFrame) -> Iterator[str]:
+def _qrels(judged: pl.DataFrame) -> Iterator[str]:
     rows = judged.sort("prompt_id", "image").select("prompt_id", "image", "value").iter_rows()
     return (f"{query} 0 {image} {int(grade)}" for query, image, grade in rows)
 
 
 def _topics(
-    prompts: polars.DataFrame | None, suite: str, queries: Mapping[str, None], notes: list[str]
+    prompts: pl.DataFrame | None, suite: str, queries: Mapping[str, None], notes: list[str]
 ) -> list[str]:
     if prompts is None:
         return []

@@ -25,11 +25,6 @@ def image_key(collection: str, system: str, file: str) -> ImageKey:
     return ImageKey(collection, f"{system}/{composed(PurePosixPath(file).name)}")
 
 
-def folders(source: Source) -> list[str]:
-    """Where images may be: the folder itself and the folders in it, one a system."""
-    return ["", *source.folders()]
-
-
 def images(
     source: Source, suite: str, collection: str, system: str, known: Container[str] | None
 ) -> Iterator[Record]:
@@ -37,7 +32,7 @@ def images(
 
     `system` answered with what lies outside any folder; `known` are the prompts, if the source tells them.
     """
-    for folder in folders(source):
+    for folder in ("", *source.folders()):
         name = composed(folder) or system
         found = False
         for file in source.pictures(folder):

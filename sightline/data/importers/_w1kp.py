@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sightline.data.sources import Once, Row, Source
-from sightline.errors import DataError
+from sightline.data.sources import Once, Source
 from sightline.records import ImageKey, Item, Question, Record, System, Truth
 
 TRIPLETS = "2afc.jsonl"
@@ -27,11 +26,6 @@ def image_of(collection: str, system: str, prompt: str, seed: str) -> ImageKey:
     return ImageKey(collection, f"{system}/{prompt}/{seed}/image.png")
 
 
-def triplet(reference: ImageKey, a: ImageKey, b: ImageKey, system: str) -> Item:
-    """The subject of a forced choice: the reference first, then A and B."""
-    return Item(None, system, reference, a, b)
-
-
 def triplets(source: Source, file: str, collection: str) -> Iterator[Record]:
     """The triplets of a 2afc.jsonl with what is settled about them."""
     once = Once()
@@ -45,23 +39,16 @@ def triplets(source: Source, file: str, collection: str) -> Iterator[Record]:
         # B may be of another prompt.
         homes = (prompt, prompt, row.text("id2", prompt))
         keys = [image_of(collection, system, home, seed) for home, seed in zip(homes, seeds, strict=True)]
-        subject = triplet(keys[0], keys[1], keys[2], system)
-        share, right = row.number("judgement", None), row.text("ground_truth", None)
-        if share is not None:
-            if not 0 <= share <= 1:
+        item = Item(None, system, *keys)
+        proportion, right = row.number("judgement", None), row.text("ground_truth", None)
+        if proportion is not None:
+            if not 0 <= proportion <= 1:
                 raise row.wrong("judgement", "a share from 0 to 1", "It is the share that chose A.")
-            yield Truth(CLOSER.name, subject, share, at=row.at)
+            yield Truth(CLOSER.name, item, proportion, at=row.at)
         if right is not None:
-            yield Truth(CLOSER.name, subject, _right(row, right, seeds), rule="control", at=row.at)
-        if share is None and right is None:
+            if right not in seeds[1:]:
+                what = f"ground_truth {right!r} is the seed neither of A nor of B"
+                raise row.error(what, "It names the right one: seed1 or seed2.")
+            yield Truth(CLOSER.name, item, float(right == seeds[1]), rule="control", at=row.at)
+        if proportion is None and right is None:
             source.skip(row.at, "triplets that nobody has judged: nothing is known of them yet")
-
-
-def _right(row: Row, right: str, seeds: tuple[str, str, str]) -> float:
-    if right not in seeds[1:]:
-        raise DataError(
-            f"ground_truth {right!r} is the seed neither of A nor of B",
-            where=row.at,
-            remedy="It names the right one: seed1 or seed2.",
-        )
-    return float(right == seeds[1])

@@ -34,16 +34,20 @@ QUESTIONS = (
 
 def claims(source: Source) -> float:
     """A table with AGIQA-3K's columns, or a folder with such a data.csv."""
-    if source.is_table():
-        return 0.95 * (set(COLUMNS) <= set(source.header(source.the_file())))
-    return 0.95 * (not source.is_file and source.has(TABLE) and set(COLUMNS) <= set(source.header(TABLE)))
+    return 0.95 * source.has_table(TABLE, COLUMNS)
 
 
 @importer(
     claims=claims,
     source="Li et al. 2023, AGIQA-3K (lcysyzxdxc/AGIQA-3k-Database)",
     licence="MIT",
-    example="data.csv\n",
+    files={
+        "data.csv": "name,prompt,adj1,adj2,style,mos_quality,mos_align\n"
+        'sd1.5_lowstep_007.jpg,"a cat, soft light, anime style",soft light,,anime style,1.5,2.5\n'
+        'AttnGAN_normal_007.jpg,"a cat, soft light, anime style",soft light,,anime style,0.5,0\n'
+        "AttnGAN_normal_008.jpg,a dog,,,,1,5\n"
+    },
+    parameters={"partial": True},
 )
 def agiqa3k(
     source: Source, *, suite: str = "agiqa3k", collection: str = "agiqa3k", partial: bool = False
@@ -55,7 +59,7 @@ def agiqa3k(
     of viewers nor intervals, so the truths have none. `partial` admits a table with fewer rows
     than published.
     """
-    table = source.the_file() if source.is_file else TABLE
+    table = source.one_file(TABLE) or TABLE
     under = "images/" if source.folders() and source.pictures("images") else ""
     pictures = Pictures(source, names_only=False)
     for question in QUESTIONS:
@@ -64,7 +68,7 @@ def agiqa3k(
     for row in source.rows(table, required=COLUMNS, known=COLUMNS):
         name = row.text("name")
         if name in names:
-            raise DataError(f"{name} is there twice", where=row.at, remedy="Take one of the rows out.")
+            raise row.error(f"{name} is there twice", "Take one of the rows out.")
         names.add(name)
         model, setting, ref = _parts(row)
         system, key = f"{model}_{setting}", PromptKey(suite, ref)

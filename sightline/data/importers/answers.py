@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
-from sightline.data.sources import Once, Row, Source, prompt_ref
+from sightline.data.sources import Once, Source, prompt_ref
 from sightline.data.sources.plain import HOMES, TRANSLATION, Pictures, fits, rows_of, setting_of, translated
-from sightline.errors import DataError
 from sightline.extension import importer
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, PromptText, Record, System
 
@@ -24,7 +24,11 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Sightline's plain form",
     licence="Apache-2.0",
-    example="prompt,image,system\na red ball,careful/1.png,careful\n",
+    files={
+        "answers.csv": "prompt,image,system,seed\na red ball,a.png,careful,1\ntwo dogs,b.png,careful,2\n",
+        "a.png": "red",
+        "b.png": "tan",
+    },
 )
 def answers(
     source: Source,
@@ -41,7 +45,7 @@ def answers(
     """
     pictures = Pictures(source, names_only)
     once = Once()
-    counted: dict[tuple[str, PromptKey | PromptText], int] = {}
+    counted: Counter[tuple[str, PromptKey | PromptText]] = Counter()
     known = (*KNOWN, *translated(source))
     for row in rows_of(source, (("prompt", "prompt_id"), ("image", "failure"), "system"), known):
         at = row.at
@@ -66,12 +70,15 @@ def answers(
             prompt = PromptKey(within, row.text("prompt_id"))
         position = row.whole("position", None)
         if position is None:
-            position = counted.get((system, prompt), 0)
-            counted[system, prompt] = position + 1
+            position = counted[system, prompt]
+            counted[system, prompt] += 1
         name = row.text("image", None)
         failure = row.text("failure", None)
-        if (name is None) == (failure is None):
-            raise _one_of_both(row, name)
+        if name is not None and failure is not None:
+            raise row.error("it has both an image and a failure", "Empty one of the two cells.")
+        if name is None and failure is None:
+            remedy = "Fill it in, or say in a `failure` column why there is none."
+            raise row.error("image is empty", remedy)
         key = None
         if name is not None:
             key = ImageKey(home, name)
@@ -89,13 +96,3 @@ def answers(
             failure,
             at,
         )
-
-
-def _one_of_both(row: Row, name: str | None) -> DataError:
-    if name is not None:
-        return DataError(
-            "it has both an image and a failure", where=row.at, remedy="Empty one of the two cells."
-        )
-    return DataError(
-        "image is empty", where=row.at, remedy="Fill it in, or say in a `failure` column why there is none."
-    )

@@ -56,7 +56,17 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Göring et al. 2023 (Telecommunication-Telemedia-Assessment/avt_ai_images)",
     licence="GPL-3.0",
-    example="prompts.csv\nraw_test1.csv\nraw_test2.csv\nimages/craiyon/p01.jpg\n",
+    files={
+        "avt/prompts.csv": "ID,prompts,category\np01,A red car,Drawbench\np02,A cow,own\n",
+        "avt/raw_test1.csv": "user_ID,image_key,rating_type,rating\n"
+        "1,glide/p01,image_appeal,2\n1,glide/p01,realism,3\n1,glide/p01,prompt_matching,5\n"
+        "1,own/p02,image_appeal,4\n1,own/p02,realism,5\n1,own/p02,prompt_matching,5\n",
+        "avt/raw_test2.csv": "user_ID,image_key,rating_type,rating\n"
+        "1,glide/p01,image_appeal,1\n1,glide/p01,image_quality,2\n"
+        "1,glide/p01,image_appeal,3\n1,glide/p01,image_quality,2\n",
+        "avt/test2_appeal.csv": "image_key,rating,std,prompt\nglide/p01,2,1.4,p01\n",
+        "avt/test2_quality.csv": "image_key,rating,std,prompt\nglide/p01,2,0,p01\n",
+    },
 )
 def avt(source: Source, *, suite: str = "avt", collection: str = "avt") -> Iterator[Record]:
     """AVT: raw ratings 1-5 of two tests, the published means, prompts, and images/SYSTEM/PROMPT.jpg.
@@ -65,13 +75,7 @@ def avt(source: Source, *, suite: str = "avt", collection: str = "avt") -> Itera
     gave a further repetition. The photos (`own`) belong to a prompt but are no system's answer. The published
     means are truths of the rules `published_test1` and `published_test2`.
     """
-    for file in (PROMPTS, *TESTS.values()):
-        if not source.has(file):
-            raise DataError(
-                f"{file} is missing, so this is only a part of the data set",
-                where=str(source.path),
-                remedy=f"Put {', '.join((PROMPTS, *TESTS.values()))} into one folder.",
-            )
+    source.need((PROMPTS, *TESTS.values()), of="the data set")
     for name, wording in WORDING.items():
         yield Question(name, "ordinal", 1.0, 5.0, 1.0, wording=wording, at=f"{TESTS['test1']}:1")
     prompts: set[str] = set()
@@ -118,10 +122,9 @@ def _by_name(
     if not system or ref not in prompts:
         raise row.wrong("image_key", f"SYSTEM/PROMPT with a prompt of {PROMPTS}", "Correct the row.")
     if here:
-        raise DataError(
+        raise row.error(
             f"there is no image of {name!r} in images/, where there are others",
-            where=row.at,
-            remedy="Add the file, or take all images away: then they are known by name only.",
+            "Add the file, or take all images away: then they are known by name only.",
         )
     yield from _shown(name, suite, collection, shown, None, row.at)
 
@@ -154,14 +157,8 @@ def _ratings(source: Source, test: str, file: str, shown: Mapping[str, Item]) ->
         repetition = times[user, name, question]
         times[user, name, question] += 1
         last[user, name] = row.at
-        yield Judgement(
-            question,
-            shown[name],
-            float(value),
-            AnnotatorKey(f"avt_{test}", user),
-            repetition=repetition,
-            at=row.at,
-        )
+        who = AnnotatorKey(f"avt_{test}", user)
+        yield Judgement(question, shown[name], float(value), who, repetition=repetition, at=row.at)
     for (user, name), at in last.items():
         if len({times[user, name, question] for question in ASKED[test]}) > 1:
             raise DataError(

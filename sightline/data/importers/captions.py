@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
-from sightline.data.sources import Source
+from sightline.data.sources import Row, Source
 from sightline.data.sources.plain import Pictures, fits, rows_of
 from sightline.extension import importer
 from sightline.records import Image, ImageKey, Record
@@ -22,21 +23,17 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Sightline's plain form",
     licence="Apache-2.0",
-    example="image,caption\nphotos/1.jpg,A dog in the snow.\n",
+    files={"captions.csv": "image,caption\na.png,A dog.\nb.png,A cat.\nb.png,A cat asleep.\n"},
 )
 def captions(source: Source, *, collection: str = "images", names_only: bool = False) -> Iterator[Record]:
     """A table of image and caption, several rows an image if it has several captions: one collection."""
     pictures = Pictures(source, names_only)
-    last: Image | None = None
-    for row in rows_of(source, ("image", "caption"), KNOWN):
-        key = ImageKey(row.text("collection", collection), row.text("image"))
-        caption = row.text("caption", None)
-        given = () if caption is None else (caption,)
-        if last is not None and last.key == key:
-            last = last._replace(captions=(*last.captions, *given))
-            continue
-        if last is not None:
-            yield last
-        last = Image(key, pictures.path(key.name, row.at), given, row.at)
-    if last is not None:
-        yield last
+
+    def image(row: Row) -> ImageKey:
+        return ImageKey(row.text("collection", collection), row.text("image"))
+
+    for key, group in groupby(rows_of(source, ("image", "caption"), KNOWN), image):
+        first, *rest = group
+        path = pictures.path(key.name, first.at)
+        captions = (row.text("caption", None) for row in (first, *rest))
+        yield Image(key, path, tuple(caption for caption in captions if caption is not None), first.at)

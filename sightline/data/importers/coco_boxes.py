@@ -29,7 +29,14 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Lin et al. 2014, COCO, in the layout of YOLO",
     licence="CC-BY-4.0 (annotations)",
-    example="classes.yaml\nimages/000000000139.jpg\nlabels/000000000139.txt\n",
+    files={
+        "coco/data.yaml": "# ours\nnames:\n  - person\n  - 'traffic light'  # two words\nnc: 2\n",
+        "coco/images/train/a.png": "red",
+        "coco/images/train/b.png": "tan",
+        "coco/images/train/c.png": "blue",
+        "coco/labels/train/a.txt": "1 0.5 0.5 1.0 0.5\n",
+        "coco/labels/train/b.txt": "",
+    },
 )
 def coco_boxes(source: Source, *, collection: str = "coco_boxes") -> Iterator[Record]:
     """Images with boxes: images/NAME.jpg, labels/NAME.txt (class, centre, width, height) and classes.yaml.
@@ -82,22 +89,21 @@ def _classes(source: Source) -> dict[int, str]:
         )
     found: dict[int, str] = {}
     inside = False
-    for number, line in source.lines(file):
+    for at, line in source.lines(file):
+        content = line.split("#")[0]
         if line.startswith("names:"):
             inside = True
-            if line.removeprefix("names:").split("#")[0].strip():
-                raise DataError(
-                    "the names stand on one line", where=f"{file}:{number}", remedy="Write one a line."
-                )
+            if content.removeprefix("names:").strip():
+                raise DataError("the names stand on one line", where=at, remedy="Write one a line.")
             continue
-        if not inside or not line.split("#")[0].strip():
+        if not inside or not content.strip():
             continue
-        named, listed = NAMED.fullmatch(line.split("#")[0]), LISTED.fullmatch(line.split("#")[0])
+        named, listed = NAMED.fullmatch(content), LISTED.fullmatch(content)
         if named is None and listed is None:
             break
         key, name = (int(named[1]), named[2]) if named else (len(found), listed[1] if listed else "")
         if key in found:
-            raise DataError(f"class {key} is there twice", where=f"{file}:{number}", remedy="Remove one.")
+            raise DataError(f"class {key} is there twice", where=at, remedy="Remove one.")
         found[key] = name.strip("'\"")
     if not found:
         raise DataError("names: names no class", where=file, remedy="Below it: 0: person and so on.")
@@ -108,11 +114,8 @@ def _boxes(source: Source, file: str, classes: Mapping[int, str]) -> Iterator[di
     # An image in which nothing is has an empty label file.
     if source.inside(file).stat().st_size == 0:
         return
-    for number, line in source.lines(file):
+    for at, line in source.lines(file):
         cells = line.split()
-        if not cells:
-            continue
-        at = f"{file}:{number}"
         if len(cells) != 5:
             raise DataError(
                 f"{len(cells)} cells instead of 5",

@@ -61,7 +61,13 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Rodriguez et al. 2024, ConQA (AU-DIS/ConQA)",
     licence="not stated",
-    example="seed.json\nmturk.json\nexp_GPT_J6B.json\nvg_subset.txt\n",
+    files={
+        "conqa/seed.json": '{"0": {"Text": "people chopping", "Conceptual": false, "Seeds": [11, 12]}, '
+        '"3": {"Text": "working class life", "Conceptual": true, "Seeds": [13]}}',
+        "conqa/mturk.json": '{"0": {"14": [3, 0, 1], "12": [9, 0, 0]}, "3": {"14": [0, 2, 1]}}',
+        "conqa/exp_GPT_J6B.json": '{"0": ["people cooking", "cooking "], "3": ["labour", "toil"]}',
+        "conqa/vg_subset.txt": "11\n12\n13\n14\n15\n",
+    },
 )
 def conqa(source: Source, *, suite: str = "conqa", collection: str = "conqa") -> Iterator[Record]:
     """ConQA: queries with seeds, counts of votes a query and image, rephrasings, and the list of images.
@@ -70,13 +76,7 @@ def conqa(source: Source, *, suite: str = "conqa", collection: str = "conqa") ->
     of exactly 1 is the unanimous reading. Seeds are truths of the question `seed`. Rephrasing n of query 7 is
     the prompt `7.n`, linked to it by `rephrases`: it inherits the relevance of the original.
     """
-    for file in FILES:
-        if not source.has(file):
-            raise DataError(
-                f"{file} is missing, so this is only a part of ConQA",
-                where=str(source.path),
-                remedy=f"Put {', '.join(FILES)} into one folder.",
-            )
+    source.need(FILES, of="ConQA")
     seeds, votes = _by_query(source, SEEDS, dict), _by_query(source, VOTES, dict)
     rephrased = _by_query(source, REPHRASED, list)
     for file, entries in ((VOTES, votes), (REPHRASED, rephrased)):
@@ -121,10 +121,8 @@ def _same_queries(file: str, entries: Mapping[str, Any], seeds: Mapping[str, Any
 
 def _images(source: Source, collection: str) -> Iterator[Image]:
     seen: set[str] = set()
-    for number, line in source.lines(IMAGES):
-        name, at = line.strip(), f"{IMAGES}:{number}"
-        if not name:
-            continue
+    for at, line in source.lines(IMAGES):
+        name = line.strip()
         if not name.isdecimal():
             raise _another(at, f"{name[:40]!r} is not the id of a Visual Genome image")
         if name in seen:

@@ -14,27 +14,19 @@ COLUMNS = ("Prompts", "Category")
 
 def claims(source: Source) -> float:
     """A table of just the columns Prompts and Category: a file, or DrawBench.csv in a folder."""
-    file = _file(source)
-    if file is None or (source.is_file and not source.is_table()):
-        return 0.0
-    return 0.95 * (set(source.header(file)) == set(COLUMNS))
+    file = source.one_file(TABLE) or TABLE
+    return 0.95 * (source.has_table(TABLE, COLUMNS) and len(source.header(file)) == len(COLUMNS))
 
 
 @importer(
     claims=claims,
     source="Saharia et al. 2022, DrawBench",
     licence="Apache-2.0",
-    example="Prompts,Category\nA red colored car.,Colors\n",
+    files={"DrawBench.csv": "Prompts,Category\nA red colored car.,Colors\nA black apple.,Colors\n"},
 )
 def drawbench(source: Source, *, suite: str = "drawbench") -> Iterator[Record]:
     """DrawBench.csv (Prompts, Category): prompts with their category; the file gives no ids."""
-    for row in source.rows(_file(source) or TABLE, required=COLUMNS):
+    for row in source.rows(source.one_file(TABLE) or TABLE, required=COLUMNS):
         text = row.text("Prompts").strip()
         tags = {"category": row.text("Category").strip()}
         yield Prompt(PromptKey(suite, prompt_ref(text)), text, tags, at=row.at)
-
-
-def _file(source: Source) -> str | None:
-    if source.is_file:
-        return source.the_file()
-    return TABLE if source.has(TABLE) else None

@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Any
 
 from sightline.data.sources import Row, Source
-from sightline.errors import DataError
 from sightline.extension import importer
 from sightline.records import Prompt, PromptKey, Record
 
@@ -27,21 +26,19 @@ COLUMNS = (
 
 def claims(source: Source) -> float:
     """A table with item_id, proposition_id, dependency and question_natural_language, or a folder with it."""
-    file = _file(source)
-    if file is None or (source.is_file and not source.is_table()):
-        return 0.0
-    return 0.95 * (set(COLUMNS) <= set(source.header(file)))
+    return 0.95 * source.has_table(TABLE, COLUMNS)
 
 
 @importer(
     claims=claims,
     source="Cho et al. 2024, Davidsonian Scene Graph",
     licence="CC-BY-4.0",
-    example=(
-        "item_id,text,keywords,proposition_id,dependency,category_broad,category_detailed,tuple,"
-        "question_natural_language\n"
-        "whoops_5,A cube,cube,1,0,entity,whole,entity - whole (cube),Is there a cube?\n"
-    ),
+    files={
+        "dsg-1k-anns.csv": "item_id,text,keywords,proposition_id,dependency,category_broad,category_detailed,"
+        "tuple,question_natural_language\n"
+        "whoops_5,a purple cube,cube,1,0,entity,whole,entity - whole (cube),Is there a cube?\n"
+        "whoops_5,a purple cube,cube,2,1,attribute,color,attribute - color (cube),Is the cube purple?\n"
+    },
 )
 def dsg1k(source: Source, *, suite: str = "dsg1k") -> Iterator[Record]:
     """DSG-1k's annotations: a prompt an item, and in what it expects the questions an image must pass.
@@ -51,21 +48,13 @@ def dsg1k(source: Source, *, suite: str = "dsg1k") -> Iterator[Record]:
     questions without which one makes no sense. The tag `source` is where the prompt was taken from.
     """
     finished: set[str] = set()
-    rows = source.rows(_file(source) or TABLE, required=COLUMNS)
+    rows = source.rows(source.one_file(TABLE) or TABLE, required=COLUMNS)
     for item, group in groupby(rows, key=lambda row: row.text("item_id")):
         of_item = list(group)
         if item in finished:
-            raise DataError(
-                f"the rows of {item!r} are not together", where=of_item[0].at, remedy="Sort by item_id."
-            )
+            raise of_item[0].error(f"the rows of {item!r} are not together", "Sort by item_id.")
         finished.add(item)
         yield _prompt(source, PromptKey(suite, item), of_item)
-
-
-def _file(source: Source) -> str | None:
-    if source.is_file:
-        return source.the_file()
-    return TABLE if source.has(TABLE) else None
 
 
 def _prompt(source: Source, key: PromptKey, rows: list[Row]) -> Prompt:

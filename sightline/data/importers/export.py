@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from sightline.data.sources import Once, Row, Source
@@ -33,7 +34,13 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Sightline's export",
     licence="Apache-2.0",
-    example="sightline-export.json\nprompts.csv\nanswers.csv\njudgements.csv\n",
+    files={
+        "export/prompts.csv": "suite,prompt_id,prompt\nmine,1,a dog\nmine,2,'=a cat\n",
+        "export/judgements.csv": "suite,prompt_id,annotator,panel,question,value\n"
+        "mine,1,ann,people,q,4\nmine,2,ann,people,q,3\nmine,2,ben,people,q,1\n",
+        "export/sightline-export.json": '{"sightline_export": 1, "files": {"prompts.csv": {"rows": 2, '
+        '"guard": true}, "judgements.csv": {"rows": 3, "guard": true}}}',
+    },
 )
 def export(
     source: Source,
@@ -134,13 +141,12 @@ def _systems(table: Source) -> Iterator[Record]:
 
 def _links(table: Source) -> Links:
     columns = ("suite", "prompt_id", "kind", "to_suite", "to_prompt_id")
-    found: Links = {}
+    links: Links = {}
     for row in rows_of(table, columns, columns):
+        prompt = PromptKey(row.text("suite"), row.text("prompt_id"))
         to = PromptKey(row.text("to_suite"), row.text("to_prompt_id"))
-        found.setdefault(PromptKey(row.text("suite"), row.text("prompt_id")), []).append(
-            (row.text("kind"), to)
-        )
-    return found
+        links.setdefault(prompt, []).append((row.text("kind"), to))
+    return links
 
 
 def _linked(records: Iterator[Record], links: Links) -> Iterator[Record]:
@@ -153,9 +159,8 @@ def _linked(records: Iterator[Record], links: Links) -> Iterator[Record]:
 
 
 def _images(table: Source) -> Iterator[Record]:
-    for row in rows_of(
-        table, ("collection", "image"), ("collection", "image", "sha256", "width", "height", "defect")
-    ):
+    known = ("collection", "image", "sha256", "width", "height", "defect")
+    for row in rows_of(table, ("collection", "image"), known):
         if row.text("sha256", None) is not None:
             table.skip(row.text("image"), "pictures: an export has their names (a copy has them: --as study)")
         yield Image(_image(row), at=row.at)
@@ -171,17 +176,11 @@ def _scenes(table: Source) -> Iterator[Record]:
 
 def _references(table: Source) -> Iterator[Record]:
     columns = ("reference", "distance", "squared", "value")
-    values: list[float] = []
-    last: Reference | None = None
-    for row in rows_of(table, columns, columns):
-        now = Reference(row.text("reference"), row.text("distance"), (), row.flag("squared"))
-        if last is not None and last[:2] != now[:2]:
-            yield last._replace(values=values)
-            last, values = None, []
-        last = last or now._replace(at=row.at)
-        values.append(row.number("value"))
-    if last is not None:
-        yield last._replace(values=values)
+    rows = rows_of(table, columns, columns)
+    for (name, distance), group in groupby(rows, lambda row: (row.text("reference"), row.text("distance"))):
+        first, *rest = group
+        values = [row.number("value") for row in (first, *rest)]
+        yield Reference(name, distance, values, first.flag("squared"), first.at)
 
 
 def _image(row: Row) -> ImageKey:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sightline.data.sources import Row, Source
-from sightline.data.sources.plain import Pictures
-from sightline.errors import DataError
+from sightline.data.sources.plain import Pictures, fits
 from sightline.extension import importer
 from sightline.records import (
     Image,
@@ -23,6 +22,7 @@ from sightline.records import (
 CAPTIONS = "captions.csv"
 EXPERTS = "expert_ratings.csv"
 CROWD = "crowdflower.csv"
+FILES = (CAPTIONS, EXPERTS, CROWD)
 SEATS = ("e1", "e2", "e3")
 OF_A_CAPTION = ("image", "n", "caption")
 OF_A_PAIR = ("image", "caption_id", "caption")
@@ -56,16 +56,21 @@ def claims(source: Source) -> float:
 
     Such a table alone is refused, but is not to be taken for captions: most of its captions are of others.
     """
-    if source.is_table():
-        return 0.95 * (set(OF_A_PAIR) <= set(source.header(source.the_file())))
-    return 0.95 * (not source.is_file and sum(source.has(file) for file in (CAPTIONS, EXPERTS, CROWD)) >= 2)
+    in_folder = not source.is_file and sum(map(source.has, FILES)) >= 2
+    return 0.95 * (in_folder or fits(source, *OF_A_PAIR))
 
 
 @importer(
     claims=claims,
     source="Hodosh, Young and Hockenmaier 2013, Flickr8k",
     licence="research use",
-    example="captions.csv\nexpert_ratings.csv\ncrowdflower.csv\nimages/1056338697_4f7d7ce270.jpg\n",
+    files={
+        "flickr8k/captions.csv": "image,n,caption\n"
+        + "".join(f"{photo}.jpg,{n},{photo} {n}\n" for photo in ("cat", "dog") for n in range(5)),
+        "flickr8k/expert_ratings.csv": "image,caption_id,caption,e1,e2,e3\ncat.jpg,dog.jpg#2,dog 2,1,1,2\n",
+        "flickr8k/crowdflower.csv": "image,caption_id,caption,frac_yes,n_yes,n_no\n"
+        "cat.jpg,cat.jpg#2,cat 2,1.0,3,0\ncat.jpg,dog.jpg#2,dog 2,0.333333333333333,1,2\n",
+    },
 )
 def flickr8k(source: Source, *, suite: str = "flickr8k", collection: str = "flickr8k") -> Iterator[Record]:
     """Flickr8k: a collection of photos with five captions each; every caption is a prompt for retrieval.
@@ -74,13 +79,7 @@ def flickr8k(source: Source, *, suite: str = "flickr8k", collection: str = "flic
     expert row stand in rising order, so that a column is nobody in particular: all votes are anonymous, those
     of the crowd as counts.
     """
-    for file in (CAPTIONS, EXPERTS, CROWD):
-        if not source.has(file):
-            raise DataError(
-                f"{file} is missing, so this is only a part of Flickr8k",
-                where=str(source.path),
-                remedy=f"Put {CAPTIONS}, {EXPERTS} and {CROWD} into one folder, and the photos into images/.",
-            )
+    source.need(FILES, of="Flickr8k", also=", and the photos into images/")
     for question in QUESTIONS:
         yield question._replace(at=f"{CAPTIONS}:1")
     text_of: dict[str, str] = {}
@@ -97,10 +96,9 @@ def _captions(source: Source, suite: str, collection: str, text_of: dict[str, st
     for name, rows in photos.items():
         at = rows[0].at
         if sorted(row.count("n", -1) for row in rows) != list(range(A_PHOTO)):
-            raise DataError(
+            raise rows[-1].error(
                 f"photo {name} has not {A_PHOTO} captions numbered from 0",
-                where=rows[-1].at,
-                remedy="Obtain the file again: it may be cut short.",
+                "Obtain the file again: it may be cut short.",
             )
         texts = [row.text("caption") for row in sorted(rows, key=lambda row: row.count("n"))]
         image = ImageKey(collection, name)
@@ -141,21 +139,14 @@ def _crowd(source: Source, suite: str, collection: str, text_of: dict[str, str])
 
 def _item(row: Row, suite: str, collection: str, text_of: dict[str, str], pairs: set[Item]) -> Item:
     ref, name = row.text("caption_id"), row.text("image")
+    together = "Obtain the files again: they must belong together."
     if text_of.get(ref) != row.text("caption"):
-        said = "reads otherwise" if ref in text_of else "is not there"
-        raise DataError(
-            f"caption {ref} {said} in {CAPTIONS}",
-            where=row.at,
-            remedy="Obtain the files again: they must belong together.",
-        )
+        state = "reads otherwise" if ref in text_of else "is not there"
+        raise row.error(f"caption {ref} {state} in {CAPTIONS}", together)
     if f"{name}#0" not in text_of:
-        raise DataError(
-            f"photo {name} is not in {CAPTIONS}",
-            where=row.at,
-            remedy="Obtain the files again: they must belong together.",
-        )
-    subject = Item(PromptKey(suite, ref), image=ImageKey(collection, name))
-    if subject in pairs:
-        raise DataError("this pair is there twice", where=row.at, remedy="Take one of the rows out.")
-    pairs.add(subject)
-    return subject
+        raise row.error(f"photo {name} is not in {CAPTIONS}", together)
+    item = Item(PromptKey(suite, ref), image=ImageKey(collection, name))
+    if item in pairs:
+        raise row.error("this pair is there twice", "Take one of the rows out.")
+    pairs.add(item)
+    return item

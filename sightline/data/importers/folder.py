@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
@@ -26,7 +27,11 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Sightline's plain form",
     licence="Apache-2.0",
-    example="careful/a red ball.png\ncareful/two dogs/0.png\ncareful/two dogs/1.png\n",
+    files={
+        "runs/careful/a red ball.png": "red",
+        "runs/careful/two dogs/0.png": "tan",
+        "runs/sloppy/a red ball.png": "blue",
+    },
 )
 def folder(source: Source, *, suite: str = "prompts", collection: str = "images") -> Iterator[Record]:
     """Folders of images: system/prompt text.png, or system/prompt text/0.png, 1.png, ..."""
@@ -51,17 +56,15 @@ def folder(source: Source, *, suite: str = "prompts", collection: str = "images"
 
 
 def _images(source: Source, system: str) -> Iterator[tuple[str, int, str]]:
-    # `a dog.png` beside `a dog.jpg` or `a dog/0.png`: the same prompt, so the next position.
-    counted: dict[str, int] = {}
-    for file in source.pictures(system):
-        prompt = composed(PurePosixPath(file).stem).strip()
-        yield prompt, counted.get(prompt, 0), file
-        counted[prompt] = counted.get(prompt, 0) + 1
+    named = [(PurePosixPath(file).stem, file) for file in source.pictures(system)]
     for below in source.folders(system):
-        prompt = composed(PurePosixPath(below).name).strip()
         files = source.pictures(below)
         if not files:
             source.skip(below, "folders without images")
-        for file in files:
-            yield prompt, counted.get(prompt, 0), file
-            counted[prompt] = counted.get(prompt, 0) + 1
+        named += [(PurePosixPath(below).name, file) for file in files]
+    # `a dog.png` next to `a dog.jpg` or `a dog/0.png`: the same prompt, so the next position.
+    counted: Counter[str] = Counter()
+    for name, file in named:
+        prompt = composed(name).strip()
+        yield prompt, counted[prompt], file
+        counted[prompt] += 1

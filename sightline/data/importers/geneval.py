@@ -21,7 +21,12 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Ghosh et al. 2023, GenEval",
     licence="MIT",
-    example="sdxl/00000/metadata.jsonl\nsdxl/00000/samples/0000.png\n",
+    files={
+        "out/sd/00000/metadata.jsonl": '{"tag": "x", "include": [{"class": "dog"}], "prompt": "a dog"}\n',
+        "out/sd/00000/samples/0000.png": "red",
+        "out/sd/00001/metadata.jsonl": '{"tag": "x", "include": [{"class": "cat"}], "prompt": "a cat"}\n',
+        "out/sd/00001/samples/0000.png": "blue",
+    },
 )
 def geneval(
     source: Source, *, suite: str = "geneval", collection: str = "geneval", system: str = ""

@@ -19,17 +19,22 @@ COLUMNS = ("tag", "include", "prompt")
 
 def claims(source: Source) -> float:
     """JSON lines with tag, include and prompt: a file, or evaluation_metadata.jsonl in a folder."""
-    file = _file(source)
-    if file is None or not file.lower().endswith((".jsonl", ".ndjson")):
-        return 0.0
-    return 0.95 * (set(COLUMNS) <= set(source.header(file)))
+    file = source.one_file(METADATA)
+    lines = file is not None and file.lower().endswith((".jsonl", ".ndjson"))
+    return 0.95 * (lines and source.has_table(METADATA, COLUMNS))
 
 
 @importer(
     claims=claims,
     source="Ghosh et al. 2023, GenEval",
     licence="MIT",
-    example='{"tag": "colors", "include": [{"class": "cow", "color": "red"}], "prompt": "a red cow"}\n',
+    files={
+        "geneval/evaluation_metadata.jsonl": '{"tag": "single_object", "include": [{"class": "bench", '
+        '"count": 1}], "prompt": "a photo of a bench"}\n{"tag": "colors", "include": [{"class": "cow", '
+        '"count": 1, "color": "red"}], "prompt": "a photo of a red cow"}\n',
+        "geneval/generation_prompts.txt": "a photo of a bench\na photo of a red cow\n",
+        "geneval/object_names.txt": "bench\ncow\n",
+    },
 )
 def geneval_prompts(source: Source, *, suite: str = "geneval") -> Iterator[Record]:
     """GenEval's evaluation_metadata.jsonl: prompts with what an image must show, numbered as its folders are.
@@ -37,14 +42,16 @@ def geneval_prompts(source: Source, *, suite: str = "geneval") -> Iterator[Recor
     The same prompt as given by a folder of GenEval's images is the same record. `generation_prompts.txt` and
     `object_names.txt`, where they lie next to it, must agree with it.
     """
-    file = _file(source)
+    file = source.one_file(METADATA)
     if file is None:
         raise DataError(
             f"there is no {METADATA}", where=str(source.path), remedy="It is the file that GenEval reads."
         )
     in_folder = not source.is_file
-    wordings = list(source.lines(PROMPTS)) if in_folder and source.has(PROMPTS) else None
-    objects = _objects(source) if in_folder and source.has(OBJECTS) else None
+    wordings = source.text(PROMPTS).splitlines() if in_folder and source.has(PROMPTS) else None
+    objects = None
+    if in_folder and source.has(OBJECTS):
+        objects = {text.strip() for _, text in source.lines(OBJECTS)}
     n = 0
     for n, row in enumerate(source.rows(file, required=COLUMNS), 1):
         text = row.text("prompt")
@@ -54,7 +61,7 @@ def geneval_prompts(source: Source, *, suite: str = "geneval") -> Iterator[Recor
         _check(row, conditions, objects)
         tags = {"tag": row.text("tag")}
         yield Prompt(PromptKey(suite, f"{n - 1:05d}"), text, tags, expects=expects_of(conditions), at=row.at)
-    if wordings is not None and len([text for _, text in wordings if text.strip()]) != n:
+    if wordings is not None and len([text for text in wordings if text.strip()]) != n:
         raise DataError(
             f"{n} prompts in {METADATA}, {len(wordings)} in {PROMPTS}",
             where=f"{PROMPTS}:{min(n + 1, len(wordings))}",
@@ -62,27 +69,16 @@ def geneval_prompts(source: Source, *, suite: str = "geneval") -> Iterator[Recor
         )
 
 
-def _file(source: Source) -> str | None:
-    if source.is_file:
-        return source.the_file()
-    return METADATA if source.has(METADATA) else None
-
-
-def _objects(source: Source) -> frozenset[str]:
-    return frozenset(text.strip() for _, text in source.lines(OBJECTS))
-
-
-def _same(wordings: list[tuple[int, str]], n: int, text: str, row: Row) -> None:
-    wording = wordings[n - 1][1] if n <= len(wordings) else None
+def _same(wordings: list[str], n: int, text: str, row: Row) -> None:
+    wording = wordings[n - 1] if n <= len(wordings) else None
     if wording is None or wording.strip() != text:
-        raise DataError(
+        raise row.error(
             f"prompt {n} reads {text!r} here, but {PROMPTS} has {wording!r}",
-            where=row.at,
-            remedy="The two files are not of the same version: obtain both again.",
+            "The two files are not of the same version: obtain both again.",
         )
 
 
-def _check(row: Row, conditions: dict[str, Any], objects: frozenset[str] | None) -> None:
+def _check(row: Row, conditions: dict[str, Any], objects: set[str] | None) -> None:
     for name, found in conditions.items():
         if found is None and name == "exclude":
             continue
@@ -90,8 +86,5 @@ def _check(row: Row, conditions: dict[str, Any], objects: frozenset[str] | None)
             raise row.wrong(name, "a list of objects with a class", 'Expected [{"class": ..., "count": 1}].')
         for each in found:
             if objects is not None and each["class"] not in objects:
-                raise DataError(
-                    f"{each['class']!r} is no object of {OBJECTS}",
-                    where=row.at,
-                    remedy="Correct the class or complete the list.",
-                )
+                what = f"{each['class']!r} is no object of {OBJECTS}"
+                raise row.error(what, "Correct the class or complete the list.")

@@ -52,7 +52,28 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Achterberg et al. 2023, GIMBRR (IntelLabs/generative-ai)",
     licence="not stated",
-    example="Prompt_dir_230228.csv\nPrompt_dir_230228_extraVars.csv\nannotations_df_230311.csv\n",
+    files={
+        "gimbrr/Prompt_dir_1.csv": ",ID,Prompt,Representations,Auto_assessment,Task,Task_specific_label,"
+        "img2img_instructions,Linked_prompts\n"
+        "0,1,a park without dogs,park,True,Negation,dog,,4\n"
+        '1,2,three cats and six dogs,"cat, dog",True,Controlled arithmetic,"3,6",,"4,5"\n'
+        '2,3,a cat on top of a dog,"cat, dog",False,Spatial relationships,on top of,,"4,5"\n'
+        "3,4,cat,cat,True,Single object,,,\n"
+        '4,5,"a sign that says ""dog""",sign,False,Text rendering,dog,,\n',
+        "gimbrr/Prompt_dir_1_extraVars.csv": ",ID,Unnamed: 0,Prompt,Object_num,Extra_characteristic,"
+        "Num_features,Common,Num_objects\n"
+        "0,1,254.0,a park without dogs,1.0,False,,,\n"
+        "1,2,,three cats and six dogs,,,,True,2.0\n"
+        "2,3,,a cat on top of a dog,,,3.0,,\n"
+        "3,4,,cat,,,,,\n"
+        '4,5,,"a sign that says ""dog""",,,,,\n',
+        "gimbrr/annotations_df_1.csv": "File_name,annotation,Algorithm,ID,Prompt\n"
+        "p1_1_v0.png,True,Dalle,1,a park without dogs\n"
+        "p2_1_v0.png,False,Dalle,2,two cats and four dogs\n"
+        "p2_1_v0.png,False,MJ,2,two cats and four dogs\n"
+        "p1_1_v0.png,False,MJ,1,a park without dogs\n"
+        "p1_1_v0.png,True,MJ,1,a park without dogs\n",
+    },
 )
 def gimbrr(
     source: Source,
@@ -78,7 +99,7 @@ def gimbrr(
         prompt = _prompt(row, suite, variables, others, extra)
         ref = prompt.key.ref
         if ref in prompts:
-            raise DataError(f"prompt {ref} is there twice", where=row.at, remedy="Keep one.")
+            raise row.error(f"prompt {ref} is there twice", "Keep one.")
         prompts.add(ref)
         yield prompt
     _whole(directory, len(prompts), row, partial)
@@ -227,10 +248,9 @@ def _verdicts(
         key, place = PromptKey(suite, ref), (system, ref, parsed[1])
         image = _gimbrr.image_key(collection, system, name)
         if names.setdefault(place, image.name) != image.name:
-            raise DataError(
+            raise row.error(
                 f"{system} answered prompt {ref} with {names[place]!r} and with {image.name!r} at once",
-                where=row.at,
-                remedy="Give one of the two another number: p<ID>_<n>.",
+                "Give one of the two another number: p<ID>_<n>.",
             )
         subject = Item(key, system, image)
         if subject not in judged:

@@ -17,7 +17,7 @@ def claims(source: Source) -> float:
         return 0.0
     fits = [
         _gimbrr.parse_name(file) is not None
-        for folder in _gimbrr.folders(source)[:50]
+        for folder in ("", *source.folders()[:50])
         for file in source.pictures(folder)[:50]
     ]
     return 0.9 * (bool(fits) and 2 * sum(fits) > len(fits))
@@ -27,7 +27,8 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Achterberg et al. 2023, GIMBRR (IntelLabs/generative-ai)",
     licence="not stated",
-    example="Dalle/p1701_1_v0.0.5_pd230208.png\n",
+    files={"made/Dalle/p1701_1_v0.0.5_pd230208.png": "red", "made/Dalle/p1701_2.png": "blue"},
+    before={"prompts.csv": "suite,prompt_id,prompt\ngimbrr,1701,a dog\n"},
 )
 def gimbrr_images(
     source: Source, *, suite: str = "gimbrr", collection: str = "gimbrr", system: str = ""

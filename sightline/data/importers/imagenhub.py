@@ -37,16 +37,22 @@ def claims(source: Source) -> float:
     """images.csv with path, model, uid and prompt; or model folders next to dataset_lookup.json."""
     if source.is_file:
         return 0.0
-    if source.has(IMAGES) and set(COLUMNS) <= set(source.header(IMAGES)):
-        return 0.95
-    return 0.9 * source.has(LOOKUP)
+    return 0.95 if source.has_table(IMAGES, COLUMNS) else 0.9 * source.has(LOOKUP)
 
 
 @importer(
     claims=claims,
     source="Ku et al. 2024, ImagenHub",
     licence="MIT (ratings)",
-    example="images.csv\nhuman_ratings.csv\nimages/SDXL/sample_0.jpg\n",
+    files={
+        "imagenhub/images.csv": "path,model,uid,prompt,category,source\n"
+        "images/SD/0.jpg,SD,sample_0.jpg,a dog,Colors,DrawBench\n"
+        "images/SDXL/0.jpg,SDXL,sample_0.jpg,a dog,Colors,DrawBench\n",
+        "imagenhub/human_ratings.csv": "model,uid,rater,SC,PQ\nSD,sample_0.jpg,r1,0.5,1\n"
+        "SDXL,sample_0.jpg,r1,1,1\n",
+        "imagenhub/images/SD/0.jpg": "red",
+        "imagenhub/images/SDXL/0.jpg": "tan",
+    },
 )
 def imagenhub(source: Source, *, suite: str = "imagenhub", collection: str = "imagenhub") -> Iterator[Record]:
     """ImagenHub: images.csv and human_ratings.csv, or model/uid images with dataset_lookup.json."""
@@ -72,26 +78,18 @@ def _table(source: Source, suite: str, collection: str) -> Iterator[Record]:
         if once.new((key, row.text("prompt"), *tags.items())):
             yield Prompt(key, row.text("prompt"), tags, at=row.at)
         image = ImageKey(collection, file)
-        path = source.picture(file, row.at)
-        if path is None:
-            raise DataError(
-                f"there is no image {file!r}", where=row.at, remedy="Add the file or take out the row."
-            )
-        yield Image(image, path, at=row.at)
+        yield Image(image, source.need_picture(file, row.at), at=row.at)
         yield Answer(key, system, 0, image, at=row.at)
 
 
 def _folders(source: Source, suite: str, collection: str) -> Iterator[Record]:
     lookup = source.json(LOOKUP)
+    expected = 'Expected {uid: {"prompt": ...}, ...}.'
     if not isinstance(lookup, dict) or not all(isinstance(entry, dict) for entry in lookup.values()):
-        raise DataError(
-            "not a table of prompts by uid", where=LOOKUP, remedy='Expected {uid: {"prompt": ...}, ...}.'
-        )
+        raise DataError("not a table of prompts by uid", where=LOOKUP, remedy=expected)
     for uid, entry in lookup.items():
         if not isinstance(entry.get("prompt"), str):
-            raise DataError(
-                f"{uid!r} has no prompt", where=LOOKUP, remedy='Expected {uid: {"prompt": ...}, ...}.'
-            )
+            raise DataError(f"{uid!r} has no prompt", where=LOOKUP, remedy=expected)
         tags = {name: str(entry[name]) for name in ("category", "source") if entry.get(name)}
         yield Prompt(PromptKey(suite, uid), entry["prompt"], tags, at=LOOKUP)
     by_stem = {PurePosixPath(uid).stem: uid for uid in lookup}
@@ -118,11 +116,7 @@ def _ratings(
         system, uid = row.text("model"), row.text("uid")
         name = names.get((system, uid))
         if name is None:
-            raise DataError(
-                f"{system} has no image for {uid!r}",
-                where=row.at,
-                remedy="Take out the row or add the image.",
-            )
+            raise row.error(f"{system} has no image for {uid!r}", "Take out the row or add the image.")
         subject = Item(PromptKey(suite, uid), system, ImageKey(collection, name))
         rater = AnnotatorKey("imagenhub", row.text("rater"))
         for column, question in QUESTIONS.items():

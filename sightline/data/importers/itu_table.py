@@ -31,7 +31,7 @@ def claims(source: Source) -> float:
     claims=claims,
     source="ITU-R BT.500, ITU-T P.910 and P.913",
     licence="Apache-2.0",
-    example="presentation,subject1,subject2,subject3\na.png,5,4,\nb.png,2,1,2\n",
+    files={"votes.csv": "presentation,Subject 1,Subject 2,Subject 3\na.png,5,4,\nb.png,,,1\na.png,4,4,2\n"},
 )
 def itu_table(
     source: Source,
@@ -74,19 +74,10 @@ def itu_table(
             steps = (value - low) / step if step else 0.0
             if not low <= value <= high or abs(steps - round(steps)) > 1e-6:
                 scale = f"{low:g} to {high:g}" + (f" by {step:g}" if step else "")
-                raise row.wrong(
-                    subject,
-                    f"a vote on the scale {scale}",
-                    "Name the scale: --option low=0 --option high=100.",
-                )
-            yield Judgement(
-                question,
-                Item(image=image),
-                value,
-                AnnotatorKey(panel, subject),
-                repetition=presented[name],
-                at=row.at,
-            )
+                remedy = "Name the scale: --option low=0 --option high=100."
+                raise row.wrong(subject, f"a vote on the scale {scale}", remedy)
+            who = AnnotatorKey(panel, subject)
+            yield Judgement(question, Item(image=image), value, who, repetition=presented[name], at=row.at)
         presented[name] += 1
 
 

@@ -14,7 +14,6 @@ from sightline.data.sources.plain import (
     rows_of,
     subject_of,
 )
-from sightline.errors import DataError
 from sightline.extension import importer
 from sightline.records import AnnotatorKey, Judgement, Record
 
@@ -31,7 +30,10 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Sightline's plain form",
     licence="Apache-2.0",
-    example="annotator,prompt,system,image,question,value\nann,a red ball,careful,1.png,alignment,4\n",
+    files={
+        "votes.csv": "annotator,image,question,value\nann,a.png,alignment,4\nben,a.png,alignment,2\n"
+        "ann,b.png,alignment,3\n"
+    },
 )
 def judgements(
     source: Source, *, suite: str = "prompts", collection: str = "images", panel: str = "people"
@@ -53,9 +55,7 @@ def judgements(
         skipped = row.text("skipped", None)
         value = row.number("value", None) if skipped else row.number("value")
         if skipped and value is not None:
-            raise DataError(
-                "it has both a value and a reason why it was skipped", where=row.at, remedy="Empty one."
-            )
+            raise row.error("it has both a value and a reason why it was skipped", "Empty one.")
         yield Judgement(
             row.text("question"),
             subject_of(row, suite, collection),

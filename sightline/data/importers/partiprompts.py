@@ -15,7 +15,7 @@ COLUMNS = ["Prompt", "Category", "Challenge", "Note"]
 
 def claims(source: Source) -> float:
     """Prompt, Category, Challenge and Note between tabs: a file, or PartiPrompts.tsv in a folder."""
-    file = _file(source)
+    file = source.one_file(TABLE)
     if file is None or not file.lower().endswith((".tsv", ".tab")):
         return 0.0
     first = next((line for _, line in source.lines(file)), "")
@@ -26,24 +26,24 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Yu et al. 2022, PartiPrompts",
     licence="Apache-2.0",
-    example="Prompt\tCategory\tChallenge\tNote\nbond\tAbstract\tBasic\tof several meanings\n",
+    files={
+        "PartiPrompts.tsv": "Prompt\tCategory\tChallenge\tNote\n"
+        "bond\tAbstract\tBasic\tof several meanings\na dog\tAnimals\tBasic\t\n"
+    },
 )
 def partiprompts(source: Source, *, suite: str = "partiprompts") -> Iterator[Record]:
     """PartiPrompts.tsv (Prompt, Category, Challenge, Note): prompts with these as tags; it gives no ids."""
-    file = _file(source) or TABLE
+    file = source.one_file(TABLE) or TABLE
     # Quotes stand inside its cells as they are: this is no CSV with tabs, but lines cut at tabs.
     lines = source.lines(file)
-    number, header = next(lines)
+    at, header = next(lines)
     if header.split("\t") != COLUMNS:
         raise DataError(
             f"the columns are not {', '.join(COLUMNS)}",
-            where=f"{file}:{number}",
+            where=at,
             remedy="Obtain the file again; it has tabs between its cells.",
         )
-    for number, line in lines:
-        at = f"{file}:{number}"
-        if not line.strip():
-            continue
+    for at, line in lines:
         cells = line.split("\t")
         if len(cells) != len(COLUMNS):
             raise DataError(
@@ -58,9 +58,3 @@ def partiprompts(source: Source, *, suite: str = "partiprompts") -> Iterator[Rec
             )
         tags = {"category": category, "challenge": challenge, **({"note": note} if note else {})}
         yield Prompt(PromptKey(suite, prompt_ref(text)), text, tags, at=at)
-
-
-def _file(source: Source) -> str | None:
-    if source.is_file:
-        return source.the_file()
-    return TABLE if source.has(TABLE) else None

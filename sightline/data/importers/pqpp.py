@@ -50,19 +50,20 @@ ENOUGH_ROWS = 30
 
 def claims(source: Source) -> float:
     """dataset/dataset.csv, or dataset.csv itself in a folder, with PQPP's columns."""
-    if source.is_file:
-        return 0.0
-    for under in ("dataset/", ""):
-        if source.has(under + TABLE) and set(COLUMNS) <= set(source.header(under + TABLE)):
-            return 0.95
-    return 0.0
+    there = (source.has_table(under + TABLE, COLUMNS) for under in ("dataset/", ""))
+    return 0.95 * (not source.is_file and any(there))
 
 
 @importer(
     claims=claims,
     source="Poesina et al. 2025, PQPP",
     licence="CC-BY-4.0",
-    example="dataset/dataset.csv\ndataset/train.csv\ndataset/retrieval_groundtruth.pickle\n",
+    files={
+        "pqpp/dataset/dataset.csv": "id,image_id,best_caption,avg_generative_score,retrieval_avg_pk,"
+        "retrieval_avg_rr\n1,7,a dog,1.5,0.2,0.5\n2,8,a cat,-0.5,0.1,0.25\n",
+        "pqpp/dataset/train.csv": "id\n1\n",
+        "pqpp/dataset/validation.csv": "id\n2\n",
+    },
 )
 def pqpp(
     source: Source, *, suite: str = "pqpp", collection: str = "coco", generated: str = "pqpp"
@@ -124,11 +125,7 @@ def _splits(source: Source, under: str) -> dict[str, str]:
         for row in source.rows(file, required=("id",)):
             earlier = found.setdefault(row.text("id"), split)
             if earlier != split:
-                raise DataError(
-                    f"prompt {row.text('id')} is in {earlier}.csv as well",
-                    where=row.at,
-                    remedy="Keep it in one.",
-                )
+                raise row.error(f"prompt {row.text('id')} is in {earlier}.csv as well", "Keep it in one.")
     return found
 
 

@@ -32,7 +32,7 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Sightline's plain form",
     licence="Apache-2.0",
-    example="prompt_id,prompt,tags.category\n1,a red ball,colour\n",
+    files={"prompts.csv": "prompt_id,prompt,tags.category\n1,a red ball,colour\n2,two dogs,number\n"},
 )
 def prompts(source: Source, *, suite: str = "prompts") -> Iterator[Record]:
     """A table of prompts: prompt, and optionally prompt_id, tags.<name>, expects, builds_on, rephrases.
@@ -41,7 +41,8 @@ def prompts(source: Source, *, suite: str = "prompts") -> Iterator[Record]:
     """
     file = source.the_file()
     if file.lower().endswith(".txt"):
-        yield from _lines(source, file, suite)
+        for at, line in source.lines(file):
+            yield Prompt(PromptKey(suite, prompt_ref(line.strip())), line.strip(), at=at)
         return
     for row in rows_of(source, ("prompt",), (*KNOWN, *translated(source))):
         text = row.text("prompt")
@@ -49,13 +50,6 @@ def prompts(source: Source, *, suite: str = "prompts") -> Iterator[Record]:
         key = PromptKey(home, row.text("prompt_id", "") or prompt_ref(text))
         translations = row.group(TRANSLATION)
         yield Prompt(key, text, row.group("tags."), _links(row, home), _expects(row), row.at, translations)
-
-
-def _lines(source: Source, file: str, suite: str) -> Iterator[Record]:
-    for number, line in source.lines(file):
-        text = line.strip()
-        if text:
-            yield Prompt(PromptKey(suite, prompt_ref(text)), text, at=f"{file}:{number}")
 
 
 def _links(row: Row, suite: str) -> list[tuple[str, PromptKey]]:

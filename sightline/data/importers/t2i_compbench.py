@@ -33,7 +33,15 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Huang et al. 2023, T2I-CompBench",
     licence="MIT",
-    example="color.txt\ncolor_train.txt\ncolor_val.txt\ncolor_val_seen.txt\nshape.txt\n...\n",
+    files={
+        f"compbench/{category}{end}.txt": text
+        for category in ("color", "shape")
+        for end, text in (
+            ("", f"a {category}\nb {category}\n"),
+            ("_train", f"a {category}\n"),
+            ("_val", f"b {category}\n"),
+        )
+    },
 )
 def t2i_compbench(source: Source, *, suite: str = "t2i_compbench") -> Iterator[Record]:
     """T2I-CompBench: CATEGORY.txt with its _train, _val and their parts; category and split become tags.
@@ -77,10 +85,8 @@ def _category(source: Source, suite: str, category: str, files: dict[str, str]) 
     for end, file in files.items():
         _, split, part = (*end.split("_"), "", "")[:3]
         met: set[str] = set()
-        for number, line in source.lines(file):
-            text, at = line.strip(), f"{file}:{number}"
-            if not text:
-                continue
+        for at, line in source.lines(file):
+            text = line.strip()
             if text in met:
                 source.skip(at, f"lines that repeat a prompt of {file}")
                 continue

@@ -73,18 +73,20 @@ class Distorted(NamedTuple):
 
 def claims(source: Source) -> float:
     """mos.csv with file, ref, type, level and mos; or mos_with_names.txt next to distorted_images."""
-    if source.is_file:
-        return 0.0
-    if source.has(TABLE) and set(COLUMNS) <= set(source.header(TABLE)):
-        return 0.95
-    return 0.95 * (source.has(RELEASED) and "distorted_images" in source.folders())
+    released = source.has(RELEASED) and "distorted_images" in source.folders()
+    return 0.95 * (not source.is_file and (released or source.has_table(TABLE, COLUMNS)))
 
 
 @importer(
     claims=claims,
     source="Ponomarenko et al. 2015, TID2013",
     licence="research and education only",
-    example="mos.csv\nreference/i04.png\ndistorted/i04_01_1.png\n",
+    files={
+        "tid2013/mos.csv": "file,ref,type,level,mos,mos_std\n"
+        "distorted/i04_01_1.png,reference/i04.png,1,1,5.7619,0.12051\n",
+        "tid2013/distorted/i04_01_1.png": "tan",
+        "tid2013/reference/i04.png": "red",
+    },
 )
 def tid2013(source: Source, *, collection: str = "tid2013") -> Iterator[Record]:
     """TID2013: mos.csv, or mos_with_names.txt as released, with reference and distorted images.
@@ -101,7 +103,7 @@ def tid2013(source: Source, *, collection: str = "tid2013") -> Iterator[Record]:
         image, reference = ImageKey(collection, item.file), ImageKey(collection, item.reference)
         for key in (reference, image):
             if once.new(key):
-                yield Image(key, _picture(source, key.name, item.at), at=item.at)
+                yield Image(key, source.need_picture(key.name, item.at), at=item.at)
         if not (0 <= item.mos <= 9 and 1 <= item.kind <= len(TYPES) and 1 <= item.level <= 5):
             raise DataError(
                 f"mos {item.mos}, type {item.kind} and level {item.level} are not all possible",
@@ -116,45 +118,30 @@ def tid2013(source: Source, *, collection: str = "tid2013") -> Iterator[Record]:
         yield Truth("distortion_level", pair, float(item.level), at=item.at)
 
 
-def _picture(source: Source, file: str, at: str) -> str:
-    path = source.picture(file, at)
-    if path is None:
-        raise DataError(f"there is no image {file!r}", where=at, remedy="Add the file or take out the row.")
-    return path
-
-
 def _table(source: Source) -> Iterator[Distorted]:
     for row in source.rows(TABLE, required=COLUMNS, known=KNOWN):
         std = row.number("mos_std", None)
         if std is not None and std < 0:
             raise row.wrong("mos_std", "0 or more", "Correct the deviation.")
-        yield Distorted(
-            row.text("file"),
-            row.text("ref"),
-            row.whole("type"),
-            row.whole("level"),
-            row.number("mos"),
-            std,
-            row.at,
-        )
+        kind, level, mos = row.whole("type"), row.whole("level"), row.number("mos")
+        yield Distorted(row.text("file"), row.text("ref"), kind, level, mos, std, row.at)
 
 
 def _released(source: Source) -> Iterator[Distorted]:
     # The release spells its file names in capitals here and in small letters there.
     distorted = _by_lower_name(source, "distorted_images")
     references = _by_lower_name(source, "reference_images")
-    lines = [(number, line) for number, line in source.lines(RELEASED) if line.strip()]
+    lines = list(source.lines(RELEASED))
     deviations: list[str | None] = [None] * len(lines)
     if source.has(RELEASED_STD):
-        deviations = [line for _, line in source.lines(RELEASED_STD) if line.strip()]
+        deviations = [line for _, line in source.lines(RELEASED_STD)]
         if len(deviations) != len(lines):
             raise DataError(
                 f"{len(deviations)} deviations for {len(lines)} scores",
                 where=f"{RELEASED_STD}:{len(deviations)}",
                 remedy="One of the two files is cut short: obtain both again.",
             )
-    for (number, line), std in zip(lines, deviations, strict=True):
-        at = f"{RELEASED}:{number}"
+    for (at, line), std in zip(lines, deviations, strict=True):
         cells = line.split()
         named = NAME.fullmatch(cells[1]) if len(cells) == 2 else None
         if named is None:

@@ -15,7 +15,7 @@ def claims(source: Source) -> float:
     """A text file whose first line is `qid 0 docid grade`."""
     if not source.is_file or source.is_table():
         return 0.0
-    cells = next((line.split() for _, line in source.lines(source.the_file()) if line.strip()), [])
+    cells = next((line.split() for _, line in source.lines(source.the_file())), [])
     return 0.9 * (len(cells) == 4 and cells[1] in ("0", "1", "Q0") and cells[3].lstrip("-").isdecimal())
 
 
@@ -23,7 +23,10 @@ def claims(source: Source) -> float:
     claims=claims,
     source="TREC qrels format",
     licence="Apache-2.0",
-    example="q1 0 photo7 2\nq1 0 photo2 0\n",
+    files={
+        "q.qrels": "q1 0 photo7 1\nq1 0 photo2 0\nq2 0 photo2 1\n",
+        "topics.tsv": "q1\ta dog\nq2\ta cat\n",
+    },
 )
 def trec_qrels(
     source: Source,
@@ -41,11 +44,8 @@ def trec_qrels(
     yield from topics_of(source, topics or topics_file(source), suite)
     file = source.the_file()
     yield Question(question, "ordinal", at=file)
-    for number, line in source.lines(file):
+    for at, line in source.lines(file):
         cells = line.split()
-        if not cells:
-            continue
-        at = f"{file}:{number}"
         if len(cells) != 4:
             raise DataError(
                 f"{len(cells)} cells instead of 4", where=at, remedy="A line is: qid 0 docid grade."

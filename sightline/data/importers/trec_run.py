@@ -28,7 +28,7 @@ def claims(source: Source) -> float:
     """A text file whose first line is `qid Q0 docid rank score tag`."""
     if not source.is_file or source.is_table():
         return 0.0
-    cells = next((line.split() for _, line in source.lines(source.the_file()) if line.strip()), [])
+    cells = next((line.split() for _, line in source.lines(source.the_file())), [])
     return 0.9 * (len(cells) == 6 and cells[1].upper() == "Q0" and cells[3].isdecimal())
 
 
@@ -36,7 +36,10 @@ def claims(source: Source) -> float:
     claims=claims,
     source="TREC run format",
     licence="Apache-2.0",
-    example="q1 Q0 photo7 1 0.93 clip\nq1 Q0 photo2 2 0.88 clip\n",
+    files={
+        "clip.run": "q1 Q0 photo7 1 0.93 clip\nq1 Q0 photo2 2 0.88 clip\n",
+        "topics.tsv": "q1\ta dog\n",
+    },
 )
 def trec_run(
     source: Source, *, suite: str = "prompts", collection: str = "images", topics: str = ""
@@ -74,27 +77,17 @@ def trec_run(
                     remedy="Keep one of the two lines.",
                 )
             if position and line.rank == lines[position - 1].rank:
-                raise DataError(
-                    f"rank {line.rank} is there twice", where=line.at, remedy="Number the ranks again."
-                )
+                what = f"rank {line.rank} is there twice"
+                raise DataError(what, where=line.at, remedy="Number the ranks again.")
             if position and line.score > lines[position - 1].score:
                 source.note(line.at, "scores that rise with the rank (ranks decide, unlike in trec_eval)")
-            yield Answer(
-                PromptKey(suite, qid),
-                system,
-                position,
-                ImageKey(collection, line.image),
-                line.score,
-                at=line.at,
-            )
+            prompt, image = PromptKey(suite, qid), ImageKey(collection, line.image)
+            yield Answer(prompt, system, position, image, line.score, at=line.at)
 
 
 def _lines(source: Source, file: str) -> Iterator[Line]:
-    for number, line in source.lines(file):
+    for at, line in source.lines(file):
         cells = line.split()
-        if not cells:
-            continue
-        at = f"{file}:{number}"
         if len(cells) != 6:
             raise DataError(
                 f"{len(cells)} cells instead of 6",

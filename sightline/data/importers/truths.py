@@ -34,7 +34,7 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Sightline's plain form",
     licence="Apache-2.0",
-    example="question,prompt_id,system,value,low,high,n\nalignment,1,careful,0.8,0.7,0.9,12\n",
+    files={"truths.csv": "question,image,value,low,high,n\nquality,a.png,4,3,5,12\nquality,b.png,2,1,3,12\n"},
 )
 def truths(source: Source, *, suite: str = "prompts", collection: str = "images") -> Iterator[Record]:
     """A table of settled values of prompts, systems or images: question, value; optionally low, high, n."""
@@ -46,13 +46,6 @@ def truths(source: Source, *, suite: str = "prompts", collection: str = "images"
             raise row.wrong(
                 "value", f"between its low {low} and high {high}", "Check the interval of this row."
             )
-        yield Truth(
-            row.text("question"),
-            subject_of(row, suite, collection),
-            value,
-            low,
-            high,
-            row.whole("n", None),
-            row.text("rule", "published"),
-            row.at,
-        )
+        item = subject_of(row, suite, collection)
+        n, rule = row.whole("n", None), row.text("rule", "published")
+        yield Truth(row.text("question"), item, value, low, high, n, rule, row.at)

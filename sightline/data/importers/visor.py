@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sightline.data.sources import Once, Row, Source
-from sightline.errors import DataError
 from sightline.extension import importer
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
 
@@ -17,16 +16,21 @@ ASKED = ("prompt_id", "prompt", "obj1", "relation", "obj2")
 
 def claims(source: Source) -> float:
     """images.csv with path, model, prompt_id and sample, next to prompts.csv with obj1, relation and obj2."""
-    if source.is_file or not (source.has(IMAGES) and source.has(PROMPTS)):
+    if source.is_file:
         return 0.0
-    return 0.95 * (set(COLUMNS) <= set(source.header(IMAGES)) and set(ASKED) <= set(source.header(PROMPTS)))
+    return 0.95 * (source.has_table(IMAGES, COLUMNS) and source.has_table(PROMPTS, ASKED))
 
 
 @importer(
     claims=claims,
     source="Gokhale et al. 2022, VISOR",
     licence="MIT",
-    example="images.csv\nprompts.csv\nimages/glide/19100_0.png\n",
+    files={
+        "visor/images.csv": "path,model,prompt_id,sample,prompt\nimages/glide/1_0.png,glide,1,0,a dog\n",
+        "visor/prompts.csv": "prompt_id,prompt,obj1,relation,obj2\n"
+        "1,a dog to the left of a cat,dog,to the left of,cat\n",
+        "visor/images/glide/1_0.png": "red",
+    },
 )
 def visor(source: Source, *, suite: str = "visor", collection: str = "visor") -> Iterator[Record]:
     """VISOR: images.csv (path, model, prompt_id, sample) and prompts.csv (obj1, relation, obj2)."""
@@ -37,13 +41,8 @@ def visor(source: Source, *, suite: str = "visor", collection: str = "visor") ->
         system, file = row.text("model"), row.text("path")
         if once.new(system):
             yield System(system, at=row.at)
-        path = source.picture(file, row.at)
-        if path is None:
-            raise DataError(
-                f"there is no image {file!r}", where=row.at, remedy="Add the file or take out the row."
-            )
         image = ImageKey(collection, file)
-        yield Image(image, path, at=row.at)
+        yield Image(image, source.need_picture(file, row.at), at=row.at)
         yield Answer(PromptKey(suite, row.text("prompt_id")), system, row.count("sample"), image, at=row.at)
 
 

@@ -28,7 +28,13 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Tang et al. 2024, W1KP",
     licence="MIT",
-    example="sdxl/0/1/image.png\nsdxl/0/1/prompt.txt\nsdxl/0/1/metadata.json\n",
+    files={
+        **{f"w1kp/sdxl/0/{seed}/prompt.txt": "a dog" for seed in (1, 2, 3)},
+        **{f"w1kp/sdxl/0/{seed}/image.png": colour for seed, colour in enumerate(("red", "tan", "blue"), 1)},
+        "w1kp/sdxl/0/1/metadata.json": '{"guidance": 7.5}',
+        "w1kp/2afc.jsonl": '{"ref_seed": "3", "seed1": "1", "seed2": "2", "id": "0", "model_name": "sdxl", '
+        '"judgement": 0.6}\n',
+    },
 )
 def w1kp(source: Source, *, suite: str = "w1kp", collection: str = "w1kp") -> Iterator[Record]:
     """W1KP folders: system/prompt id/seed/{image.png, prompt.txt, metadata.json}, in the order of seeds.
@@ -51,16 +57,10 @@ def w1kp(source: Source, *, suite: str = "w1kp", collection: str = "w1kp") -> It
                     yield Prompt(key, text, at=f"{folder}/prompt.txt:1")
                 image = ImageKey(collection, files[0])
                 yield Image(image, str(source.inside(files[0])), at=files[0])
-                seed = PurePosixPath(folder).name
-                yield Answer(
-                    key,
-                    system,
-                    position,
-                    image,
-                    seed=int(seed) if seed.isdecimal() and len(seed) < 19 else None,
-                    settings=_settings(source, f"{folder}/metadata.json"),
-                    at=files[0],
-                )
+                name = PurePosixPath(folder).name
+                seed = int(name) if name.isdecimal() and len(name) < 19 else None
+                settings = _settings(source, f"{folder}/metadata.json")
+                yield Answer(key, system, position, image, None, seed, settings, at=files[0])
                 position += 1
     if source.has(TRIPLETS):
         yield from triplets(source, TRIPLETS, collection)

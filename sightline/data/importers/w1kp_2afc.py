@@ -21,7 +21,11 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Tang et al. 2024, W1KP",
     licence="MIT",
-    example='{"ref_seed": "3", "seed1": "1", "seed2": "2", "id": "0", "model_name": "sd", "judgement": 1}\n',
+    files={
+        "2afc.jsonl": '{"ref_seed": "3", "seed1": "1", "seed2": "2", "id": "0", "model_name": "sdxl", '
+        '"judgement": 0.4}\n{"ref_seed": "1", "seed1": "1", "seed2": "2", "id": "0", "model_name": "sdxl", '
+        '"ground_truth": "1"}\n'
+    },
 )
 def w1kp_2afc(source: Source, *, collection: str = "w1kp") -> Iterator[Record]:
     """W1KP's 2afc.jsonl: triplets (reference, A, B) of a system, with the proportion of workers that chose A.

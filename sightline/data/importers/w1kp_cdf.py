@@ -30,7 +30,7 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Tang et al. 2024, W1KP",
     licence="MIT",
-    example="cdf_xy.npz\n",
+    files={"cdf_xy.npz": '{"x": [0, 0.25, 0.5, 1], "y": [0, 0.25, 0.5, 0.75]}'},
 )
 def w1kp_cdf(
     source: Source, *, name: str = "w1kp", distance: str = "dreamsim", squared: bool = True

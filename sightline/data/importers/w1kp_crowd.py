@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from sightline.data.importers._w1kp import CLOSER, image_of, triplet
+from sightline.data.importers._w1kp import CLOSER, image_of
 from sightline.data.sources import Once, Row, Source
-from sightline.errors import DataError
+from sightline.data.sources.plain import fits
 from sightline.extension import importer
 from sightline.records import AnnotatorKey, ImageKey, Item, Judgement, Question, Record, System
 
@@ -34,17 +34,20 @@ class Shown(NamedTuple):
 
 def claims(source: Source) -> float:
     """A table with WorkerId, AssignmentStatus, Input.image_url and Answer.category.label."""
-    return 0.95 * (source.is_table() and set(COLUMNS) <= set(source.header(source.the_file())))
+    return 0.95 * fits(source, *COLUMNS)
 
 
 @importer(
     claims=claims,
     source="Tang et al. 2024, W1KP",
     licence="MIT",
-    example=(
-        "WorkerId,AssignmentStatus,Input.image_url,Answer.category.label,Approve,Reject\n"
-        "A1,Approved,https://example.org/sdxl/0/comparison-1-2-3.jpg,Image A,x,\n"
-    ),
+    files={
+        "batch.csv": "WorkerId,AssignmentStatus,WorkTimeInSeconds,Input.image_url,Answer.category.label,"
+        "Approve,Reject\n"
+        "A2,Approved,12,https://example.org/sdxl/0/comparison-1-2-3.jpg,Image A,x,\n"
+        "A7,Approved,9,https://example.org/sdxl/0/comparison-1-2-3.jpg,Image B is closer,x,\n"
+        "A7,Approved,5,https://example.org/sdxl/0/comparison-1-2-1.jpg,Image A,x,\n"
+    },
 )
 def w1kp_crowd(
     source: Source,
@@ -107,7 +110,7 @@ def _shown(row: Row, collection: str, shown: str) -> Shown:
     if found:
         system, prompt = found["system"], found["prompt"]
         a, b, reference = (image_of(collection, system, prompt, seed) for seed in _seeds(row, found["seeds"]))
-        return Shown(CLOSER, system, triplet(reference, a, b, system), reference in (a, b))
+        return Shown(CLOSER, system, Item(None, system, reference, a, b), reference in (a, b))
     pair = PAIR.fullmatch(address)
     if pair:
         picture = ImageKey(shown, pair["name"])
@@ -146,9 +149,8 @@ def _grade(row: Row, grades: Mapping[str, float]) -> float:
         return grades[label.lower()]
     digit = re.match(r"([1-5])(?!\d)", label)
     if digit is None or grades:
-        raise DataError(
+        raise row.error(
             f"{label!r} is no grade known here",
-            where=row.at,
-            remedy="Name them from least to most alike: --option labels='not at all, ..., the same'.",
+            "Name them from least to most alike: --option labels='not at all, ..., the same'.",
         )
     return float(digit[1])

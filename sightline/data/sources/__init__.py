@@ -7,20 +7,20 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from sightline.data.sources import readers
-from sightline.data.sources.rows import Columns, Required, Row, one_pair
+from sightline.data.sources.rows import Columns, Required, Row
 from sightline.data.sources.strict_json import parse_json
 from sightline.errors import DataError, UsageError
 from sightline.pickles import read_pickle
 from sightline.records import NOTHING
 
-TABLES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".parquet", ".pq")
+TABLES = readers.TABLES
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 _HASHED = (*TABLES, ".json", ".txt", ".pickle", ".pkl", ".run", ".qrels", ".trec", ".test", "")
 _REMEMBERED = 200_000
@@ -94,6 +94,27 @@ class Source:
             )
         return self.path.name
 
+    def one_file(self, name: str) -> str | None:
+        """The source's one file, or the file of this name in its folder, or None."""
+        if self.is_file:
+            return self.path.name
+        return name if self.has(name) else None
+
+    def has_table(self, name: str, columns: Iterable[str]) -> bool:
+        """Whether the source is a table with these columns, or its folder has one of this name."""
+        file = self.one_file(name)
+        return file is not None and file.lower().endswith(TABLES) and set(columns) <= set(self.header(file))
+
+    def need(self, files: Sequence[str], of: str, also: str = "") -> None:
+        """Refuse a folder without one of the files that make up a data set."""
+        for file in files:
+            if not self.has(file):
+                raise DataError(
+                    f"{file} is missing, so this is only a part of {of}",
+                    where=str(self.path),
+                    remedy=f"Put {', '.join(files)} into one folder{also}.",
+                )
+
     def is_table(self) -> bool:
         """Whether the source is one CSV, TSV, JSONL or Parquet file."""
         return self.is_file and self.path.suffix.lower() in TABLES
@@ -101,14 +122,7 @@ class Source:
     def header(self, file: str) -> tuple[str, ...]:
         """The column names of a table, ours where --column maps them; of JSONL those of the first line."""
         if file not in self._headers:
-            path, kind = self._readable(file), _kind(file)
-            if kind == "parquet":
-                names = readers.parquet_header(path, file)
-            elif kind == "jsonl":
-                first = next(readers.json_lines(path, file), None)
-                names = list(readers.flatten(first[1])) if first else []
-            else:
-                names = readers.csv_header(path, file, _separator(file))
+            names = readers.header(self._readable(file), file)
             ours = [mine for mine, theirs in self.columns.items() if theirs in names]
             renamed = {self.columns[mine] for mine in ours}
             kept = [name for name in names if name not in renamed and name not in ours]
@@ -117,26 +131,21 @@ class Source:
 
     def rows(self, file: str, required: Required = (), known: tuple[str, ...] | None = None) -> Iterator[Row]:
         """The rows of a table. `known` are the columns the importer takes; others are noted as left out."""
-        path, kind = self._readable(file), _kind(file)
         columns = Columns(self.columns, required, self._used)
-        if kind == "parquet":
-            found = readers.read_parquet(path, file, columns)
-        elif kind == "jsonl":
-            found = readers.read_jsonl(path, file, columns)
-        else:
-            found = readers.read_csv(path, file, _separator(file), columns)
-        first = next(found, None)
+        rows = readers.rows(self._readable(file), file, columns)
+        first = next(rows, None)
         if first is None:
             raise DataError("there are no rows in it", where=file, remedy="Give a file that holds data.")
         if known is not None:
             self._note_unknown(file, known)
         yield first
-        yield from found
+        yield from rows
 
-    def lines(self, file: str) -> Iterator[tuple[int, str]]:
-        """The lines of a text file with their numbers, without line ends."""
+    def lines(self, file: str) -> Iterator[tuple[str, str]]:
+        """The lines of a text file that are not blank, each after its place, such as `topics.tsv:3`."""
         for number, line in enumerate(readers.read_lines(self._readable(file), file), 1):
-            yield number, line.rstrip("\r\n")
+            if line.strip():
+                yield f"{file}:{number}", line.rstrip("\r\n")
 
     def text(self, file: str) -> str:
         """A whole text file."""
@@ -169,6 +178,14 @@ class Source:
         path, status = self._inside(relative, at)
         if status is None or not stat.S_ISREG(status.st_mode):
             return None
+        return path
+
+    def need_picture(self, relative: str, at: str) -> str:
+        """The path of an image a file names, which must be there."""
+        path = self.picture(relative, at)
+        if path is None:
+            what = f"there is no image {relative!r}"
+            raise DataError(what, where=at, remedy="Add the file or take out the row.")
         return path
 
     def _inside(self, relative: str, at: str) -> tuple[str, os.stat_result | None]:
@@ -398,21 +415,6 @@ def _suspect(relative: str) -> bool:
     return ":" in relative and PureWindowsPath(relative).drive != ""
 
 
-def _kind(file: str) -> str:
-    suffix = PurePosixPath(file).suffix.lower()
-    if suffix not in TABLES:
-        raise DataError(
-            f"a table cannot be read from a {suffix or 'nameless'} file",
-            where=file,
-            remedy="Give CSV (.csv), TSV (.tsv), JSON lines (.jsonl) or Parquet (.parquet).",
-        )
-    return {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet"}.get(suffix, "csv")
-
-
-def _separator(file: str) -> str:
-    return "," if file.lower().endswith(".csv") else "\t"
-
-
 def _content(path: Path) -> bytes:
     try:
         with path.open("rb") as stream:
@@ -438,4 +440,4 @@ def _unreadable(error: OSError, where: str) -> DataError:
     return DataError(f"it cannot be read ({said})", where=where, remedy="Look at the file's permissions.")
 
 
-__all__ = ["IMAGES", "TABLES", "Once", "Row", "Source", "composed", "natural", "one_pair", "prompt_ref"]
+__all__ = ["IMAGES", "TABLES", "Once", "Row", "Source", "composed", "natural", "prompt_ref"]

@@ -65,8 +65,9 @@ def export_note(source: Source) -> dict[str, dict[str, Any]]:
         return {}
     note = Source(path)
     content = note.json(EXPORT_NOTE)
-    version = content.get("sightline_export") if isinstance(content, dict) else None
-    files = content.get("files") if isinstance(content, dict) else None
+    version, files = (
+        (content.get("sightline_export"), content.get("files")) if isinstance(content, dict) else (None, None)
+    )
     if version != EXPORT_VERSION or not isinstance(files, dict) or not all(map(_is_file, files.values())):
         raise DataError(
             f"not the note of an export that this version reads ({version!r} instead of {EXPORT_VERSION})",
@@ -157,11 +158,7 @@ def subject_of(row: Row, suite: str, collection: str) -> Item:
     system = row.text("system", None)
     image = _image(row, "image", collection)
     if prompt is None and system is None and image is None:
-        raise DataError(
-            "it names neither a prompt, a system nor an image",
-            where=row.at,
-            remedy="Fill in at least one of them.",
-        )
+        raise row.error("it names neither a prompt, a system nor an image", "Fill in at least one of them.")
     if "image_b" not in row:
         return Item(prompt, system, image)
     return Item(
@@ -186,23 +183,14 @@ def questions_of(row: Row, once: Once) -> Iterator[Question]:
         return
     scale = _one_of(row, "scale", SCALES, "interval")
     direction = _one_of(row, "direction", DIRECTIONS, "higher")
-    question = Question(
-        row.text("question"),
-        scale,
-        row.number("scale_low", None),
-        row.number("scale_high", None),
-        row.number("scale_step", None),
-        direction=direction,
-    )
-    if once.new(
-        (question.name, question.scale, question.low, question.high, question.step, question.direction)
-    ):
-        yield question._replace(at=row.at)
+    low, high, step = (row.number(f"scale_{each}", None) for each in ("low", "high", "step"))
+    asked = (row.text("question"), scale, low, high, step)
+    if once.new((*asked, direction)):
+        yield Question(*asked, direction=direction, at=row.at)
 
 
 def _one_of(row: Row, column: str, allowed: tuple[T, ...], default: T) -> T:
-    found = row.text(column, str(default))
-    chosen = next((each for each in allowed if each == found), None)
-    if chosen is None:
-        raise row.wrong(column, "one of " + ", ".join(allowed), f"Without the column it is {default}.")
-    return chosen
+    for each in allowed:
+        if each == row.text(column, str(default)):
+            return each
+    raise row.wrong(column, "one of " + ", ".join(allowed), f"Without the column it is {default}.")

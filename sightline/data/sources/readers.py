@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from sightline.data.sources.rows import Columns, Layout, Row, short
 from sightline.data.sources.strict_json import parse_json
 from sightline.errors import DataError
 
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+JSON_LINES = (".jsonl", ".ndjson")
+PARQUET = (".parquet", ".pq")
+TABLES = (*SEPARATORS, *JSON_LINES, *PARQUET)
 _PARQUET_BATCH = 50_000
 
 
@@ -20,17 +25,17 @@ def read_lines(path: Path, name: str) -> Iterator[str]:
         raise DataError("the file is empty", where=name, remedy="Give a file that holds data.")
     offset = 0
     with path.open("rb") as stream:
-        if b"\0" in stream.peek(65536)[:65536]:
-            raise _not_text(path, name)
         for number, raw in enumerate(stream, 1):
             try:
                 line = raw.decode("utf-8-sig") if number == 1 else raw.decode()
             except UnicodeDecodeError as error:
-                byte = raw[error.start]
+                wide = number == 1 and raw[:2] in (b"\xff\xfe", b"\xfe\xff")
+                encoding = "UTF-16" if wide else "WINDOWS-1252"
                 raise DataError(
-                    f"not UTF-8 text: byte 0x{byte:02x} at offset {offset + error.start:,}",
+                    f"not UTF-8 text: byte 0x{raw[error.start]:02x} at offset {offset + error.start:,}"
+                    + ("; it looks like UTF-16" if wide else ""),
                     where=f"{name}:{number}",
-                    remedy=f"Save the file as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {path.name}",
+                    remedy=f"Save the file as UTF-8, for example: iconv -f {encoding} -t UTF-8 {path.name}",
                 ) from None
             if "\0" in line:
                 raise DataError(
@@ -42,38 +47,45 @@ def read_lines(path: Path, name: str) -> Iterator[str]:
             yield line
 
 
-def _not_text(path: Path, name: str) -> DataError:
-    with path.open("rb") as stream:
-        head = stream.read(65536)
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return DataError(
-            f"not UTF-8 text: byte 0x{head[0]:02x} at offset 0; it looks like UTF-16",
-            where=f"{name}:1",
-            remedy=f"Save the file as UTF-8, for example: iconv -f UTF-16 -t UTF-8 {path.name}",
+def header(path: Path, name: str) -> list[str]:
+    """The column names of a table; of JSONL those of the first line."""
+    suffix = _suffix(name)
+    if suffix in PARQUET:
+        return _parquet_header(path, name)
+    if suffix in JSON_LINES:
+        return next((list(_flatten(content)) for _, content in _json_lines(path, name)), [])
+    separator = SEPARATORS[suffix]
+    return next((_header(cells, name, separator) for cells, _ in _csv_cells(path, name, separator)), [])
+
+
+def rows(path: Path, name: str, columns: Columns) -> Iterator[Row]:
+    """The rows of a table; objects in JSONL and Parquet become columns such as `tags.colour`."""
+    suffix = _suffix(name)
+    if suffix in PARQUET:
+        columns.layout(name, _parquet_header(path, name), name)
+        return _flat_rows(_parquet_objects(path, name), name, columns, ":row ")
+    if suffix in JSON_LINES:
+        return _flat_rows(_json_lines(path, name), name, columns, ":")
+    return _csv_rows(path, name, SEPARATORS[suffix], columns)
+
+
+def _suffix(name: str) -> str:
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix not in TABLES:
+        raise DataError(
+            f"a table cannot be read from a {suffix or 'nameless'} file",
+            where=name,
+            remedy="Give CSV (.csv), TSV (.tsv), JSON lines (.jsonl) or Parquet (.parquet).",
         )
-    place = head.index(0)
-    line = head.count(b"\n", 0, place) + 1
-    return DataError(
-        f"a NUL byte at offset {place:,}",
-        where=f"{name}:{line}",
-        remedy="The file is damaged or no text: write it again.",
-    )
+    return suffix
 
 
-def csv_header(path: Path, name: str, separator: str) -> list[str]:
-    """The column names of a CSV or TSV file."""
-    for cells, _ in _csv_cells(path, name, separator):
-        return _header(cells, name, separator)
-    return []
-
-
-def read_csv(path: Path, name: str, separator: str, columns: Columns) -> Iterator[Row]:
-    """The rows of a CSV or TSV file, each with the line it begins on."""
+def _csv_rows(path: Path, name: str, separator: str, columns: Columns) -> Iterator[Row]:
     pieces = _csv_cells(path, name, separator)
     cells, line = next(pieces, ([], 1))
-    header = _header(cells, name, separator)
-    layout = columns.layout(name, header, f"{name}:{line}")
-    width = len(header)
+    names = _header(cells, name, separator)
+    layout = columns.layout(name, names, f"{name}:{line}")
+    width = len(names)
     for cells, line in pieces:
         if len(cells) == width:
             yield Row(cells, layout, line)
@@ -98,59 +110,57 @@ def _csv_cells(path: Path, name: str, separator: str) -> Iterator[tuple[list[str
         raise _csv_error(str(error), f"{name}:{line}") from None
 
 
-def _csv_error(said: str, at: str) -> DataError:
-    if "field limit" in said:
-        return DataError(
-            f"a cell of more than {csv.field_size_limit():,} characters: is a quote never closed?",
-            where=at,
-            remedy='Close it; a quote inside a cell is "".',
-        )
-    if "unexpected end of data" in said:
-        return DataError(
+def _csv_error(reason: str, at: str) -> DataError:
+    limit = csv.field_size_limit()
+    known = {
+        "field limit": (
+            f"a cell of more than {limit:,} characters: is a quote never closed?",
+            'Close it; a quote inside a cell is "".',
+        ),
+        "unexpected end of data": (
             "a quote is opened in this row and never closed",
-            where=at,
-            remedy='Close it; a quote inside a cell is "".',
-        )
-    if "new-line character" in said:
-        return DataError(
+            'Close it; a quote inside a cell is "".',
+        ),
+        "new-line character": (
             "a carriage return without a line feed",
-            where=at,
-            remedy="Save the file with Unix or Windows line ends, or put the cell in quotes.",
-        )
-    return DataError(
-        f"the quotes of this row do not match ({said})",
-        where=at,
-        remedy='Put the whole cell in quotes and write "" for each quote inside it.',
-    )
+            "Save the file with Unix or Windows line ends, or put the cell in quotes.",
+        ),
+        "": (
+            f"the quotes of this row do not match ({reason})",
+            'Put the whole cell in quotes and write "" for each quote inside it.',
+        ),
+    }
+    what, remedy = next(known[sign] for sign in known if sign in reason)
+    return DataError(what, where=at, remedy=remedy)
 
 
 def _header(cells: Sequence[str], name: str, separator: str) -> list[str]:
-    header = [cell.strip() for cell in cells]
-    if len(header) == 1:
+    names = [cell.strip() for cell in cells]
+    if len(names) == 1:
         for other in (";", "\t", ",", "|"):
-            if other != separator and other in header[0]:
+            if other != separator and other in names[0]:
                 raise DataError(
-                    f"the header is one column, {short(header[0])}; is {_spoken(other)} between the cells?",
+                    f"the header is one column, {short(names[0])}; is {_spoken(other)} between the cells?",
                     where=f"{name}:1",
                     remedy="Save it with commas as .csv, or with tabs as .tsv.",
                 )
-    return header
+    return names
 
 
-def read_jsonl(path: Path, name: str, columns: Columns) -> Iterator[Row]:
-    """The objects of a JSONL file, one a line; objects inside them become columns such as `tags.colour`."""
+def _flat_rows(
+    objects: Iterable[tuple[int, dict[str, Any]]], name: str, columns: Columns, mark: str
+) -> Iterator[Row]:
+    """Rows of objects, each of which comes after its number."""
     layouts: dict[tuple[str, ...], Layout] = {}
-    for line, found in json_lines(path, name):
-        flat = flatten(found)
+    for number, content in objects:
+        flat = _flatten(content)
         names = tuple(flat)
-        layout = layouts.get(names)
-        if layout is None:
-            layout = layouts[names] = columns.layout(name, names, f"{name}:{line}")
-        yield Row(list(flat.values()), layout, line)
+        if names not in layouts:
+            layouts[names] = columns.layout(name, names, f"{name}:{number}" if mark == ":" else name, mark)
+        yield Row(list(flat.values()), layouts[names], number)
 
 
-def json_lines(path: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a JSONL file with their lines."""
+def _json_lines(path: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(read_lines(path, name), 1):
         if line.isspace():
             continue
@@ -168,7 +178,7 @@ def json_lines(path: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, found
 
 
-def flatten(found: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten(found: Mapping[str, Any]) -> dict[str, Any]:
     """Objects of the groups we know as columns: {"tags": {"a": 1}} becomes {"tags.a": 1}."""
     if "tags" not in found and "settings" not in found:
         return dict(found)
@@ -181,55 +191,40 @@ def flatten(found: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def read_parquet(path: Path, name: str, columns: Columns) -> Iterator[Row]:
-    """The rows of a Parquet file, a batch at a time."""
-    lazy = _parquet(path, name)
-    columns.layout(name, parquet_header(path, name), name)
-    layouts: dict[tuple[str, ...], Layout] = {}
+def _parquet_objects(path: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    import polars
+
     start = 0
     while True:
-        batch = _parquet_step(name, lazy.slice(start, _PARQUET_BATCH).collect)
-        for number, found in enumerate(batch.iter_rows(named=True), start + 1):
-            flat = flatten(found)
-            key = tuple(flat)
-            layout = layouts.get(key)
-            if layout is None:
-                layout = layouts[key] = columns.layout(name, key, name, ":row ")
-            yield Row(list(flat.values()), layout, number)
+        with _parquet_errors(name):
+            batch = polars.scan_parquet(path, glob=False).slice(start, _PARQUET_BATCH).collect()
+        yield from enumerate(batch.iter_rows(named=True), start + 1)
         if batch.height < _PARQUET_BATCH:
             return
         start += batch.height
 
 
-def parquet_header(path: Path, name: str) -> list[str]:
-    """The column names of a Parquet file."""
-    lazy = _parquet(path, name)
-    found: list[str] = []
-    for column, kind in lazy.collect_schema().items():
-        fields = getattr(kind, "fields", None)
-        if column in ("tags", "settings") and fields:
-            found += [f"{column}.{each.name}" for each in fields]
-        else:
-            found.append(column)
-    return found
-
-
-def _parquet(path: Path, name: str) -> Any:
+def _parquet_header(path: Path, name: str) -> list[str]:
     import polars
 
-    def scan() -> Any:
-        lazy = polars.scan_parquet(path, glob=False)
-        lazy.collect_schema()
-        return lazy
+    with _parquet_errors(name):
+        schema = polars.scan_parquet(path, glob=False).collect_schema()
+    names: list[str] = []
+    for column, kind in schema.items():
+        fields = getattr(kind, "fields", None)
+        if column in ("tags", "settings") and fields:
+            names += [f"{column}.{each.name}" for each in fields]
+        else:
+            names.append(column)
+    return names
 
-    return _parquet_step(name, scan)
 
-
-def _parquet_step(name: str, step: Callable[[], Any]) -> Any:
+@contextmanager
+def _parquet_errors(name: str) -> Iterator[None]:
     import polars
 
     try:
-        return step()
+        yield
     except (polars.exceptions.PolarsError, OSError) as error:
         raise DataError(
             f"not a readable Parquet file ({str(error).splitlines()[0]})",

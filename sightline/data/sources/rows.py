@@ -8,7 +8,7 @@ from collections.abc import Callable, KeysView, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from sightline.data.sources.strict_json import parse_json
-from sightline.errors import DataError, UsageError, near
+from sightline.errors import DataError, near
 
 T = TypeVar("T")
 _REQUIRED: Any = object()
@@ -32,15 +32,13 @@ class Layout:
 
     def group(self, prefix: str) -> list[tuple[str, int]]:
         """The columns whose name begins so, without that beginning."""
-        found = self._groups.get(prefix)
-        if found is None:
-            found = [
+        if prefix not in self._groups:
+            self._groups[prefix] = [
                 (name[len(prefix) :], place)
                 for name, place in self.index.items()
                 if name.startswith(prefix) and len(name) > len(prefix)
             ]
-            self._groups[prefix] = found
-        return found
+        return self._groups[prefix]
 
 
 class Row:
@@ -106,15 +104,9 @@ class Row:
             number = float(value)
         except (TypeError, ValueError, OverflowError):
             number = math.nan
-        if (
-            not math.isfinite(number)
-            or value is True
-            or value is False
-            or (value.__class__ is str and "_" in value)
-        ):
-            raise self.wrong(
-                column, "a finite number", "Give a plain number such as 0.5, or leave the cell empty."
-            )
+        if not math.isfinite(number) or isinstance(value, bool) or (isinstance(value, str) and "_" in value):
+            remedy = "Give a plain number such as 0.5, or leave the cell empty."
+            raise self.wrong(column, "a finite number", remedy)
         return number
 
     @overload
@@ -170,21 +162,22 @@ class Row:
         try:
             return parse_json(value)
         except ValueError as error:
-            raise DataError(
-                f"{column} is not JSON ({error})", where=self.at, remedy='Write it as {"name": "value"}.'
-            ) from None
+            raise self.error(f"{column} is not JSON ({error})", 'Write it as {"name": "value"}.') from None
+
+    def error(self, what: str, remedy: str) -> DataError:
+        """An error about this row."""
+        return DataError(what, where=self.at, remedy=remedy)
 
     def wrong(self, column: str, wanted: str, remedy: str) -> DataError:
         """The error that a cell is not what it must be."""
-        value = self.get(column)
-        return DataError(f"{column} must be {wanted}, not {short(value)}", where=self.at, remedy=remedy)
+        return self.error(f"{column} must be {wanted}, not {short(self.get(column))}", remedy)
 
     def _absent(self, column: str, default: Any) -> Any:
         if default is not _REQUIRED:
             return default
         if column not in self._layout.index:
             raise no_column(column, self._layout.index, self.at)
-        raise DataError(f"{column} is empty", where=self.at, remedy="Fill in the cell or remove the row.")
+        raise self.error(f"{column} is empty", "Fill in the cell or remove the row.")
 
     def _as_text(self, column: str, value: Any) -> str:
         if isinstance(value, bool):
@@ -247,7 +240,12 @@ class Columns:
             if not any(name in index for name in either):
                 mapped = next((name for name in either if name in self.mapping), None)
                 if mapped is not None:
-                    raise no_mapped_column(mapped, self.mapping[mapped], names, at)
+                    theirs = self.mapping[mapped]
+                    raise DataError(
+                        f"there is no column {theirs!r}, which --column {mapped}={theirs} names",
+                        where=at,
+                        remedy=near(theirs, names),
+                    )
                 raise no_column(" or ".join(either), index, at)
         return Layout(file, index, mark)
 
@@ -261,25 +259,6 @@ def no_column(wanted: str, known: Mapping[str, int] | Sequence[str], at: str) ->
         where=at,
         remedy=f"{suggestion} Name theirs with --column {example}=THEIRS.".strip(),
     )
-
-
-def no_mapped_column(ours: str, theirs: str, names: Sequence[str], at: str) -> DataError:
-    """The error that --column names a column the file does not have."""
-    return DataError(
-        f"there is no column {theirs!r}, which --column {ours}={theirs} names",
-        where=at,
-        remedy=near(theirs, names),
-    )
-
-
-def one_pair(text: str) -> tuple[str, str]:
-    """`prompt=caption` as the pair it names: our column and theirs."""
-    ours, equals, theirs = text.partition("=")
-    if not equals or not ours.strip() or not theirs.strip():
-        raise UsageError(
-            f"cannot read --column {text}", remedy="Write OURS=THEIRS, for example prompt=caption."
-        )
-    return ours.strip(), theirs.strip()
 
 
 def short(value: Any) -> str:

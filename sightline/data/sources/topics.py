@@ -20,11 +20,8 @@ def topics_of(source: Source, file: str, suite: str) -> Iterator[Prompt]:
     """The prompts of a topics file: qid, tab, text."""
     if not file:
         return
-    for number, line in source.lines(file):
-        if not line.strip():
-            continue
+    for at, line in source.lines(file):
         qid, tab, text = line.partition("\t")
-        at = f"{file}:{number}"
         if not tab or not qid.strip() or not text.strip():
             raise DataError(
                 "not a query id, a tab and a text", where=at, remedy="Write one topic a line: id<TAB>text"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,17 +10,13 @@ import pytest
 from PIL import Image as Pillow
 
 from sightline.data.check import RuleFinding, check
-from sightline.records import Record
-from sightline.study.study import Study, create_study
+from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
+from sightline.study.study import Study
 from sightline.study.writing.loading import load
 
 Find = Callable[..., list[RuleFinding]]
-
-
-@pytest.fixture
-def study(tmp_path: Path) -> Iterator[Study]:
-    with create_study(tmp_path / "study") as made:
-        yield made
+TEXTS = {"a": "a red ball", "b": "two dogs", "c": "no cat"}
+PROMPTS = [Prompt(PromptKey("suite", ref), text) for ref, text in TEXTS.items()]
 
 
 @pytest.fixture
@@ -40,12 +36,29 @@ def picture(tmp_path: Path) -> Callable[[str, int | Sequence[int] | None], str]:
     return draw
 
 
+@pytest.fixture(scope="session")
+def answer() -> Callable[..., list[Record]]:
+    """An image and that a system answered a prompt with it."""
+
+    def make(prompt: PromptKey, system: str, position: int, path: str) -> list[Record]:
+        key = ImageKey(system, f"{prompt.ref}-{position}")
+        return [Image(key, path), Answer(prompt, system, position, key)]
+
+    return make
+
+
 @pytest.fixture
 def find(study: Study) -> Find:
-    """Load records and give what one rule finds."""
+    """Load records, after the prompts a, b and c of a suite unless others are named; what one rule finds."""
 
-    def run(rule: str, records: Sequence[Record], *, keep_broken: bool = False) -> list[RuleFinding]:
-        load(study, records, importer="test", path=rule, digest=rule, keep_broken=keep_broken)
+    def run(
+        rule: str,
+        records: Sequence[Record],
+        *,
+        prompts: Sequence[Record] = PROMPTS,
+        keep_broken: bool = False,
+    ) -> list[RuleFinding]:
+        load(study, [*prompts, *records], importer="test", path=rule, digest=rule, keep_broken=keep_broken)
         return [found for found in check(study).findings if found.rule == rule]
 
     return run

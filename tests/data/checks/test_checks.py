@@ -30,14 +30,9 @@ from sightline.records import (
 from sightline.study.study import create_study
 
 Find = Callable[..., list[Any]]
+Answers = Callable[..., list[Any]]
 Picture = Callable[..., str]
 A, B, C = (PromptKey("suite", ref) for ref in "abc")
-PROMPTS = [Prompt(A, "a red ball"), Prompt(B, "two dogs"), Prompt(C, "no cat")]
-
-
-def answer(prompt: PromptKey, system: str, position: int, path: str) -> list[Any]:
-    key = ImageKey(system, f"{prompt.ref}-{position}")
-    return [Image(key, path), Answer(prompt, system, position, key)]
 
 
 def test_every_rule_says_what_it_is() -> None:
@@ -51,16 +46,18 @@ def test_every_rule_says_what_it_is() -> None:
             assert registry.find_measure(measure).spec.kind == "of_image"
 
 
-def test_a_clean_study_has_no_findings(find: Find, picture: Picture) -> None:
-    records: list[Any] = [*PROMPTS]
+def test_a_clean_study_has_no_findings(find: Find, answer: Answers, picture: Picture) -> None:
+    records: list[Any] = []
     for system in ("one", "two"):
         for key in (A, B, C):
             records += answer(key, system, 0, picture(f"{system}{key.ref}"))
     assert find("prompts_without_answers", records) == []
 
 
-def test_a_clean_study_is_clean_for_every_rule(find: Find, picture: Picture, study: Any) -> None:
-    records: list[Any] = [*PROMPTS, Question("match", "ordinal", 0, 1, 1)]
+def test_a_clean_study_is_clean_for_every_rule(
+    find: Find, answer: Answers, picture: Picture, study: Any
+) -> None:
+    records: list[Any] = [Question("match", "ordinal", 0, 1, 1)]
     for key in (A, B, C):
         records += answer(key, "one", 0, picture(f"one{key.ref}"))
         who = AnnotatorKey("people", "ann")
@@ -69,10 +66,9 @@ def test_a_clean_study_is_clean_for_every_rule(find: Find, picture: Picture, stu
     assert check(study).findings == []
 
 
-def test_prompts_without_answers(find: Find, picture: Picture) -> None:
+def test_prompts_without_answers(find: Find, answer: Answers, picture: Picture) -> None:
     untouched = Prompt(PromptKey("later", "x"), "a boat")
     records = [
-        *PROMPTS,
         untouched,
         *answer(A, "one", 0, picture("1")),
         *answer(B, "one", 0, picture("2")),
@@ -84,9 +80,8 @@ def test_prompts_without_answers(find: Find, picture: Picture) -> None:
     assert (lacking.finding.n, list(lacking.finding.examples)) == (1, ["suite/b: two dogs"])
 
 
-def test_uneven_answers_count_failures_as_tries(find: Find, picture: Picture) -> None:
+def test_uneven_answers_count_failures_as_tries(find: Find, answer: Answers, picture: Picture) -> None:
     records = [
-        *PROMPTS,
         *answer(A, "one", 0, picture("1")),
         *answer(A, "one", 1, picture("2")),
         *answer(A, "two", 0, picture("3")),
@@ -99,10 +94,11 @@ def test_uneven_answers_count_failures_as_tries(find: Find, picture: Picture) ->
     assert "answered 1 times by one generator and up to 2" in found.finding.what
 
 
-def test_identical_images_are_told_apart_by_what_they_share(find: Find, picture: Picture) -> None:
+def test_identical_images_are_told_apart_by_what_they_share(
+    find: Find, answer: Answers, picture: Picture
+) -> None:
     systems, prompts, samples = picture("s"), picture("p"), picture("n")
     records = [
-        *PROMPTS,
         *answer(A, "one", 0, systems),
         *answer(A, "two", 0, systems),
         *answer(A, "one", 1, prompts),
@@ -122,7 +118,6 @@ def test_identical_images_are_told_apart_by_what_they_share(find: Find, picture:
 def test_a_retriever_may_answer_two_prompts_with_one_image(find: Find, picture: Picture) -> None:
     key = ImageKey("photos", "1")
     records = [
-        *PROMPTS,
         System("search", "retriever", "photos"),
         Image(key, picture("1")),
         *(Answer(prompt, "search", 0, key, 1.0) for prompt in (A, B, C)),
@@ -130,14 +125,13 @@ def test_a_retriever_may_answer_two_prompts_with_one_image(find: Find, picture: 
     assert find("identical_images", records) == []
 
 
-def test_blank_images(find: Find, picture: Picture) -> None:
+def test_blank_images(find: Find, answer: Answers, picture: Picture) -> None:
     nearly = np.zeros((32, 32, 3), dtype=np.uint8)
     # 12 of 1024 pixels are white: 98.8 % look alike, and the mean is 12/1024 = 0.0117 of white.
     nearly[0, :12] = 255
     path = str(Path(picture("black", 0)).with_name("nearly.png"))
     Pillow.fromarray(nearly).save(path)
     records = [
-        *PROMPTS,
         *answer(A, "one", 0, picture("black", 0)),
         *answer(A, "one", 1, picture("blue", (0, 0, 250))),
         *answer(A, "one", 2, path),
@@ -163,13 +157,12 @@ def test_duplicate_prompts_within_a_suite(find: Find) -> None:
     ]
     records = [Prompt(PromptKey("suite", str(n)), text) for n, text in enumerate(texts)]
     records.append(Prompt(PromptKey("other", "0"), "a red ball"))
-    (found,) = find("duplicate_prompts", records)
+    (found,) = find("duplicate_prompts", records, prompts=())
     assert (found.finding.n, list(found.finding.examples)) == (1, ["suite/0 = 1: A red ball."])
 
 
 def test_repeated_answers(find: Find) -> None:
     records = [
-        *PROMPTS,
         System("search", "retriever", "photos"),
         *(Answer(A, "search", n, ImageKey("photos", name)) for n, name in enumerate("xyxx")),
         *(Answer(B, "search", n, ImageKey("photos", name)) for n, name in enumerate("xyz")),
@@ -183,7 +176,6 @@ def test_repeated_answers(find: Find) -> None:
 def test_judgements_out_of_range(find: Find) -> None:
     ann = AnnotatorKey("people", "ann")
     records = [
-        *PROMPTS,
         Question("quality", "interval", 1, 5),
         Question("open", "interval"),
         Judgement("quality", Item(A), 5, ann),
@@ -200,7 +192,6 @@ def test_judgements_out_of_range(find: Find) -> None:
 def test_a_changed_mind_counts_as_it_is_now(find: Find) -> None:
     ann = AnnotatorKey("people", "ann")
     records = [
-        *PROMPTS,
         Question("quality", "interval", 1, 5),
         Judgement("quality", Item(A), 50, ann),
         Judgement("quality", Item(A), 5, ann, revision=1),
@@ -219,13 +210,12 @@ def test_judgements_one_value(find: Find) -> None:
             Judgement("quality", Item(prompt.key), value, AnnotatorKey("people", who))
             for who, value in votes.items()
         ]
-    (found,) = find("judgements_one_value", records)
+    (found,) = find("judgements_one_value", records, prompts=())
     assert list(found.finding.examples) == ["people/steady: 3, 10 times"]
 
 
 def test_truth_out_of_range(find: Find) -> None:
     records = [
-        *PROMPTS,
         Question("quality", "interval", 0, 5),
         Truth("quality", Item(A), 4.9),
         Truth("quality", Item(B), 61.5),
@@ -242,7 +232,7 @@ def test_what_the_pqpp_importer_noted(find: Find, study: Any) -> None:
         Prompt(A, "a red ball", {"relevant_repeated": "3"}),
         Prompt(B, "two dogs", {"relevant_repeated": "2", "own_image_missing": "1"}),
     ]
-    (repeated,) = find("relevance_repeated", records)
+    (repeated,) = find("relevance_repeated", records, prompts=())
     assert (repeated.finding.n, repeated.finding.severity) == (2, "note")
     assert "5 repeats" in repeated.finding.what
     (missing,) = [found for found in check(study).findings if found.rule == "own_image_missing"]

@@ -18,7 +18,6 @@ from sightline.study.writing.loading import load
 Find = Callable[..., list[Any]]
 Picture = Callable[..., str]
 A, B, C = (PromptKey("suite", ref) for ref in "abc")
-PROMPTS = [Prompt(A, "a red ball"), Prompt(B, "two dogs"), Prompt(C, "no cat")]
 SEARCH = System("search", "retriever", "photos")
 
 
@@ -27,7 +26,7 @@ def ranking(prompt: PromptKey, scores: list[float | None]) -> list[Any]:
 
 
 def test_tied_scores(find: Find) -> None:
-    records = [*PROMPTS, SEARCH, *ranking(A, [3.0, 2.0, 2.0, 2.0]), *ranking(B, [3.0, 2.0, 1.0])]
+    records = [SEARCH, *ranking(A, [3.0, 2.0, 2.0, 2.0]), *ranking(B, [3.0, 2.0, 1.0])]
     (found,) = find("ranking_scores", records)
     assert (found.finding.n, found.finding.severity) == (1, "warning")
     assert found.finding.what == "rankings of search with tied scores (2 places tied with the one before)"
@@ -35,7 +34,7 @@ def test_tied_scores(find: Find) -> None:
 
 
 def test_scores_that_contradict_positions(find: Find) -> None:
-    records = [*PROMPTS, SEARCH, *ranking(A, [3.0, 2.0, 2.5]), *ranking(B, [3.0, 2.0, 1.0])]
+    records = [SEARCH, *ranking(A, [3.0, 2.0, 2.5]), *ranking(B, [3.0, 2.0, 1.0])]
     (found,) = find("ranking_scores", records)
     assert (found.finding.n, found.finding.severity) == (1, "error")
     assert list(found.finding.examples) == ["suite/a: a red ball"]
@@ -45,13 +44,12 @@ def test_scores_that_contradict_positions(find: Find) -> None:
     "scores", [[3.0, 2.0, 1.0], [0.1, 0.2, 0.3], [None, None, None]], ids=["scores", "distances", "none"]
 )
 def test_rankings_in_order(find: Find, scores: list[float | None]) -> None:
-    assert find("ranking_scores", [*PROMPTS, SEARCH, *ranking(A, scores), *ranking(B, scores)]) == []
+    assert find("ranking_scores", [SEARCH, *ranking(A, scores), *ranking(B, scores)]) == []
 
 
 def test_one_file_under_two_names_in_a_ranking(find: Find, picture: Picture) -> None:
     names = {"x": picture("same"), "y": picture("same"), "z": picture("other")}
     records = [
-        *PROMPTS,
         SEARCH,
         *(Image(ImageKey("photos", name), path) for name, path in names.items()),
         *(Answer(A, "search", n, ImageKey("photos", name)) for n, name in enumerate("xyz")),
@@ -66,7 +64,6 @@ def test_relevant_images_missing(find: Find, picture: Picture) -> None:
     relevance = Question("relevance", "ordinal", 0, 1, 1)
     held, bare, elsewhere = (ImageKey("photos", "1"), ImageKey("photos", "2"), ImageKey("fotos", "1"))
     records = [
-        *PROMPTS,
         SEARCH,
         relevance,
         Image(held, picture("held")),
@@ -85,7 +82,6 @@ def test_relevant_images_missing(find: Find, picture: Picture) -> None:
 
 def test_relevance_published_with_names_alone_is_clean(find: Find) -> None:
     records = [
-        *PROMPTS,
         SEARCH,
         Question("relevance", "ordinal", 0, 1, 1),
         Truth("relevance", Item(A, image=ImageKey("photos", "1")), 1.0),
@@ -123,12 +119,12 @@ def collection(name: str, images: int, captions: int) -> list[Any]:
 def test_collection_promises(
     find: Find, name: str, images: int, captions: int, expected: list[tuple[str, int]]
 ) -> None:
-    found = find("collection_promises", [*PROMPTS, *collection(name, images, captions)])
+    found = find("collection_promises", [*collection(name, images, captions)])
     assert [(each.finding.severity, each.finding.n) for each in found] == expected
 
 
 def test_the_average_number_of_captions_is_told(find: Find) -> None:
-    records = [*PROMPTS, *collection("coco", 3, 5), Image(ImageKey("coco", "x"), None, ["one"])]
+    records = [*collection("coco", 3, 5), Image(ImageKey("coco", "x"), None, ["one"])]
     (found,) = find("collection_promises", records)
     # (3 * 5 + 1) / 4 = 4
     assert found.finding.n == 1 and "(4.00 on average)" in found.finding.what
@@ -152,7 +148,7 @@ def test_long_prompts_without_a_vocabulary(find: Find) -> None:
         # 40 words of 11 letters: at least 42 tokens, by estimate 2 a word and 82.
         Prompt(C, "magnificent " * 40),
     ]
-    certain, probable = find("long_prompts", records)
+    certain, probable = find("long_prompts", records, prompts=())
     assert "certainly exceed the 77 tokens" in certain.finding.what
     assert (certain.finding.severity, certain.finding.examples[0][:7]) == ("warning", "suite/b")
     assert "an estimate" in probable.finding.what
@@ -178,7 +174,7 @@ def test_long_prompts_with_a_vocabulary(find: Find, tmp_path: Path, monkeypatch:
         # 25 of them are 75 and two ends: 77.
         Prompt(C, "cat " * 25),
     ]
-    (found,) = find("long_prompts", records)
+    (found,) = find("long_prompts", records, prompts=())
     assert found.finding.what == "prompts that exceed the 77 tokens that CLIP reads"
     assert (found.finding.n, found.finding.examples[0][:7]) == (1, "suite/b")
 
@@ -203,7 +199,6 @@ def test_pieces_of_a_text(text: str, pieces: int) -> None:
 def test_ranked_images_of_another_collection(find: Find, picture: Picture) -> None:
     known, strange, other = ImageKey("photos", "1"), ImageKey("photos", "2"), ImageKey("pictures", "1")
     records = [
-        *PROMPTS,
         SEARCH,
         Image(known, picture("known")),
         *(Answer(A, "search", n, key) for n, key in enumerate((known, strange, other))),
@@ -216,7 +211,7 @@ def test_ranked_images_of_another_collection(find: Find, picture: Picture) -> No
 
 
 def test_runs_published_with_names_alone_are_clean(find: Find) -> None:
-    assert find("ranked_images_missing", [*PROMPTS, SEARCH, *ranking(A, [3.0, 2.0])]) == []
+    assert find("ranked_images_missing", [SEARCH, *ranking(A, [3.0, 2.0])]) == []
 
 
 def relevance(prompt: PromptKey, *names: str) -> list[Any]:
@@ -226,7 +221,7 @@ def relevance(prompt: PromptKey, *names: str) -> list[Any]:
 def test_relevance_of_another_collection(find: Find) -> None:
     asked = Question("relevance", "ordinal", 0, 1, 1)
     rankings = [*ranking(A, [3.0, 2.0]), *ranking(B, [3.0, 2.0])]
-    records = [*PROMPTS, SEARCH, asked, *rankings, *relevance(A, "a1.jpg"), *relevance(B, "b1.jpg")]
+    records = [SEARCH, asked, *rankings, *relevance(A, "a1.jpg"), *relevance(B, "b1.jpg")]
     (found,) = find("rankings_unjudged", records)
     assert (found.finding.severity, found.finding.n) == ("error", 2)
     assert "another collection" in found.finding.remedy
@@ -236,7 +231,7 @@ def test_a_few_rankings_without_a_judged_image(find: Find) -> None:
     asked = Question("relevance", "ordinal", 0, 1, 1)
     rankings = [*ranking(A, [3.0, 2.0]), *ranking(B, [3.0, 2.0]), *ranking(C, [1.0])]
     # A's first image is judged, none of B's is; for C nobody judged anything, which is no fault of the run.
-    records = [*PROMPTS, SEARCH, asked, *rankings, *relevance(A, "0"), *relevance(B, "9")]
+    records = [SEARCH, asked, *rankings, *relevance(A, "0"), *relevance(B, "9")]
     (found,) = find("rankings_unjudged", records)
     assert (found.finding.severity, found.finding.n) == ("warning", 1)
     assert list(found.finding.examples) == ["suite/b: two dogs"]
@@ -247,7 +242,8 @@ def test_rankings_are_held_against_the_question_that_measures_use(tmp_path: Path
     asked = [Question("fit", "ordinal", 0, 1, 1), Question("relevance", "ordinal", 0, 1, 1)]
     judged = [Item(A, image=ImageKey("photos", "0")), Item(B, image=ImageKey("photos", "9"))]
     told = [Truth("fit", each, 1.0) for each in judged] + relevance(A, "9") + relevance(B, "9")
-    records = [*PROMPTS, SEARCH, *asked, *ranking(A, [3.0, 2.0]), *ranking(B, [3.0, 2.0]), *told]
+    prompts = [Prompt(A, "a red ball"), Prompt(B, "two dogs")]
+    records = [*prompts, SEARCH, *asked, *ranking(A, [3.0, 2.0]), *ranking(B, [3.0, 2.0]), *told]
     with create_study(tmp_path / "study", settings='[score]\nrelevance = "fit"\n') as study:
         load(study, records, importer="test", path="test", digest="1")
         (found,) = [each.finding for each in check(study).findings if each.rule == "rankings_unjudged"]

@@ -12,17 +12,12 @@ import pytest
 from PIL import Image as Pillow
 from PIL import ImageFilter
 
-from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, System
+from sightline.records import Answer, Image, ImageKey, PromptKey, System
 
 Find = Callable[..., list[Any]]
+Answers = Callable[..., list[Any]]
 Picture = Callable[..., str]
 A, B, C = (PromptKey("suite", ref) for ref in "abc")
-PROMPTS = [Prompt(A, "a red ball"), Prompt(B, "two dogs"), Prompt(C, "no cat")]
-
-
-def answer(prompt: PromptKey, system: str, position: int, path: str) -> list[Any]:
-    key = ImageKey(system, f"{prompt.ref}-{position}")
-    return [Image(key, path), Answer(prompt, system, position, key)]
 
 
 def scene(seed: int) -> Pillow.Image:
@@ -53,18 +48,21 @@ def twins(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("as_what", ["jpeg", "half", "blurred", "noisy"])
-def test_a_twin_is_found_however_it_was_saved(find: Find, twins: dict[str, str], as_what: str) -> None:
-    records = [*PROMPTS, *answer(A, "one", 0, twins["plain"]), *answer(A, "two", 0, twins[as_what])]
+def test_a_twin_is_found_however_it_was_saved(
+    find: Find, answer: Answers, twins: dict[str, str], as_what: str
+) -> None:
+    records = [*answer(A, "one", 0, twins["plain"]), *answer(A, "two", 0, twins[as_what])]
     (found,) = find("near_identical_images", records)
     assert found.finding.n == 2
     assert found.finding.what == "images of different systems that look the same"
     assert found.finding.examples[0].startswith("one/a-0 and two/a-0 (")
 
 
-def test_twins_are_told_apart_by_what_they_share(find: Find, twins: dict[str, str], tmp_path: Path) -> None:
+def test_twins_are_told_apart_by_what_they_share(
+    find: Find, answer: Answers, twins: dict[str, str], tmp_path: Path
+) -> None:
     other, another = scene(2), scene(3)
     records = [
-        *PROMPTS,
         *answer(A, "one", 0, twins["plain"]),
         *answer(A, "two", 0, twins["jpeg"]),
         *answer(B, "one", 0, saved(tmp_path, "b.png", other)),
@@ -81,20 +79,20 @@ def test_twins_are_told_apart_by_what_they_share(find: Find, twins: dict[str, st
 
 
 def test_unlike_images_and_equal_files_are_no_twins(
-    find: Find, twins: dict[str, str], tmp_path: Path
+    find: Find, answer: Answers, twins: dict[str, str], tmp_path: Path
 ) -> None:
-    records = [*PROMPTS, *answer(A, "one", 0, twins["plain"]), *answer(A, "two", 0, twins["plain"])]
+    records = [*answer(A, "one", 0, twins["plain"]), *answer(A, "two", 0, twins["plain"])]
     for number in range(2, 12):
         records += answer(B, "one", number, saved(tmp_path, f"{number}.png", scene(number)))
     # Byte-identical ones are told by identical_images alone.
     assert find("near_identical_images", records) == []
 
 
-def test_a_red_ball_is_no_blue_one(find: Find, tmp_path: Path) -> None:
+def test_a_red_ball_is_no_blue_one(find: Find, answer: Answers, tmp_path: Path) -> None:
     """Two images of equal greys: their hashes are equal, their colours are not."""
     y, x = np.mgrid[:64, :64]
     inside = (x - 24) ** 2 + (y - 36) ** 2 < 200
-    records: list[Any] = [*PROMPTS]
+    records: list[Any] = []
     # 0.299 * 200 = 59.8 and 0.114 * 255 + 0.587 * 52 = 59.6: as bright as each other.
     for prompt, ball in ((A, (200, 0, 0)), (B, (0, 52, 255))):
         pixels = np.where(inside[:, :, None], np.array(ball), 230).astype(np.uint8)
@@ -104,18 +102,17 @@ def test_a_red_ball_is_no_blue_one(find: Find, tmp_path: Path) -> None:
 
 
 def test_a_collection_may_hold_twins(find: Find, twins: dict[str, str]) -> None:
-    records = [*PROMPTS, System("search", "retriever", "photos")]
+    records = [System("search", "retriever", "photos")]
     for n, name in enumerate(("plain", "jpeg")):
         key = ImageKey("photos", name)
         records += [Image(key, twins[name]), Answer(A, "search", n, key, 1.0 - n)]
     assert find("near_identical_images", records) == []
 
 
-def test_tiny_images(find: Find, tmp_path: Path) -> None:
+def test_tiny_images(find: Find, answer: Answers, tmp_path: Path) -> None:
     for name, size in {"icon": (16, 16), "strip": (200, 31), "small": (32, 32)}.items():
         saved(tmp_path, f"{name}.png", scene(5).resize(size))
     records = [
-        *PROMPTS,
         *answer(A, "one", 0, str(tmp_path / "icon.png")),
         *answer(B, "one", 0, str(tmp_path / "strip.png")),
         *answer(C, "one", 0, str(tmp_path / "small.png")),
@@ -125,7 +122,7 @@ def test_tiny_images(find: Find, tmp_path: Path) -> None:
     assert list(found.finding.examples) == ["one/a-0: 16 x 16", "one/b-0: 200 x 31"]
 
 
-def test_broken_images(find: Find, picture: Picture, tmp_path: Path) -> None:
+def test_broken_images(find: Find, answer: Answers, picture: Picture, tmp_path: Path) -> None:
     whole = Path(picture("whole")).read_bytes()
     photo = io.BytesIO()
     scene(4).resize((400, 300)).save(photo, "JPEG", quality=95)
@@ -133,7 +130,6 @@ def test_broken_images(find: Find, picture: Picture, tmp_path: Path) -> None:
     (tmp_path / "cut.jpg").write_bytes(photo.getvalue()[:3000])
     (tmp_path / "page.png").write_text("<html>not found</html>")
     records = [
-        *PROMPTS,
         *answer(A, "one", 0, str(tmp_path / "whole.png")),
         *answer(A, "one", 1, str(tmp_path / "cut.png")),
         *answer(A, "one", 2, str(tmp_path / "page.png")),

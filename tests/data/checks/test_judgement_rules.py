@@ -25,7 +25,6 @@ from sightline.records import (
 
 Find = Callable[..., list[Any]]
 A, B, C = (PromptKey("suite", ref) for ref in "abc")
-PROMPTS = [Prompt(A, "a red ball"), Prompt(B, "two dogs"), Prompt(C, "no cat")]
 MATCH = Question("match", "nominal", 0, 1, 1)
 QUALITY = Question("quality", "interval", 0, 5)
 ANN = AnnotatorKey("people", "ann")
@@ -37,7 +36,7 @@ def told(findings: list[Any]) -> dict[str, tuple[int, str]]:
 
 @pytest.mark.parametrize("who", [ANN, None], ids=["named", "unnamed"])
 def test_judged_twice(find: Find, who: AnnotatorKey | None) -> None:
-    records = [*PROMPTS, MATCH]
+    records = [MATCH]
     for key, values in ((A, (1.0, 1.0)), (B, (1.0, 0.0)), (C, (1.0,))):
         records += [Judgement("match", Item(key), value, who, repetition=n) for n, value in enumerate(values)]
     assert told(find("judgements_in_conflict", records)) == {
@@ -48,7 +47,6 @@ def test_judged_twice(find: Find, who: AnnotatorKey | None) -> None:
 
 def test_changed_minds_and_several_people_are_no_conflict(find: Find) -> None:
     records = [
-        *PROMPTS,
         MATCH,
         Judgement("match", Item(A), 1.0, ANN),
         Judgement("match", Item(A), 0.0, ANN, revision=1),
@@ -61,7 +59,7 @@ def test_changed_minds_and_several_people_are_no_conflict(find: Find) -> None:
 
 def test_judgements_missing(find: Find) -> None:
     given = {"one": (A, B, C), "two": (A, C), "three": (A,)}
-    records: list[Any] = [*PROMPTS, Prompt(PromptKey("later", "x"), "a boat"), MATCH]
+    records: list[Any] = [Prompt(PromptKey("later", "x"), "a boat"), MATCH]
     records += [Judgement("match", Item(key, system), 1.0) for system, keys in given.items() for key in keys]
     # "three" was judged on a third of the prompts, less than half: a sample, which is no fault.
     (found,) = find("judgements_missing", records)
@@ -70,7 +68,7 @@ def test_judgements_missing(find: Find) -> None:
 
 
 def test_an_image_judged_counts_for_the_system_that_gave_it(find: Find) -> None:
-    records: list[Any] = [*PROMPTS, MATCH]
+    records: list[Any] = [MATCH]
     for system in ("one", "two"):
         for key in (A, B, C):
             image = ImageKey(system, key.ref)
@@ -85,7 +83,6 @@ def test_an_image_judged_counts_for_the_system_that_gave_it(find: Find) -> None:
 def test_judgements_of_what_nobody_gave(find: Find) -> None:
     first, second = ImageKey("one", "a"), ImageKey("one", "b")
     records = [
-        *PROMPTS,
         MATCH,
         QUALITY,
         Image(first),
@@ -117,13 +114,12 @@ def test_what_has_no_prompt_is_refused_on_import(find: Find) -> None:
         Judgement("match", Item(nowhere), 1.0, at="answers.csv:7"),
     ):
         with pytest.raises(DataError, match="no prompt 'z' in suite 'suite'") as refused:
-            find("prompts_without_answers", [*PROMPTS, record])
+            find("prompts_without_answers", [record])
         assert refused.value.where == "answers.csv:7"
 
 
 def test_values_between_the_steps(find: Find) -> None:
     records = [
-        *PROMPTS,
         Question("grade", "ordinal", 1, 5, 1),
         Question("slider", "interval", 0, 5, 0.1),
         Judgement("grade", Item(A), 3.0, ANN),
@@ -150,7 +146,7 @@ def test_annotators_too_fast(find: Find) -> None:
             Judgement("quality", Item(prompt.key), float(n % 5), AnnotatorKey("people", who), took_ms=ms)
             for n, (prompt, ms) in enumerate(zip(prompts, taken, strict=False))
         ]
-    (found,) = find("annotators_too_fast", records)
+    (found,) = find("annotators_too_fast", records, prompts=())
     # The middle of 2000 and 3000 is 2500.
     assert list(found.finding.examples) == ["people/hasty: 3 of 10 below 400 ms, median 2500 ms"]
 
@@ -180,7 +176,7 @@ def test_annotators_copying(find: Find) -> None:
     people["eve"] = list(people["ann"])
     # One vote of sixty changed: 59/60 = 98.3 % alike.
     people["fay"] = [*people["ben"][:-1], 5.0 - people["ben"][-1]]
-    (found,) = find("annotators_copying", panel(60, people))
+    (found,) = find("annotators_copying", panel(60, people), prompts=())
     assert found.finding.n == 2
     assert [each.partition(":")[0] for each in found.finding.examples] == [
         "people/ann and people/eve",
@@ -203,19 +199,18 @@ def test_annotators_copying(find: Find) -> None:
     ids=["honest", "easy", "two", "constant"],
 )
 def test_who_does_not_copy(find: Find, people: dict[str, list[float]]) -> None:
-    assert find("annotators_copying", panel(60, people)) == []
+    assert find("annotators_copying", panel(60, people), prompts=()) == []
 
 
 def test_few_common_items_prove_nothing(find: Find) -> None:
     people = {name: honest(seed, 19) for seed, name in enumerate(("ann", "ben", "cat", "dan"))}
     people["eve"] = list(people["ann"])
-    assert find("annotators_copying", panel(19, people)) == []
+    assert find("annotators_copying", panel(19, people), prompts=()) == []
 
 
 def test_truths_that_are_not_the_mean_of_their_parts(find: Find) -> None:
     image = [ImageKey("one", str(n)) for n in range(2)]
     records = [
-        *PROMPTS,
         QUALITY,
         System("one"),
         System("two"),
@@ -244,7 +239,6 @@ def test_truths_that_are_not_the_mean_of_their_parts(find: Find) -> None:
 
 def test_truths_outside_their_votes_and_intervals(find: Find) -> None:
     records = [
-        *PROMPTS,
         QUALITY,
         *(Judgement("quality", Item(key), value, ANN) for key, value in ((A, 2.0), (B, 2.0))),
         *(Judgement("quality", Item(key), 4.0, AnnotatorKey("people", "ben")) for key in (A, B)),
@@ -267,7 +261,7 @@ def test_other_wording(find: Find) -> None:
         Prompt(B, "two dogs", {"judged_text": "three dogs", "judged_text_rows": "2"}),
         Prompt(C, "no cat"),
     ]
-    (found,) = find("other_wording", records)
+    (found,) = find("other_wording", records, prompts=())
     assert (found.finding.n, found.finding.severity) == (6, "warning")
     assert found.finding.examples[0] == "suite/a: 'a red ball', judged as 'a read ball'"
     assert "of 2 prompts" in found.finding.what
@@ -277,5 +271,5 @@ def test_clean_judgements_are_clean_for_every_rule(find: Find, study: Any) -> No
     from sightline.data.check import check
 
     records = panel(60, {name: honest(seed, 60) for seed, name in enumerate(("ann", "ben", "cat", "dan"))})
-    assert find("judgements_in_conflict", records) == []
+    assert find("judgements_in_conflict", records, prompts=()) == []
     assert check(study).findings == []

@@ -5,39 +5,37 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sightline.data.import_ import recognise
 from sightline.errors import DataError
-from sightline.records import Prompt, Record
-
-Run = Callable[..., list[Record]]
 
 
-def test_the_published_prompts(data: Path, run: Run) -> None:
-    found = [p for p in run("drawbench", data / "prompt_suites" / "drawbench") if isinstance(p, Prompt)]
-    assert len(found) == len({p.key for p in found}) == 200
+def test_the_published_prompts(data: Path, run: Callable[..., list[Any]]) -> None:
+    prompts = run("drawbench", data / "prompt_suites" / "drawbench")
+    assert len(prompts) == len({prompt.key for prompt in prompts}) == 200
     # Eleven categories, counted in the file with cut and uniq; one ends in a blank there.
-    assert Counter(p.tags["category"] for p in found) == {
+    assert Counter(prompt.tags["category"] for prompt in prompts) == {
         "Reddit": 38, "Colors": 25, "Text": 21, "DALL-E": 20, "Descriptions": 20, "Positional": 20,
         "Counting": 19, "Conflicting": 10, "Gary Marcus et al.": 10, "Misspellings": 10, "Rare Words": 7,
     }  # fmt: skip
-    assert found[0].text == "A red colored car." and found[0].at == "DrawBench.csv:2"
-    assert run("drawbench", data / "prompt_suites" / "drawbench" / "DrawBench.csv") == found
+    assert prompts[0].text == "A red colored car." and prompts[0].at == "DrawBench.csv:2"
+    assert run("drawbench", data / "prompt_suites" / "drawbench" / "DrawBench.csv") == prompts
 
 
-def test_another_table_under_its_name_is_not_taken_for_it(tmp_path: Path, run: Run) -> None:
-    (tmp_path / "DrawBench.csv").write_text("Prompt,Kind\na dog,animal\n")
+@pytest.mark.parametrize(
+    ("table", "line", "what"),
+    [
+        ("Prompt,Kind\na dog,animal\n", 1, "no column Prompts"),
+        ("Prompts,Category\na dog,Animals\na cat,\n", 3, "Category is empty"),
+    ],
+)
+def test_bad_tables(refuses: Callable[..., None], table: str, line: int, what: str) -> None:
+    refuses("drawbench", {"DrawBench.csv": table}, f"DrawBench.csv:{line}", what)
+
+
+def test_another_table_under_its_name_is_not_taken_for_it(example: Callable[..., Path]) -> None:
     with pytest.raises(DataError):
-        recognise(tmp_path)
-    with pytest.raises(DataError, match="no column Prompts") as caught:
-        run("drawbench", tmp_path)
-    assert caught.value.where == "DrawBench.csv:1"
-
-
-def test_a_prompt_without_category_is_named(tmp_path: Path, run: Run) -> None:
-    (tmp_path / "d.csv").write_text("Prompts,Category\na dog,Animals\na cat,\n")
-    with pytest.raises(DataError, match="Category is empty") as caught:
-        run("drawbench", tmp_path / "d.csv")
-    assert caught.value.where == "d.csv:3"
+        recognise(example("drawbench", {"DrawBench.csv": "Prompt,Kind\na dog,animal\n"}).parent)

@@ -5,56 +5,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sightline.data.import_ import import_, recognise
-from sightline.data.imports import undo
 from sightline.data.sources import Source
 from sightline.errors import DataError
-from sightline.records import Image, ImageKey, Item, Judgement, Prompt, PromptKey, Record, Truth
+from sightline.records import Image, ImageKey, Item, Judgement, Prompt, PromptKey, Truth
 from sightline.study.study import create_study
 
-Run = Callable[..., list[Record]]
-Small = Callable[..., Path]
+Run = Callable[..., list[Any]]
+Example = Callable[..., Path]
 
 PAIR = "image,caption_id,caption"
-FILES = {
-    "captions": "image,n,caption\n"
-    + "".join(f"{photo}.jpg,{n},{photo} {n}\n" for photo in ("cat", "dog") for n in range(5)),
-    "expert_ratings": f"{PAIR},e1,e2,e3\ncat.jpg,dog.jpg#2,dog 2,1,1,2\n",
-    "crowdflower": f"{PAIR},frac_yes,n_yes,n_no\n"
-    "cat.jpg,cat.jpg#2,cat 2,1.0,3,0\ncat.jpg,dog.jpg#2,dog 2,0.333333333333333,1,2\n",
-}
 
 
 @pytest.fixture(scope="module")
-def published(data: Path) -> list[Record]:
-    from sightline import registry
-
-    return list(registry.configure("importer", "flickr8k").load()(Source(data / "flickr8k_400")))
+def published(data: Path, run: Run) -> list[Any]:
+    return run("flickr8k", data / "flickr8k_400")
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Small:
-    """Two photos; files a test names are put in place of others, or left out."""
-
-    def write(**changed: str | None) -> Path:
-        folder = tmp_path / "box"
-        folder.mkdir(exist_ok=True)
-        for name, text in (FILES | changed).items():
-            if text is not None:
-                (folder / f"{name}.csv").write_text(text)
-        return folder
-
-    return write
-
-
-def votes(records: list[Record], question: str) -> list[Judgement]:
+def votes(records: list[Any], question: str) -> list[Judgement]:
     return [record for record in records if isinstance(record, Judgement) and record.question == question]
 
 
-def test_photos_and_captions(published: list[Record]) -> None:
+def test_photos_and_captions(published: list[Any]) -> None:
     photos = [record for record in published if isinstance(record, Image)]
     assert len(photos) == 400 and {len(photo.captions) for photo in photos} == {5}
     assert all(Path(photo.path or "").is_file() for photo in photos)
@@ -64,11 +40,10 @@ def test_photos_and_captions(published: list[Record]) -> None:
     captions = {photo.key: photo.captions for photo in photos}
     assert len(own) == 2_000
     for truth in own:
-        assert isinstance(truth.item.prompt, PromptKey) and truth.item.image is not None
         assert prompts[truth.item.prompt] in captions[truth.item.image] and truth.rule == "own_caption"
 
 
-def test_votes(published: list[Record]) -> None:
+def test_votes(published: list[Any]) -> None:
     experts, crowd = votes(published, "expert_fit"), votes(published, "crowd_fit")
     assert len(experts) == 3 * 1_002 and len({vote.item for vote in experts}) == 1_002
     # Rows as (e1, e2, e3): 692 + 561 + 406 ones, 182 + 269 + 353 twos, 50 + 83 + 138 threes, the rest fours.
@@ -84,18 +59,18 @@ def test_expert_columns_are_nobody_in_particular(data: Path) -> None:
     assert all(row == sorted(row) for row in ratings) and any(row[0] < row[2] for row in ratings)
 
 
-def test_the_crowds_counts(published: list[Record], data: Path) -> None:
+def test_the_crowds_counts(published: list[Any], data: Path) -> None:
     import polars as pl
 
     table = pl.read_csv(data / "flickr8k_400" / "crowdflower.csv")
-    counted: Counter[float | None] = Counter()
+    counted: Counter[float] = Counter()
     for vote in votes(published, "crowd_fit"):
         counted[vote.value] += vote.n
     assert counted == {1.0: table["n_yes"].sum(), 0.0: table["n_no"].sum()}
 
 
-def test_a_small_one_in_full(small: Small, run: Run) -> None:
-    found = [record._replace(at="") for record in run("flickr8k", small())]
+def test_the_example_in_full(example: Example, run: Run) -> None:
+    found = [record._replace(at="") for record in run("flickr8k", example("flickr8k"))]
     cat, dog = ImageKey("flickr8k", "cat.jpg"), ImageKey("flickr8k", "dog.jpg")
     assert [record for record in found if isinstance(record, Image)] == [
         Image(cat, None, [f"cat {n}" for n in range(5)]),
@@ -115,94 +90,70 @@ def test_a_small_one_in_full(small: Small, run: Run) -> None:
     ]
 
 
-def test_it_comes_in_once_and_goes_without_a_trace(small: Small, tmp_path: Path) -> None:
-    with create_study(tmp_path / "study") as study:
-        first = import_(study, small())
-        assert first.layout == "flickr8k" and first.number is not None
-        # Three votes of experts, of which two are alike, and three counts.
-        assert first.counts["judgements"] == 6 and first.counts["captions"] == 10
-        assert import_(study, small()).already
-        undo(study, first.number)
-        assert import_(study, small()).counts == first.counts
+def test_photos_are_all_here_or_none(
+    example: Example, refuses: Callable[..., None], run: Run, left_out: Callable[..., Any]
+) -> None:
+    photos = {"images/cat.jpg": "red", "images/cow.jpg": "tan"}
+    refuses("flickr8k", photos, "captions.csv:7", r"there is no image 'images/dog\.jpg'")
+    folder = example("flickr8k", {**photos, "images/dog.jpg": "blue"})
+    assert all(image.path for image in run("flickr8k", folder, Image))
+    assert left_out("flickr8k", folder) == {"photos that captions.csv does not name": ["images/cow.jpg"]}
 
 
-def test_photos_are_all_here_or_none(small: Small, png: bytes) -> None:
-    folder = small()
-    (folder / "images").mkdir()
-    for name in ("cat.jpg", "cow.jpg"):
-        (folder / "images" / name).write_bytes(png)
-    importer, _ = recognise(folder)
-    with pytest.raises(DataError, match=r"there is no image 'images/dog\.jpg'") as caught:
-        list(importer.load()(Source(folder)))
-    assert caught.value.where == "captions.csv:7"
-    (folder / "images" / "dog.jpg").write_bytes(png)
-    source = Source(folder)
-    assert all(image.path for image in importer.load()(source) if isinstance(image, Image))
-    assert source.skipped == {"photos that captions.csv does not name": ["images/cow.jpg"]}
+@pytest.mark.parametrize("missing", ["captions.csv", "expert_ratings.csv", "crowdflower.csv"])
+def test_half_of_it(example: Example, run: Run, missing: str) -> None:
+    folder = example("flickr8k", {missing: None})
+    assert recognise(folder)[0].name == "flickr8k"
+    with pytest.raises(DataError, match=f"{missing} is missing, so this is only a part"):
+        run("flickr8k", folder)
 
 
-@pytest.mark.parametrize("missing", FILES)
-def test_half_of_it(small: Small, missing: str) -> None:
-    folder = small(**{missing: None})
-    importer, _ = recognise(folder)
-    with pytest.raises(DataError, match=f"{missing}.csv is missing, so this is only a part"):
-        list(importer.load()(Source(folder)))
-
-
-def test_judged_pairs_alone_are_not_taken_for_captions(small: Small, tmp_path: Path) -> None:
-    folder = small()
+def test_judged_pairs_alone_are_not_taken_for_captions(example: Example, tmp_path: Path) -> None:
     with create_study(tmp_path / "study") as study, pytest.raises(DataError, match="only a part of Flickr8k"):
-        import_(study, folder / "crowdflower.csv")
+        import_(study, example("flickr8k") / "crowdflower.csv")
 
 
-BAD: dict[str, tuple[dict[str, str | None], str, str]] = {
-    "cut short": (
-        {"captions": FILES["captions"].rsplit("dog", 2)[0]},
-        "captions.csv:10",
-        "has not 5 captions",
+EXPERTS = f"{PAIR},e1,e2,e3\n"
+CROWD = f"{PAIR},frac_yes,n_yes,n_no\n"
+BAD = {
+    "cut short": ("captions", "image,n,caption\ncat.jpg,0,a\ncat.jpg,1,b\n", 3, "has not 5 captions"),
+    "no such caption": (
+        "expert_ratings",
+        EXPERTS + "cat.jpg,cow.jpg#2,cow,1,1,1\n",
+        2,
+        "cow.jpg#2 is not there",
     ),
-    "a caption of nobody": (
-        {"expert_ratings": f"{PAIR},e1,e2,e3\ncat.jpg,cow.jpg#2,cow,1,1,1\n"},
-        "expert_ratings.csv:2",
-        "caption cow.jpg#2 is not there",
-    ),
-    "another caption": (
-        {"expert_ratings": f"{PAIR},e1,e2,e3\ncat.jpg,dog.jpg#2,dog 3,1,1,1\n"},
-        "expert_ratings.csv:2",
-        "reads otherwise",
-    ),
+    "another caption": ("expert_ratings", EXPERTS + "cat.jpg,dog.jpg#2,dog 3,1,1,1\n", 2, "reads otherwise"),
     "another photo": (
-        {"expert_ratings": f"{PAIR},e1,e2,e3\ncow.jpg,dog.jpg#2,dog 2,1,1,1\n"},
-        "expert_ratings.csv:2",
-        "photo cow.jpg is not in captions.csv",
+        "expert_ratings",
+        EXPERTS + "cow.jpg,dog.jpg#2,dog 2,1,1,1\n",
+        2,
+        "photo cow.jpg is not in",
     ),
     "off the scale": (
-        {"expert_ratings": f"{PAIR},e1,e2,e3\ncat.jpg,dog.jpg#2,dog 2,1,5,1\n"},
-        "expert_ratings.csv:2",
+        "expert_ratings",
+        EXPERTS + "cat.jpg,dog.jpg#2,dog 2,1,5,1\n",
+        2,
         "e2 must be 1, 2, 3 or 4",
     ),
     "a pair twice": (
-        {"crowdflower": FILES["crowdflower"] + "cat.jpg,dog.jpg#2,dog 2,0,0,3\n"},
-        "crowdflower.csv:4",
+        "crowdflower",
+        CROWD + "cat.jpg,dog.jpg#2,dog 2,0,0,3\n" * 2,
+        3,
         "this pair is there twice",
     ),
-    "a share that is not": (
-        {"crowdflower": f"{PAIR},frac_yes,n_yes,n_no\ncat.jpg,cat.jpg#2,cat 2,0.5,3,0\n"},
-        "crowdflower.csv:2",
+    "not their proportion": (
+        "crowdflower",
+        CROWD + "cat.jpg,cat.jpg#2,cat 2,0.5,3,0\n",
+        2,
         "frac_yes must be the proportion of 3 yes and 0 no",
     ),
-    "nobody's votes": (
-        {"crowdflower": f"{PAIR},frac_yes,n_yes,n_no\ncat.jpg,cat.jpg#2,cat 2,0,0,0\n"},
-        "crowdflower.csv:2",
-        "frac_yes must be",
-    ),
-    "another data set": ({"captions": "file,text\na,b\n"}, "captions.csv:1", "no column image"),
+    "nobody's votes": ("crowdflower", CROWD + "cat.jpg,cat.jpg#2,cat 2,0,0,0\n", 2, "frac_yes must be"),
+    "another data set": ("captions", "file,text\na,b\n", 1, "no column image"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input(small: Small, run: Run, name: str) -> None:
-    changed, where, what = BAD[name]
-    with pytest.raises(DataError, match=what) as caught:
-        run("flickr8k", small(**changed))
-    assert caught.value.where == where and caught.value.remedy
+def test_bad_input(refuses: Callable[..., None], name: str) -> None:
+    file, text, line, what = BAD[name]
+    refuses("flickr8k", {f"{file}.csv": text}, f"{file}.csv:{line}", what)

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sightline.data.import_ import import_
 from sightline.errors import DataError
-from sightline.records import Prompt, Record
 from sightline.study.study import create_study
 
-Run = Callable[..., list[Record]]
-
-
-def prompts(found: list[Record]) -> list[Prompt]:
-    return [record for record in found if isinstance(record, Prompt)]
+Run = Callable[..., list[Any]]
+Example = Callable[..., Path]
 
 
 def test_the_published_list(data: Path, run: Run) -> None:
-    found = prompts(run("geneval_prompts", data / "prompt_suites" / "geneval"))
+    found = run("geneval_prompts", data / "prompt_suites" / "geneval")
     assert len(found) == len({p.key for p in found}) == 553
     # The six tasks of the paper.
     assert Counter(p.tags["tag"] for p in found) == {
@@ -37,9 +33,7 @@ def test_the_published_list(data: Path, run: Run) -> None:
 
 
 def test_what_an_image_must_show(data: Path, run: Run) -> None:
-    found = {
-        p.text: p.expects or {} for p in prompts(run("geneval_prompts", data / "prompt_suites" / "geneval"))
-    }
+    found = {p.text: p.expects for p in run("geneval_prompts", data / "prompt_suites" / "geneval")}
     two = found["a photo of two clocks"]
     assert two["objects"] == [{"kind": "clock", "count": 2, "colour": None, "size": None}]
     assert two["absent"] == [] and two["exclude"] == [{"class": "clock", "count": 3}]
@@ -52,47 +46,34 @@ def test_what_an_image_must_show(data: Path, run: Run) -> None:
     ]
 
 
-def test_images_made_for_them_meet_their_prompts(data: Path, tmp_path: Path, png: bytes) -> None:
+def test_images_made_for_them_meet_their_prompts(example: Example, data: Path, tmp_path: Path) -> None:
     lines = (data / "prompt_suites" / "geneval" / "evaluation_metadata.jsonl").read_text().splitlines()
-    for n in (0, 1, 200):
-        (tmp_path / "out" / "sd" / f"{n:05d}" / "samples").mkdir(parents=True)
-        (tmp_path / "out" / "sd" / f"{n:05d}" / "metadata.jsonl").write_text(lines[n])
-        (tmp_path / "out" / "sd" / f"{n:05d}" / "samples" / "0000.png").write_bytes(png)
+    images = example("geneval", {f"sd/0000{n}/metadata.jsonl": lines[n] for n in range(2)})
     with create_study(tmp_path / "s") as study:
         assert import_(study, data / "prompt_suites" / "geneval").counts["prompts"] == 553
-        done = import_(study, tmp_path / "out")
-        assert done.counts["answers"] == 3 and "prompts" not in done.counts
+        done = import_(study, images)
+        assert done.counts["answers"] == 2 and "prompts" not in done.counts
 
 
-@pytest.fixture
-def copy(data: Path, tmp_path: Path) -> Path:
-    shutil.copytree(data / "prompt_suites" / "geneval", tmp_path / "g", copy_function=shutil.copyfile)
-    return tmp_path / "g"
+METADATA = "evaluation_metadata.jsonl"
+PROMPTS = "generation_prompts.txt"
 
 
-def spoil_line(file: Path, number: int, change: Callable[[str], str]) -> None:
-    lines = file.read_text().splitlines()
-    lines[number - 1] = change(lines[number - 1])
-    file.write_text("\n".join(lines) + "\n")
+def test_a_list_of_another_version_is_refused(refuses: Callable[..., None]) -> None:
+    texts = "a photo of a bench\na photo of a red cow!\n"
+    what = r"prompt 2 reads .* but generation_prompts.txt has"
+    refuses("geneval_prompts", {PROMPTS: texts}, f"{METADATA}:2", what)
 
 
-def test_a_list_of_another_version_is_refused(copy: Path, run: Run) -> None:
-    spoil_line(copy / "generation_prompts.txt", 7, lambda line: line + "!")
-    with pytest.raises(DataError, match=r"prompt 7 reads .* but generation_prompts.txt has") as caught:
-        run("geneval_prompts", copy)
-    assert caught.value.where == "evaluation_metadata.jsonl:7"
-
-
-@pytest.mark.parametrize("file", ["generation_prompts.txt", "evaluation_metadata.jsonl"])
-def test_half_of_one_file_is_refused(copy: Path, run: Run, file: str) -> None:
-    lines = (copy / file).read_text().splitlines(keepends=True)
-    (copy / file).write_text("".join(lines[:300]))
+@pytest.mark.parametrize("file", [PROMPTS, METADATA])
+def test_half_of_one_file_is_refused(example: Example, run: Run, file: str) -> None:
+    whole = (example("geneval_prompts") / file).read_text()
     with pytest.raises(DataError):
-        run("geneval_prompts", copy)
+        run("geneval_prompts", example("geneval_prompts", {file: whole.splitlines(keepends=True)[0]}))
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said"),
+    ("field", "value", "what"),
     [
         ("include", "bench", "include"),
         ("include", [{"count": 2}], "a list of objects with a class"),
@@ -100,10 +81,8 @@ def test_half_of_one_file_is_refused(copy: Path, run: Run, file: str) -> None:
         ("exclude", [3], "exclude must be"),
     ],
 )
-def test_conditions_that_say_nothing(copy: Path, run: Run, field: str, value: object, said: str) -> None:
-    spoil_line(
-        copy / "evaluation_metadata.jsonl", 3, lambda line: json.dumps({**json.loads(line), field: value})
-    )
-    with pytest.raises(DataError, match=said) as caught:
-        run("geneval_prompts", copy)
-    assert caught.value.where == "evaluation_metadata.jsonl:3"
+def test_conditions_that_say_nothing(
+    refuses: Callable[..., None], field: str, value: object, what: str
+) -> None:
+    entry = {"tag": "x", "include": [{"class": "bench"}], "prompt": "a photo of a bench", field: value}
+    refuses("geneval_prompts", {METADATA: json.dumps(entry) + "\n"}, f"{METADATA}:1", what)

@@ -5,99 +5,37 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
-from sightline import registry
-from sightline.data.import_ import import_, preview, recognise
-from sightline.data.imports import undo
-from sightline.data.sources import Source
+from sightline.data.import_ import import_, recognise
 from sightline.errors import DataError
 from sightline.judging.truth import truth
-from sightline.records import (
-    Answer,
-    Image,
-    ImageKey,
-    Item,
-    Judgement,
-    Prompt,
-    PromptKey,
-    Record,
-    System,
-)
+from sightline.records import Answer, Image, ImageKey, Item, Judgement, Prompt, PromptKey, System
 from sightline.study import reading, rollup
 from sightline.study.study import create_study
 
-Run = Callable[..., list[Record]]
-Small = Callable[..., Path]
-
-DIRECTORY = (
-    ",ID,Prompt,Representations,Auto_assessment,Task,Task_specific_label,img2img_instructions,Linked_prompts\n"
-    "0,1,a park without dogs,park,True,Negation,dog,,4\n"
-    '1,2,three cats and six dogs,"cat, dog",True,Controlled arithmetic,"3,6",,"4,5"\n'
-    '2,3,a cat on top of a dog,"cat, dog",False,Spatial relationships,on top of,,"4,5"\n'
-    "3,4,cat,cat,True,Single object,,,\n"
-    '4,5,"a sign that says ""dog""",sign,False,Text rendering,dog,,\n'
-)
-EXTRA = (
-    ",ID,Unnamed: 0,Prompt,Object_num,Extra_characteristic,Num_features,Common,Num_objects\n"
-    "0,1,254.0,a park without dogs,1.0,False,,,\n"
-    "1,2,,three cats and six dogs,,,,True,2.0\n"
-    "2,3,,a cat on top of a dog,,,3.0,,\n"
-    "3,4,,cat,,,,,\n"
-    '4,5,,"a sign that says ""dog""",,,,,\n'
-)
-VERDICTS = (
-    "File_name,annotation,Algorithm,ID,Prompt\n"
-    "p1_1_v0.png,True,Dalle,1,a park without dogs\n"
-    "p2_1_v0.png,False,Dalle,2,two cats and four dogs\n"
-    "p2_1_v0.png,False,MJ,2,two cats and four dogs\n"
-    "p1_1_v0.png,False,MJ,1,a park without dogs\n"
-    "p1_1_v0.png,True,MJ,1,a park without dogs\n"
-)
-FILES = {
-    "Prompt_dir_1.csv": DIRECTORY,
-    "Prompt_dir_1_extraVars.csv": EXTRA,
-    "annotations_df_1.csv": VERDICTS,
-}
+Run = Callable[..., list[Any]]
+Example = Callable[..., Path]
+DIRECTORY, EXTRA, VERDICTS = "Prompt_dir_1.csv", "Prompt_dir_1_extraVars.csv", "annotations_df_1.csv"
 
 
 @pytest.fixture(scope="module")
-def published(data: Path) -> list[Record]:
-    return list(registry.configure("importer", "gimbrr").load()(Source(data / "gimbrr")))
+def published(data: Path, run: Run) -> list[Any]:
+    return run("gimbrr", data / "gimbrr")
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Small:
-    """A GIMBRR of five prompts; files a test names are put in place of others, or left out."""
-
-    def write(**changed: str | None) -> Path:
-        folder = tmp_path / "box"
-        folder.mkdir(exist_ok=True)
-        for name, text in FILES.items():
-            told = changed.get(name.removesuffix("_1.csv").removesuffix(".csv"), text)
-            if told is not None:
-                (folder / name).write_text(told)
-        return folder
-
-    return write
-
-
-def prompts(records: list[Record]) -> dict[str, Prompt]:
+def prompts(records: list[Any]) -> dict[str, Prompt]:
     return {record.key.ref: record for record in records if isinstance(record, Prompt)}
 
 
-def verdicts(records: list[Record]) -> list[Judgement]:
+def verdicts(records: list[Any]) -> list[Any]:
     return [record for record in records if isinstance(record, Judgement)]
 
 
-def ref(subject: Item) -> str:
-    assert isinstance(subject.prompt, PromptKey)
-    return subject.prompt.ref
-
-
-def test_the_directory(published: list[Record]) -> None:
+def test_the_directory(published: list[Any]) -> None:
     found = prompts(published)
     tasks = Counter(prompt.tags["task"] for prompt in found.values())
     assert len(found) == 2_302 and tasks.pop("Single object") == 502
@@ -116,7 +54,7 @@ def test_the_directory(published: list[Record]) -> None:
     assert Counter(p.tags["num_objects"] for p in multiple) == {"2": 33, "3": 33, "4": 34}
 
 
-def test_verdicts_and_their_traps(published: list[Record]) -> None:
+def test_verdicts_and_their_traps(published: list[Any]) -> None:
     given = verdicts(published)
     # 4 systems x 2,102 prompts; the sixteen that are doubled stand in the place of sixteen that are missing.
     assert len(given) == 8_408 and {verdict.annotator for verdict in given} == {None}
@@ -125,9 +63,9 @@ def test_verdicts_and_their_traps(published: list[Record]) -> None:
     first = {verdict.item: verdict.value for verdict in given if not verdict.repetition}
     assert len(again) == 16 and {verdict.item.system for verdict in again} == {"SD1.5"}
     assert sum(first[verdict.item] != verdict.value for verdict in again) == 5
-    judged = {system: set() for system in ("Dalle", "MJ", "SD2.1", "SD1.5")}  # type: dict[str | None, set[str]]
+    judged: dict[str, set[str]] = {system: set() for system in ("Dalle", "MJ", "SD2.1", "SD1.5")}
     for verdict in given:
-        judged[verdict.item.system].add(ref(verdict.item))
+        judged[verdict.item.system].add(verdict.item.prompt.ref)
     assert {system: len(refs) for system, refs in judged.items()} == {
         "Dalle": 2_102, "MJ": 2_102, "SD2.1": 2_102, "SD1.5": 2_086,
     }  # fmt: skip
@@ -139,9 +77,9 @@ def test_verdicts_and_their_traps(published: list[Record]) -> None:
     assert prompts(published)["1435"].tags["judged_text"] == "three oranges and six apples"
 
 
-def test_match_rates(published: list[Record]) -> None:
+def test_match_rates(published: list[Any]) -> None:
     tasks = {key: prompt.tags["task"] for key, prompt in prompts(published).items()}
-    counted = [v for v in verdicts(published) if not tasks[ref(v.item)].startswith("Controlled")]
+    counted = [v for v in verdicts(published) if not tasks[v.item.prompt.ref].startswith("Controlled")]
     rates = {}
     for system in ("Dalle", "MJ", "SD2.1", "SD1.5"):
         values = [verdict.value for verdict in counted if verdict.item.system == system]
@@ -152,17 +90,17 @@ def test_match_rates(published: list[Record]) -> None:
     assert round(100 * sum(value == 1 for value in latest.values()) / len(latest), 2) == 34.74
 
 
-def test_a_small_one_in_full(small: Small, run: Run) -> None:
-    found = [record._replace(at="") for record in run("gimbrr", small())]
-    told = prompts(found)
-    assert told["1"].tags == {
+def test_the_example_in_full(example: Example, run: Run) -> None:
+    found = [record._replace(at="") for record in run("gimbrr", example("gimbrr"))]
+    read = prompts(found)
+    assert read["1"].tags == {
         "task": "Negation", "auto_assessment": "True", "representations": "park", "label": "dog",
         "object_num": "1", "extra_characteristic": "False",
     }  # fmt: skip
-    assert told["2"].tags["judged_text"] == "two cats and four dogs"
-    assert told["2"].tags["judged_text_rows"] == "2" and told["2"].tags["num_objects"] == "2"
-    assert told["2"].links == [("builds_on", PromptKey("gimbrr", each)) for each in "45"]
-    expects = {key: prompt.expects or {} for key, prompt in told.items()}
+    assert read["2"].tags["judged_text"] == "two cats and four dogs"
+    assert read["2"].tags["judged_text_rows"] == "2" and read["2"].tags["num_objects"] == "2"
+    assert read["2"].links == [("builds_on", PromptKey("gimbrr", each)) for each in "45"]
+    expects = {key: prompt.expects or {} for key, prompt in read.items()}
     assert [(each["kind"], each["count"]) for each in expects["2"]["objects"]] == [("cat", 3), ("dog", 6)]
     assert [(each["kind"], each["count"]) for each in expects["4"]["objects"]] == [("cat", None)]
     assert expects["1"]["absent"] == ["dog"] and expects["5"]["text"] == "dog"
@@ -178,56 +116,39 @@ def test_a_small_one_in_full(small: Small, run: Run) -> None:
     ]
 
 
-def test_it_comes_in_once_and_goes_without_a_trace(small: Small, tmp_path: Path) -> None:
-    with create_study(tmp_path / "study") as study:
-        first = import_(study, small())
-        assert first.layout == "gimbrr" and first.number is not None
-        assert import_(study, small()).already
-        undo(study, first.number)
-        assert import_(study, small()).counts == first.counts
+def test_the_directory_alone(example: Example, run: Run, left_out: Callable[..., Any]) -> None:
+    folder = example("gimbrr", {VERDICTS: None, EXTRA: None})
+    assert len(run("gimbrr", folder / DIRECTORY)) == len(run("gimbrr", folder, Prompt)) == 5
+    assert left_out("gimbrr", folder) == {"files of GIMBRR that are not here": ["annotations_df_*.csv"]}
 
 
-def test_the_directory_alone(small: Small) -> None:
-    folder = small(annotations_df=None, Prompt_dir_1_extraVars=None)
-    assert preview(folder / "Prompt_dir_1.csv").counts == {"prompts": 5}
-    seen = preview(folder)
-    assert seen.counts == {"prompts": 5}
-    assert [(each.reason, each.examples) for each in seen.skipped] == [
-        ("files of GIMBRR that are not here", ["annotations_df_*.csv"])
-    ]
-
-
-def test_images_in_folders_with_the_directory(small: Small, png: bytes) -> None:
-    folder = small()
+def test_images_in_folders_with_the_directory(
+    example: Example, run: Run, left_out: Callable[..., Any]
+) -> None:
     names = ["Dalle/p1_1_v0.png", "new/p4_2.png", "new/p77_1.png", "new/cat.png", "new/p4_0.png"]
-    for name in names:
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(png)
-    source = Source(folder)
-    found = list(registry.configure("importer", "gimbrr").load()(source))
-    answers = [(a.system, a.position, a.image and a.image.name) for a in found if isinstance(a, Answer)]
+    folder = example("gimbrr", dict.fromkeys(names, "red"))
+    answers = [(a.system, a.position, a.image.name) for a in run("gimbrr", folder, Answer)]
     assert ("new", 1, "new/p4_2.png") in answers
-    paths = {image.key.name: image.path for image in found if isinstance(image, Image) and image.path}
+    paths = {image.key.name: image.path for image in run("gimbrr", folder, Image) if image.path}
     assert paths == {name: str(folder / name) for name in names[:2]}
-    assert source.skipped == {
+    assert left_out("gimbrr", folder) == {
         "images of prompts that the directory does not hold": ["new/p77_1.png"],
         "images not called p<ID>_<n>, with n from 1": ["new/cat.png", "new/p4_0.png"],
         "columns not taken (keep one as a tag with --column tags.NAME=THEIRS)": ["Unnamed: 0"],
     }
 
 
-def test_images_that_arrive_later(small: Small, tmp_path: Path, png: bytes) -> None:
+def test_images_that_arrive_later(example: Example, tmp_path: Path, png: bytes) -> None:
     pictures = tmp_path / "pictures"
     for name in ("Dalle/p1_1_v0.png", "Dalle/p3_1_v0.png", "Dalle/notes.png", "other/p5_12_x.jpg"):
         (pictures / name).parent.mkdir(parents=True, exist_ok=True)
         (pictures / name).write_bytes(png)
-    importer, claims = recognise(pictures)
-    assert importer.name == "gimbrr_images" and claims[0].confidence > claims[1].confidence
+    assert recognise(pictures)[0].name == "gimbrr_images"
     with create_study(tmp_path / "study") as study:
         with pytest.raises(DataError, match="there is no prompt '1' in suite 'gimbrr'") as caught:
             import_(study, pictures)
         assert caught.value.where == "Dalle/p1_1_v0.png"
-        import_(study, small())
+        import_(study, example("gimbrr"))
         added = import_(study, pictures)
         # Dalle's p1 is known from the verdicts and only gets its bytes.
         assert added.counts == {"answers": 2, "images": 2, "systems": 1}
@@ -239,10 +160,10 @@ def test_images_at_the_top(tmp_path: Path, run: Run, png: bytes) -> None:
     folder.mkdir()
     for name in ("p7_1.png", "p7_2.png"):
         (folder / name).write_bytes(png)
-    assert [
-        (a.system, a.prompt, a.position) for a in run("gimbrr_images", folder) if isinstance(a, Answer)
-    ] == [("mine", PromptKey("gimbrr", "7"), position) for position in (0, 1)]
-    assert {a.system for a in run("gimbrr_images(system='x')", folder) if isinstance(a, Answer)} == {"x"}
+    assert [(a.system, a.prompt, a.position) for a in run("gimbrr_images", folder, Answer)] == [
+        ("mine", PromptKey("gimbrr", "7"), position) for position in (0, 1)
+    ]
+    assert {a.system for a in run("gimbrr_images(system='x')", folder, Answer)} == {"x"}
     other = tmp_path / "other"
     other.mkdir()
     (other / "cat.png").write_bytes(png)
@@ -250,77 +171,47 @@ def test_images_at_the_top(tmp_path: Path, run: Run, png: bytes) -> None:
         run("gimbrr_images", other)
 
 
-BAD: dict[str, tuple[dict[str, str | None], str, str]] = {
-    "verdicts alone": (
-        {"Prompt_dir": None, "Prompt_dir_1_extraVars": None},
-        "annotations_df_1.csv",
-        "the prompt directory is missing",
-    ),
-    "half a directory": (
-        {"Prompt_dir": DIRECTORY.rpartition("4,5,")[0]},
-        "Prompt_dir_1_extraVars.csv",
-        "prompt 5 is not in Prompt_dir_1.csv",
-    ),
-    "half the extra variables": (
-        {"Prompt_dir_1_extraVars": EXTRA.partition("3,4,")[0]},
-        "Prompt_dir_1.csv:5",
-        "prompt 4 is not in Prompt_dir_1_extraVars.csv",
-    ),
-    "extra variables of another directory": (
-        {"Prompt_dir_1_extraVars": EXTRA.replace("cat on top", "cow on top")},
-        "Prompt_dir_1.csv:4",
-        "prompt 3 reads otherwise",
-    ),
-    "an id twice": (
-        {"Prompt_dir": DIRECTORY + "5,4,cat,cat,True,Single object,,,\n"},
-        "Prompt_dir_1.csv:7",
-        "prompt 4 is there twice",
-    ),
-    "a link that is none": (
-        {"Prompt_dir": DIRECTORY.replace(",,4\n", ",,four\n")},
-        "Prompt_dir_1.csv:2",
-        "Linked_prompts must be ids",
-    ),
-    "a verdict on nothing": (
-        {"annotations_df": VERDICTS + "p9_1.png,True,MJ,9,a cow\n"},
-        "annotations_df_1.csv:7",
-        "prompt 9 is not in the prompt directory",
-    ),
-    "no verdict": (
-        {"annotations_df": VERDICTS + "p3_1.png,,MJ,3,x\n"},
-        "annotations_df_1.csv:7",
-        "annotation is empty",
-    ),
-    "a verdict that is none": (
-        {"annotations_df": VERDICTS + "p3_1.png,perhaps,MJ,3,x\n"},
-        "annotations_df_1.csv:7",
-        "annotation must be yes or no",
-    ),
-    "a file of another prompt": (
-        {"annotations_df": VERDICTS + "p3_1.png,True,MJ,4,cat\n"},
-        "annotations_df_1.csv:7",
-        "File_name must be p4_<n>",
-    ),
-    "two files of one answer": (
-        {"annotations_df": VERDICTS + "p1_1_v9.png,True,MJ,1,a park without dogs\n"},
-        "annotations_df_1.csv:7",
-        "at once",
-    ),
-    "another data set": ({"Prompt_dir": "prompt,image\na,b\n"}, "Prompt_dir_1.csv:1", "no column ID"),
-    "another separator": (
-        {"Prompt_dir": DIRECTORY.replace(",", ";")},
-        "Prompt_dir_1.csv:1",
-        "a semicolon between the cells",
-    ),
-}
+@pytest.mark.parametrize(
+    ("file", "old", "new", "where", "what"),
+    [
+        (DIRECTORY, "3,4,cat,cat,True,Single object,,,\n", "", EXTRA, "prompt 4 is not in Prompt_dir_1.csv"),
+        (DIRECTORY, "3,4,", "3,4,cat,cat,True,Single object,,,\n3,4,", f"{DIRECTORY}:6", "4 is there twice"),
+        (DIRECTORY, ",,4\n", ",,four\n", f"{DIRECTORY}:2", "Linked_prompts must be ids"),
+        (DIRECTORY, ",", ";", f"{DIRECTORY}:1", "a semicolon between the cells"),
+        (EXTRA, "3,4,,cat,,,,,\n", "", f"{DIRECTORY}:5", "prompt 4 is not in Prompt_dir_1_extraVars.csv"),
+        (EXTRA, "cat on top", "cow on top", f"{DIRECTORY}:4", "prompt 3 reads otherwise"),
+    ],
+)
+def test_files_that_do_not_belong_together(
+    example: Example, refuses: Callable[..., None], file: str, old: str, new: str, where: str, what: str
+) -> None:
+    refuses("gimbrr", {file: (example("gimbrr") / file).read_text().replace(old, new)}, where, what)
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_bad_input(small: Small, run: Run, name: str) -> None:
-    changed, where, what = BAD[name]
-    with pytest.raises(DataError, match=what) as caught:
-        run("gimbrr", small(**changed))
-    assert caught.value.where == where and caught.value.remedy
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [
+        ("p9_1.png,True,MJ,9,a cow", "prompt 9 is not in the prompt directory"),
+        ("p3_1.png,,MJ,3,x", "annotation is empty"),
+        ("p3_1.png,perhaps,MJ,3,x", "annotation must be yes or no"),
+        ("p3_1.png,True,MJ,4,cat", "File_name must be p4_<n>"),
+        ("p1_1_v9.png,True,MJ,1,a park without dogs", "at once"),
+    ],
+)
+def test_bad_verdicts(example: Example, refuses: Callable[..., None], row: str, what: str) -> None:
+    rows = (example("gimbrr") / VERDICTS).read_text()
+    refuses("gimbrr", {VERDICTS: f"{rows}{row}\n"}, f"{VERDICTS}:7", what)
+
+
+@pytest.mark.parametrize(
+    ("changed", "where", "what"),
+    [
+        ({DIRECTORY: None, EXTRA: None}, VERDICTS, "the prompt directory is missing"),
+        ({DIRECTORY: "prompt,image\na,b\n"}, f"{DIRECTORY}:1", "no column ID"),
+    ],
+)
+def test_other_files(refuses: Callable[..., None], changed: Any, where: str, what: str) -> None:
+    refuses("gimbrr", changed, where, what)
 
 
 def test_the_published_files_are_whole_or_named_a_part(data: Path, tmp_path: Path, run: Run) -> None:
@@ -333,11 +224,9 @@ def test_the_published_files_are_whole_or_named_a_part(data: Path, tmp_path: Pat
     assert len(verdicts(run("gimbrr(partial=True)", tmp_path))) == 3_999
 
 
-def test_two_directories(small: Small, run: Run) -> None:
-    folder = small()
-    (folder / "Prompt_dir_2.csv").write_text(DIRECTORY)
+def test_two_directories(example: Example, run: Run) -> None:
     with pytest.raises(DataError, match=r"Prompt_dir_1.csv and Prompt_dir_2.csv are versions of one file"):
-        run("gimbrr", folder)
+        run("gimbrr", example("gimbrr", {"Prompt_dir_2.csv": "ID,Prompt\n"}))
 
 
 def test_a_study_settles_to_the_latest_verdict(data: Path, tmp_path: Path) -> None:

@@ -3,43 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sightline import registry
+from sightline.data.import_ import recognise
 from sightline.data.sources import Source, prompt_ref
 from sightline.errors import DataError
-from sightline.records import (
-    Answer,
-    Image,
-    ImageKey,
-    Item,
-    Prompt,
-    PromptKey,
-    Question,
-    Record,
-    System,
-    Truth,
-)
+from sightline.records import Answer, Image, ImageKey, Item, Prompt, PromptKey, Question, System, Truth
 
-Run = Callable[..., list[Record]]
+Run = Callable[..., list[Any]]
+Fill = Callable[..., Path]
 
 
-def fill(root: Path, files: Mapping[str, bytes | str]) -> Path:
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return root
-
-
-def answers(records: list[Record]) -> list[Answer]:
-    return [record for record in records if isinstance(record, Answer)]
-
-
-def test_folder(tmp_path: Path, run: Run, png: bytes) -> None:
+def test_folder(tmp_path: Path, fill: Fill, run: Run, png: bytes) -> None:
     files = [
         "one/a dog.png",
         "one/two cats/0.png",
@@ -48,31 +28,32 @@ def test_folder(tmp_path: Path, run: Run, png: bytes) -> None:
         "two/a dog.jpg",
     ]
     root = fill(tmp_path, {**dict.fromkeys(files, png), "two/notes.md": "x", "one/.DS_Store": "x"})
-    found = run("folder", root)
     dog, cats = (PromptKey("prompts", prompt_ref(text)) for text in ("a dog", "two cats"))
-    assert [record._replace(at="") for record in answers(found)] == [
+    assert [record._replace(at="") for record in run("folder", root, Answer)] == [
         Answer(dog, "one", 0, ImageKey("images", "one/a dog.png")),
         Answer(cats, "one", 0, ImageKey("images", "one/two cats/0.png")),
         Answer(cats, "one", 1, ImageKey("images", "one/two cats/2.png")),
         Answer(cats, "one", 2, ImageKey("images", "one/two cats/10.png")),
         Answer(dog, "two", 0, ImageKey("images", "two/a dog.jpg")),
     ]
-    assert {(p.key, p.text) for p in found if isinstance(p, Prompt)} == {(dog, "a dog"), (cats, "two cats")}
-    assert {image.path for image in found if isinstance(image, Image)} == {str(root / name) for name in files}
+    assert {(p.key, p.text) for p in run("folder", root, Prompt)} == {(dog, "a dog"), (cats, "two cats")}
+    assert {image.path for image in run("folder", root, Image)} == {str(root / name) for name in files}
 
 
-def test_folder_takes_accents_apart_or_together_alike(tmp_path: Path, run: Run, png: bytes) -> None:
+def test_folder_takes_accents_apart_or_together_alike(
+    tmp_path: Path, fill: Fill, run: Run, png: bytes
+) -> None:
     root = fill(tmp_path, {"one/cafe\u0301.png": png, "two/caf\u00e9.png": png})
-    assert {record.text for record in run("folder", root) if isinstance(record, Prompt)} == {"caf\u00e9"}
+    assert {prompt.text for prompt in run("folder", root, Prompt)} == {"caf\u00e9"}
 
 
-def test_folder_tells_what_it_left_out(tmp_path: Path, png: bytes) -> None:
+def test_folder_reports_what_it_left_out(
+    tmp_path: Path, fill: Fill, left_out: Callable[..., Any], png: bytes
+) -> None:
     root = fill(
         tmp_path, {"one/a dog.png": png, "loose.png": png, "empty/readme.md": "x", "one/a cat/x.md": "x"}
     )
-    source = Source(root)
-    list(registry.configure("importer", "folder").load()(source))
-    assert source.skipped == {
+    assert left_out("folder", root) == {
         "images outside any system's folder": ["loose.png"],
         "folders without images": ["empty", "one/a cat"],
     }
@@ -90,7 +71,7 @@ METADATA = {
 
 
 @pytest.mark.parametrize("under", ["sdxl/", ""])
-def test_geneval(tmp_path: Path, run: Run, png: bytes, under: str) -> None:
+def test_geneval(tmp_path: Path, fill: Fill, run: Run, png: bytes, under: str) -> None:
     root = tmp_path / "sdxl" if not under else tmp_path
     fill(
         root,
@@ -101,27 +82,25 @@ def test_geneval(tmp_path: Path, run: Run, png: bytes, under: str) -> None:
             f"{under}00000/samples/0003.png": png,
         },
     )
-    found = run("geneval", root)
-    assert [(a.system, a.position, a.prompt, a.image) for a in answers(found)] == [
+    assert [(a.system, a.position, a.prompt, a.image) for a in run("geneval", root, Answer)] == [
         ("sdxl", 0, PromptKey("geneval", "00000"), ImageKey("geneval", f"{under}00000/samples/0000.png")),
         ("sdxl", 3, PromptKey("geneval", "00000"), ImageKey("geneval", f"{under}00000/samples/0003.png")),
     ]
-    (prompt,) = [record for record in found if isinstance(record, Prompt)]
+    (prompt,) = run("geneval", root, Prompt)
     assert prompt.text == METADATA["prompt"] and prompt.tags == {"tag": "position"}
-    assert prompt.expects is not None
     assert prompt.expects["objects"][1] == {"kind": "cat", "count": 2, "colour": "red", "size": None}
     assert prompt.expects["relation"] == {"first": "cat", "where": "above", "second": "dog"}
     assert prompt.expects["absent"] == ["bus"]
 
 
-def test_geneval_without_a_prompt(tmp_path: Path, run: Run, png: bytes) -> None:
+def test_geneval_without_a_prompt(tmp_path: Path, fill: Fill, run: Run, png: bytes) -> None:
     fill(tmp_path, {"s/00000/metadata.jsonl": '{"tag": "x"}', "s/00000/samples/0.png": png})
     with pytest.raises(DataError, match="names no prompt") as caught:
         run("geneval", tmp_path)
     assert caught.value.where == "s/00000/metadata.jsonl:1"
 
 
-def test_w1kp(tmp_path: Path, run: Run, png: bytes) -> None:
+def test_w1kp(tmp_path: Path, fill: Fill, run: Run, png: bytes) -> None:
     for seed in (10, 9):
         folder = f"sdxl/4/{seed}"
         fill(tmp_path, {f"{folder}/image.png": png, f"{folder}/prompt.txt": "a dog\n"})
@@ -136,21 +115,23 @@ def test_w1kp(tmp_path: Path, run: Run, png: bytes) -> None:
     ]
 
 
-def test_imagenhub_in_its_original_folders(tmp_path: Path, run: Run, png: bytes) -> None:
+def test_imagenhub_in_its_original_folders(tmp_path: Path, fill: Fill, run: Run, png: bytes) -> None:
     lookup = {"sample_0.jpg": {"prompt": "a dog", "category": "Colors", "source": "DrawBench"}}
     fill(
         tmp_path, {"dataset_lookup.json": json.dumps(lookup), "SD/sample_0.jpg": png, "SD/sample_9.jpg": png}
     )
-    found = run("imagenhub", tmp_path)
-    (prompt,) = [record for record in found if isinstance(record, Prompt)]
+    assert recognise(tmp_path)[0].name == "imagenhub"
+    (prompt,) = run("imagenhub", tmp_path, Prompt)
     assert prompt.tags == {"category": "Colors", "source": "DrawBench"}
-    assert [(a.system, a.image) for a in answers(found)] == [("SD", ImageKey("imagenhub", "SD/sample_0.jpg"))]
+    assert [(a.system, a.image) for a in run("imagenhub", tmp_path, Answer)] == [
+        ("SD", ImageKey("imagenhub", "SD/sample_0.jpg"))
+    ]
 
 
 RUN = "q1 Q0 b 2 0.5 clip\nq1 Q0 a 1 0.9 clip\n\nq2 Q0 a 1 0.1 clip\n"
 
 
-def test_trec_run(tmp_path: Path, run: Run) -> None:
+def test_trec_run(tmp_path: Path, fill: Fill, run: Run) -> None:
     fill(tmp_path, {"clip.run": RUN, "topics.tsv": "q1\ta dog\nq2\ta cat, asleep\n"})
     found = run("trec_run(suite='t', collection='c')", tmp_path / "clip.run")
     assert found == [
@@ -163,9 +144,9 @@ def test_trec_run(tmp_path: Path, run: Run) -> None:
     ]
 
 
-def test_trec_run_tells_when_scores_and_ranks_disagree(tmp_path: Path) -> None:
+def test_trec_run_reports_when_scores_and_ranks_disagree(tmp_path: Path, fill: Fill) -> None:
     source = Source(fill(tmp_path, {"x.run": "q Q0 a 1 0.1 s\nq Q0 b 2 0.2 s\n"}) / "x.run")
-    list(registry.configure("importer", "trec_run").load()(source))
+    list(registry.get("importer", "trec_run")(source))
     reason = "scores that rise with the rank (ranks decide, unlike in trec_eval)"
     assert source.skipped == {reason: ["x.run:2"]} and source.noted == {reason}
 
@@ -184,13 +165,15 @@ def test_trec_run_tells_when_scores_and_ranks_disagree(tmp_path: Path) -> None:
         ("trec_qrels", "q 0 a high\n", "x.run:1", "not a whole number"),
     ],
 )
-def test_bad_trec_files(tmp_path: Path, run: Run, importer: str, content: str, where: str, what: str) -> None:
+def test_bad_trec_files(
+    tmp_path: Path, fill: Fill, run: Run, importer: str, content: str, where: str, what: str
+) -> None:
     with pytest.raises(DataError) as caught:
         run(importer, fill(tmp_path, {"x.run": content}) / "x.run")
     assert caught.value.where == where and what in caught.value.what and caught.value.remedy
 
 
-def test_trec_qrels(tmp_path: Path, run: Run) -> None:
+def test_trec_qrels(tmp_path: Path, fill: Fill, run: Run) -> None:
     fill(tmp_path, {"x.qrels": "q1 0 a 2\nq1 0 b -1\n"})
     assert run("trec_qrels(suite='t', collection='c')", tmp_path / "x.qrels") == [
         Question("relevance", "ordinal", at="x.qrels"),
@@ -199,15 +182,13 @@ def test_trec_qrels(tmp_path: Path, run: Run) -> None:
     ]
 
 
-def test_a_run_and_its_judgements_agree_with_trec_eval(tmp_path: Path, run: Run) -> None:
+def test_a_run_and_its_judgements_agree_with_trec_eval(tmp_path: Path, fill: Fill, run: Run) -> None:
     import pytrec_eval
 
     fill(tmp_path, {"clip.run": RUN, "x.qrels": "q1 0 b 1\nq1 0 a 0\nq2 0 a 1\n"})
-    ranked = {(a.prompt, a.position): a.image for a in answers(run("trec_run", tmp_path / "clip.run"))}
+    ranked = {(a.prompt, a.position): a.image for a in run("trec_run", tmp_path / "clip.run", Answer)}
     relevant = {
-        (t.item.prompt, t.item.image): t.value
-        for t in run("trec_qrels", tmp_path / "x.qrels")
-        if isinstance(t, Truth)
+        (t.item.prompt, t.item.image): t.value for t in run("trec_qrels", tmp_path / "x.qrels", Truth)
     }
     with (tmp_path / "clip.run").open() as lines, (tmp_path / "x.qrels").open() as truth:
         evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(truth), {"recip_rank"})

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -33,7 +30,9 @@ from sightline.records import (
     Truth,
 )
 
-Run = Callable[..., list[Record]]
+Run = Callable[..., list[Any]]
+Table = Callable[..., Path]
+Refuses = Callable[..., None]
 BALL = PromptKey("prompts", "1")
 
 TABLES: dict[str, tuple[list[dict[str, Any]], list[Record]]] = {
@@ -179,35 +178,22 @@ TABLES: dict[str, tuple[list[dict[str, Any]], list[Record]]] = {
 }
 
 
-def write(file: Path, rows: list[dict[str, Any]]) -> Path:
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    if file.suffix == ".parquet":
-        polars.DataFrame([{name: row.get(name) for name in names} for row in rows]).write_parquet(file)
-    elif file.suffix == ".jsonl":
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    else:
-        with file.open("w", newline="", encoding="utf-8") as stream:
-            writer = csv.DictWriter(stream, names)
-            writer.writeheader()
-            writer.writerows(rows)
-    return file
-
-
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("form", TABLES)
-def test_each_form_from_each_kind_of_file(tmp_path: Path, run: Run, form: str, suffix: str) -> None:
+def test_each_form_from_each_kind_of_file(
+    tmp_path: Path, run: Run, table: Table, form: str, suffix: str
+) -> None:
     rows, expected = TABLES[form]
-    found = run(form, write(tmp_path / f"data.{suffix}", rows))
+    found = run(form, table(tmp_path / f"data.{suffix}", rows))
     assert [record._replace(at="") for record in found] == expected
     assert all(record.at.startswith(f"data.{suffix}:") for record in found)
 
 
 @pytest.mark.parametrize("form", TABLES)
-def test_each_form_claims_its_own_table_and_no_other(tmp_path: Path, form: str) -> None:
-    source = Source(write(tmp_path / "data.csv", TABLES[form][0]))
+def test_each_form_claims_its_own_table_and_no_other(tmp_path: Path, table: Table, form: str) -> None:
+    source = Source(table(tmp_path / "data.csv", TABLES[form][0]))
     claims = {name: registry.get("importer", name).spec.details["claims"](source) for name in TABLES}
     claimed = [name for name, claim in claims.items() if claim > 0]
-
     assert claimed == [form]
 
 
@@ -220,93 +206,78 @@ def test_a_text_file_is_a_prompt_a_line(tmp_path: Path, run: Run) -> None:
     ]
 
 
-def test_images_beside_the_table_come_in(tmp_path: Path, run: Run, png: bytes) -> None:
-    (tmp_path / "s").mkdir()
-    (tmp_path / "s" / "a.png").write_bytes(png)
-    file = tmp_path / "answers.csv"
-    file.write_text("prompt,image,system\na dog,s/a.png,s\n")
-    assert [r.path for r in run("answers", file) if isinstance(r, Image)] == [str(tmp_path / "s" / "a.png")]
-    assert not [r for r in run("answers(names_only=True)", file) if isinstance(r, Image)]
+def test_images_next_to_the_table_are_imported(example: Callable[..., Path], run: Run) -> None:
+    file = example("answers")
+    assert [image.path for image in run("answers", file, Image)] == [
+        str(file.with_name(name)) for name in ("a.png", "b.png")
+    ]
+    assert run("answers(names_only=True)", file, Image) == []
 
 
 @pytest.mark.parametrize("order", [("a.png", "gone.png"), ("gone.png", "a.png")])
 def test_some_images_here_and_some_not_is_an_error(
-    tmp_path: Path, run: Run, png: bytes, order: tuple[str, str]
+    example: Callable[..., Path], refuses: Refuses, run: Run, order: tuple[str, str]
 ) -> None:
-    (tmp_path / "a.png").write_bytes(png)
-    file = tmp_path / "answers.csv"
-    file.write_text("prompt,image,system\n" + "".join(f"a dog,{name},s\n" for name in order))
-    with pytest.raises(DataError, match=r"no image 'gone\.png'") as caught:
-        run("answers", file)
-    assert caught.value.where == f"answers.csv:{order.index('gone.png') + 2}"
-    assert "names_only" in caught.value.remedy
-    assert len([r for r in run("answers(names_only=True)", file) if isinstance(r, Answer)]) == 2
+    rows = {"answers.csv": "prompt,image,system\n" + "".join(f"a dog,{name},s\n" for name in order)}
+    where = f"answers.csv:{order.index('gone.png') + 2}"
+    refuses("answers", rows, where, r"no image 'gone\.png'")
+    assert len(run("answers(names_only=True)", example("answers", rows), Answer)) == 2
 
 
-def test_known_prompts_are_named_by_their_wording(tmp_path: Path, run: Run) -> None:
-    file = tmp_path / "answers.csv"
-    file.write_text("prompt,image,system\na dog,a.png,s\n")
-    found = run("answers(known_prompts=True)", file)
-    assert found == [
+def test_known_prompts_are_named_by_their_wording(example: Callable[..., Path], run: Run) -> None:
+    file = example("answers", {"answers.csv": "prompt,image,system\na dog,c.png,s\n"})
+    assert run("answers(known_prompts=True)", file) == [
         System("s", at="answers.csv:2"),
-        Answer(PromptText("a dog"), "s", 0, ImageKey("images", "a.png"), at="answers.csv:2"),
+        Answer(PromptText("a dog"), "s", 0, ImageKey("images", "c.png"), at="answers.csv:2"),
     ]
 
 
-def test_a_scale_told_in_the_table(tmp_path: Path, run: Run) -> None:
-    file = tmp_path / "j.csv"
-    file.write_text(
+def test_a_scale_stated_in_the_table(example: Callable[..., Path], run: Run) -> None:
+    rows = (
         "annotator,image,question,value,scale,scale_low,scale_high,scale_step,direction\n"
         "a,x.png,fit,1,ordinal,1,5,1,lower\na,y.png,fit,2,ordinal,1,5,1,lower\n"
     )
-    assert [r for r in run("judgements", file) if isinstance(r, Question)] == [
-        Question("fit", "ordinal", 1.0, 5.0, 1.0, direction="lower", at="j.csv:2")
+    assert run("judgements", example("judgements", {"votes.csv": rows}), Question) == [
+        Question("fit", "ordinal", 1.0, 5.0, 1.0, direction="lower", at="votes.csv:2")
     ]
 
 
+ANSWER, VOTE = "prompt,image,system", "annotator,prompt,question,value"
+
+
 @pytest.mark.parametrize(
-    ("form", "table", "where", "what"),
+    ("form", "header", "row", "what"),
     [
-        ("prompts", "prompt_id,prompt\n1,x\n2,\n", "t.csv:3", "prompt is empty"),
-        ("prompts", "prompt,expects\nx,nonsense\n", "t.csv:2", "not JSON"),
-        ("prompts", "prompt,expects\nx,[1]\n", "t.csv:2", "a JSON object"),
-        ("answers", "prompt,image,system\nx,a.png,\n", "t.csv:2", "system is empty"),
-        ("answers", "prompt,image,system\nx,,s\n", "t.csv:2", "image is empty"),
-        ("answers", "prompt,image,system\nx,../a.png,s\n", "t.csv:2", "leaves the folder"),
-        ("answers", "prompt,image,system\nx,/etc/a.png,s\n", "t.csv:2", "leaves the folder"),
-        ("answers", "prompt,image,system,failure\nx,a.png,s,why\n", "t.csv:2", "both an image and a failure"),
-        ("answers", "prompt,image,system,kind\nx,a.png,s,painter\n", "t.csv:2", "generator or retriever"),
-        (
-            "answers",
-            "prompt,image,system,position\nx,a.png,s,first\n",
-            "t.csv:2",
-            "position must be a whole number",
-        ),
-        ("answers", "prompt,image,system,score\nx,a.png,s,NaN\n", "t.csv:2", "score must be a finite number"),
-        ("answers", "prompt,picture,system\nx,a.png,s\n", "t.csv:1", "no column image or failure"),
-        (
-            "judgements",
-            "annotator,prompt,question,value\na,x,q,good\n",
-            "t.csv:2",
-            "value must be a finite number",
-        ),
-        ("judgements", "annotator,prompt,question,value\na,x,q,\n", "t.csv:2", "value is empty"),
-        ("judgements", "annotator,prompt,question,value\na,,q,1\n", "t.csv:2", "neither a prompt"),
-        ("judgements", "annotator,prompt,question,value,n\na,x,q,1,3\n", "t.csv:2", "n must be"),
-        ("judgements", "annotator,prompt,question,value,skipped\na,x,q,1,why\n", "t.csv:2", "both a value"),
-        ("judgements", "annotator,prompt,question,value,time\na,x,q,1,noon\n", "t.csv:2", "time must be"),
-        ("judgements", "annotator,prompt,question,value,scale\na,x,q,1,loud\n", "t.csv:2", "scale must be"),
-        ("truths", "prompt,question,value,low,high\nx,q,5,1,2\n", "t.csv:2", "between its low"),
-        ("captions", "image,caption\n,A dog.\n", "t.csv:2", "image is empty"),
+        ("prompts", "prompt_id,prompt", "2,", "prompt is empty"),
+        ("prompts", "prompt,expects", "x,nonsense", "not JSON"),
+        ("prompts", "prompt,expects", "x,[1]", "a JSON object"),
+        ("answers", ANSWER, "x,a.png,", "system is empty"),
+        ("answers", ANSWER, "x,,s", "image is empty"),
+        ("answers", ANSWER, "x,../a.png,s", "leaves the folder"),
+        ("answers", ANSWER, "x,/etc/a.png,s", "leaves the folder"),
+        ("answers", f"{ANSWER},failure", "x,a.png,s,why", "both an image and a failure"),
+        ("answers", f"{ANSWER},kind", "x,a.png,s,painter", "generator or retriever"),
+        ("answers", f"{ANSWER},position", "x,a.png,s,first", "position must be a whole number"),
+        ("answers", f"{ANSWER},score", "x,a.png,s,NaN", "score must be a finite number"),
+        ("judgements", VOTE, "a,x,q,good", "value must be a finite number"),
+        ("judgements", VOTE, "a,x,q,", "value is empty"),
+        ("judgements", VOTE, "a,,q,1", "neither a prompt"),
+        ("judgements", f"{VOTE},n", "a,x,q,1,3", "n must be"),
+        ("judgements", f"{VOTE},skipped", "a,x,q,1,why", "both a value"),
+        ("judgements", f"{VOTE},time", "a,x,q,1,noon", "time must be"),
+        ("judgements", f"{VOTE},scale", "a,x,q,1,loud", "scale must be"),
+        ("truths", "prompt,question,value,low,high", "x,q,5,1,2", "between its low"),
+        ("captions", "image,caption", ",A dog.", "image is empty"),
     ],
 )
-def test_bad_rows_are_told_with_place_and_remedy(
-    tmp_path: Path, run: Run, form: str, table: str, where: str, what: str
-) -> None:
-    (tmp_path / "t.csv").write_text(table)
-    with pytest.raises(DataError) as caught:
-        run(form, tmp_path / "t.csv")
-    assert caught.value.where == where and what in caught.value.what and caught.value.remedy
+def test_bad_rows(refuses: Refuses, form: str, header: str, row: str, what: str) -> None:
+    file = {"judgements": "votes.csv"}.get(form, f"{form}.csv")
+    refuses(form, {file: f"{header}\n{row}\n"}, f"{file}:2", what)
+
+
+def test_a_missing_column(refuses: Refuses) -> None:
+    rows = {"answers.csv": "prompt,picture,system\nx,a.png,s\n"}
+    refuses("answers", rows, "answers.csv:1", "no column image or failure")
 
 
 TEXT = st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"])).filter(
@@ -316,39 +287,39 @@ TEXT = st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(TEXT, min_size=1, max_size=5))
-def test_odd_prompts_come_through_every_kind_of_file(run: Run, tmp_path: Path, texts: list[str]) -> None:
+def test_odd_prompts_come_through_every_kind_of_file(
+    run: Run, table: Table, tmp_path: Path, texts: list[str]
+) -> None:
     rows = [{"prompt": text} for text in texts]
     for suffix in ("csv", "jsonl", "parquet"):
-        found = run("prompts", write(tmp_path / f"p.{suffix}", rows))
+        found = run("prompts", table(tmp_path / f"p.{suffix}", rows))
         assert [(p.text, p.key.ref) for p in found if isinstance(p, Prompt)] == [
             (t, prompt_ref(t)) for t in texts
         ]
 
 
-def test_a_slip_in_a_column_is_no_table_of_prompts(tmp_path: Path) -> None:
-    file = tmp_path / "answers.csv"
-    file.write_text("prompt,image,sytem\na ball,1.png,careful\n")
-    with pytest.raises(DataError, match="--column system=sytem"):
-        recognise(file)
-    file.write_text("prompt,origin\na ball,a book\n")
-    assert recognise(file)[0].name == "prompts"
+@pytest.mark.parametrize(
+    ("rows", "slip"),
+    [
+        ("prompt,image,sytem\na ball,1.png,careful\n", "system=sytem"),
+        ("prompt,annotater,question,value\na ball,ann,fit,1\n", "annotator=annotater"),
+    ],
+)
+def test_a_table_with_a_slip_is_not_taken_for_another(tmp_path: Path, rows: str, slip: str) -> None:
+    (tmp_path / "t.csv").write_text(rows)
+    with pytest.raises(DataError, match=f"--column {slip}"):
+        recognise(tmp_path / "t.csv")
+
+
+def test_another_column_is_no_slip(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("prompt,origin\na ball,a book\n")
+    assert recognise(tmp_path / "t.csv")[0].name == "prompts"
 
 
 @pytest.mark.parametrize(
     ("slip", "meant"),
     [("positon", "position"), ("Position", "position"), ("seeed", "seed"), ("tag.skill", "tags.skill")],
 )
-def test_a_slip_in_an_optional_column_is_refused(tmp_path: Path, slip: str, meant: str) -> None:
-    file = tmp_path / "answers.csv"
-    file.write_text(f"prompt,image,system,{slip}\na ball,1.png,careful,1\n")
-    with pytest.raises(DataError, match=f"is it '{meant}'") as caught:
-        list(registry.configure("importer", "answers").load()(Source(file)))
-    assert caught.value.where == "answers.csv:1"
-    assert f"--column {meant}={slip}" in caught.value.remedy
-
-
-def test_a_slip_in_annotator_is_no_table_of_truths(tmp_path: Path) -> None:
-    file = tmp_path / "votes.csv"
-    file.write_text("prompt,annotater,question,value\na ball,ann,fit,1\n")
-    with pytest.raises(DataError, match="annotator=annotater"):
-        recognise(file)
+def test_a_slip_in_an_optional_column_is_refused(refuses: Refuses, slip: str, meant: str) -> None:
+    rows = {"answers.csv": f"prompt,image,system,{slip}\na ball,a.png,careful,1\n"}
+    refuses("answers", rows, "answers.csv:1", rf"is it '{meant}'(.|\n)*--column {meant}={slip}")

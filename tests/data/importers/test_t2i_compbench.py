@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sightline import registry
 from sightline.data.import_ import recognise
 from sightline.data.sources import Source
-from sightline.errors import DataError
-from sightline.records import Prompt, Record
+from sightline.records import Prompt
 
-Run = Callable[..., list[Record]]
+Run = Callable[..., list[Any]]
+Example = Callable[..., Path]
 
 
 @pytest.fixture(scope="module")
@@ -70,18 +71,8 @@ def test_what_was_left_out_is_told(published: tuple[list[Prompt], Source]) -> No
     assert repeated == 86
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Path:
-    for category in ("color", "shape"):
-        (tmp_path / f"{category}.txt").write_text(f"a {category}\nb {category}\n")
-        (tmp_path / f"{category}_train.txt").write_text(f"a {category}\n")
-        (tmp_path / f"{category}_val.txt").write_text(f"b {category}\n")
-    return tmp_path
-
-
-def test_places_are_the_first_line_that_has_a_prompt(small: Path, run: Run) -> None:
-    found = [p for p in run("t2i_compbench", small) if isinstance(p, Prompt)]
-    assert [(p.text, p.tags["split"], p.at) for p in found] == [
+def test_places_are_the_first_line_that_has_a_prompt(example: Example, run: Run) -> None:
+    assert [(p.text, p.tags["split"], p.at) for p in run("t2i_compbench", example("t2i_compbench"))] == [
         ("a color", "train", "color.txt:1"),
         ("b color", "val", "color.txt:2"),
         ("a shape", "train", "shape.txt:1"),
@@ -89,20 +80,15 @@ def test_places_are_the_first_line_that_has_a_prompt(small: Path, run: Run) -> N
     ]
 
 
-@pytest.mark.parametrize("end", ["", "_train", "_val"])
-def test_a_category_without_one_of_its_lists_is_refused(small: Path, run: Run, end: str) -> None:
-    (small / f"shape{end}.txt").unlink()
-    with pytest.raises(DataError, match="is here, but not") as caught:
-        run("t2i_compbench", small)
-    assert caught.value.where == f"shape{end}.txt"
+@pytest.mark.parametrize("missing", ["shape.txt", "shape_train.txt", "shape_val.txt"])
+def test_a_category_without_one_of_its_lists_is_refused(refuses: Callable[..., None], missing: str) -> None:
+    refuses("t2i_compbench", {missing: None}, missing, "is here, but not")
 
 
-def test_a_part_of_a_split_holds_prompts_of_that_split(small: Path, run: Run) -> None:
-    (small / "color_val_seen.txt").write_text("b color\na color\n")
-    with pytest.raises(DataError, match=r"'a color' is not in color_val\.txt") as caught:
-        run("t2i_compbench", small)
-    assert caught.value.where == "color_val_seen.txt:2"
+def test_a_part_of_a_split_holds_prompts_of_that_split(refuses: Callable[..., None]) -> None:
+    part = {"color_val_seen.txt": "b color\na color\n"}
+    refuses("t2i_compbench", part, "color_val_seen.txt:2", r"'a color' is not in color_val\.txt")
 
 
-def test_one_list_alone_is_a_list_of_prompts(small: Path) -> None:
-    assert recognise(small / "color_val.txt")[0].name == "prompts"
+def test_one_list_alone_is_a_list_of_prompts(example: Example) -> None:
+    assert recognise(example("t2i_compbench") / "color_val.txt")[0].name == "prompts"
