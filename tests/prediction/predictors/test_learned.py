@@ -163,6 +163,7 @@ def test_strange_prompts_get_a_finite_prediction(spec: str) -> None:
     [
         "trees(n_estimators=0)", "trees(learning_rate=1.5)", "kernel_ridge(width=0)",
         "kernel_ridge(landmarks=0)", "support_vectors(C=0)", "tfidf_ridge(letters=2)", "stack(folds=1)",
+        "logistic(penalty=0)", "quadratic(dimensions=0)",
     ],
 )  # fmt: skip
 def test_senseless_parameters_are_refused(spec: str) -> None:
