@@ -132,7 +132,7 @@ def shuffled(values: list[Any]) -> list[Any]:
 
 
 def permute(file: Path, column: str) -> None:
-    """Shuffle a column of a table, an array of an archive, or a key of all queries in JSON ("": every key)."""
+    """Shuffle a column of a table, an array of an archive, or a key of all queries in JSON ("": all keys)."""
     if file.suffix == ".npz":
         with np.load(file) as opened:
             arrays = {key: opened[key] for key in opened}
