@@ -218,14 +218,12 @@ def calibrate(
     if _is_about_triplets(study, question):
         if reference is not None:
             raise UsageError("forced choices need no scale", remedy="Leave --reference out.")
-        return calibrate_choices(study, question, several or [best_distance()], seed=seed, listener=listener)
+        return _calibrate_choices(study, question, several or [best_distance()], seed, listener)
     if len(several) > 1:
         raise UsageError("graded pairs give the cut-offs of one distance", remedy="Give --distance once.")
     chosen, scale = scale_of(study, several[0] if several else None, reference)
-    return replace(
-        calibrate_pairs(study, question, distance=chosen, reference=scale, seed=seed, listener=listener),
-        named=reference if isinstance(reference, str) else "",
-    )
+    made = _calibrate_pairs(study, question, chosen, scale, seed, listener)
+    return replace(made, named=reference if isinstance(reference, str) else "")
 
 
 def _is_about_triplets(study: Study, question: str) -> bool:
@@ -233,14 +231,13 @@ def _is_about_triplets(study: Study, question: str) -> bool:
     return bool((_items(study, question)["image_c"] > 0).any())
 
 
-def calibrate_pairs(
+def _calibrate_pairs(
     study: Study,
     question: str,
-    *,
     distance: str,
-    reference: Reference | None = None,
-    seed: int = 0,
-    listener: Listener | None = None,
+    reference: Reference | None,
+    seed: int,
+    listener: Listener | None,
 ) -> PairCalibration:
     """Cut-offs for levels of similarity from graded pairs, with five-fold cross-validated accuracy."""
     measure = configured(distance)
@@ -271,13 +268,8 @@ def calibrate_pairs(
     return PairCalibration(question, measure.short, reference, result, people, dict(without), given.excluded)
 
 
-def calibrate_choices(
-    study: Study,
-    question: str,
-    distances: Sequence[str],
-    *,
-    seed: int = 0,
-    listener: Listener | None = None,
+def _calibrate_choices(
+    study: Study, question: str, distances: Sequence[str], seed: int, listener: Listener | None
 ) -> ChoiceCalibration:
     """2AFC score and accuracy of every distance on the same triplets, with tests between them.
 

@@ -240,7 +240,7 @@ class _Making:
         name, values = found
         means: dict[tuple[object, str], list[float]] = {}
         for key, (system, value) in self.rows.items():
-            settings = values.get(key, [])
+            settings = values.get((key[0], system), [])
             if len(set(settings)) == 1:
                 means.setdefault((settings[0], system), []).append(value)
             elif settings:

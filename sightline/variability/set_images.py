@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -173,25 +173,30 @@ class ImageSets:
         return OneImage(*whose, sha256, blank=outcome.value >= ONE_COLOUR), picture
 
 
-def varying_setting(study: Study) -> tuple[str, dict[tuple[int, int], list[object]]] | None:
+def settings_of(study: Study) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Prompt, system and settings of every answer."""
+    answers, settings = listing.named_answers(study)
+    prompts = {(suite, ref): key for key, suite, ref, _ in reading.prompts(study).iter_rows()}
+    named = answers.select("suite", "prompt_id", "system").iter_rows()
+    for (suite, ref, system), own in zip(named, settings, strict=True):
+        yield prompts[suite, ref], system, own or {}
+
+
+def varying_setting(study: Study) -> tuple[str, dict[tuple[int, str], list[object]]] | None:
     """The first setting, by name, that has several values, and by prompt and system its value of each answer.
 
     A seed is no setting: it is what makes images of one prompt differ.
     """
-    answers, settings = listing.named_answers(study)
+    answers = list(settings_of(study))
     values: dict[str, set[object]] = {}
-    for own in settings:
-        for name, value in (own or {}).items():
+    for _, _, settings in answers:
+        for name, value in settings.items():
             if isinstance(value, str | int | float):
                 values.setdefault(name, set()).add(value)
     varying = sorted(name for name, some in values.items() if len(some) > 1 and name != "seed")
     if not varying:
         return None
-    name = varying[0]
-    prompts = {(suite, ref): key for key, suite, ref, _ in reading.prompts(study).iter_rows()}
-    systems = {system: key for key, system, *_ in reading.systems(study).iter_rows()}
-    found: dict[tuple[int, int], list[object]] = {}
-    for row, own in zip(answers.iter_rows(named=True), settings, strict=True):
-        key = (prompts[row["suite"], row["prompt_id"]], systems[row["system"]])
-        found.setdefault(key, []).append((own or {}).get(name))
-    return name, found
+    by_set: dict[tuple[int, str], list[object]] = {}
+    for prompt, system, settings in answers:
+        by_set.setdefault((prompt, system), []).append(settings.get(varying[0]))
+    return varying[0], by_set

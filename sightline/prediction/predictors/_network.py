@@ -48,14 +48,13 @@ def first_weights(shapes: Mapping[str, Sequence[int]], rng: np.random.Generator)
     return found
 
 
-def dropout(values: Any, rng: np.random.Generator | None, share: float = 0.5) -> Any:
-    """Dropout: values with a proportion set to 0 and the rest scaled up; unchanged at probability 0."""
+def dropout(values: Any, rng: np.random.Generator | None) -> Any:
+    """Dropout: about half of the values set to 0 and the rest doubled; unchanged without a generator."""
     if rng is None:
         return values
     import torch
 
-    kept = rng.random(tuple(values.shape)) >= share
-    return values * torch.from_numpy(kept / (1 - share))
+    return values * torch.from_numpy((rng.random(tuple(values.shape)) >= 0.5) * 2.0)
 
 
 def descend(
