@@ -27,7 +27,9 @@ def _bytes(picture: int | tuple[int, int, int] | bytes) -> bytes:
     return file.getvalue()
 
 
-def _sample(folder: Path, system: str, ref: str, n: int, sample: Sample, setting: object) -> list[Record]:
+def _sample(
+    folder: Path, system: str, ref: str, n: int, sample: Sample, setting: object = None
+) -> list[Record]:
     prompt = PromptKey("s", ref)
     if sample is None:
         return [Answer(prompt, system, n, None, failure="refused by a filter")]
@@ -36,16 +38,6 @@ def _sample(folder: Path, system: str, ref: str, n: int, sample: Sample, setting
     image = ImageKey(system, f"{ref}-{n}")
     settings = None if setting is None else {"guidance": setting}
     return [Image(image, str(file)), Answer(prompt, system, n, image, seed=n, settings=settings)]
-
-
-@pytest.fixture(scope="session")
-def sampled() -> Callable[..., list[Record]]:
-    """The records of one sample: a shade of grey, a colour, a file's bytes, or None for a refused answer."""
-
-    def records(folder: Path, system: str, ref: str, n: int, sample: Sample) -> list[Record]:
-        return _sample(folder, system, ref, n, sample, None)
-
-    return records
 
 
 @pytest.fixture(scope="session")
@@ -69,11 +61,17 @@ def study_of() -> Callable[..., Study]:
             records.append(Prompt(PromptKey("s", ref), *([text] if isinstance(text, str) else text)))
         records += [System(name) for name in dict.fromkeys(name for name, _ in samples)]
         for (system, ref), mine in samples.items():
-            told = (settings or {}).get((system, ref), [None] * len(mine))
-            for n, (sample, setting) in enumerate(zip(mine, told, strict=True)):
+            own = (settings or {}).get((system, ref), [None] * len(mine))
+            for n, (sample, setting) in enumerate(zip(mine, own, strict=True)):
                 records += _sample(folder, system, ref, n, sample, setting)
         study = create_study(folder / "study")
         load(study, [*records, *more], importer="test", path="test", digest="1")
         return study
 
     return make
+
+
+@pytest.fixture(scope="session")
+def sampled() -> Callable[..., list[Record]]:
+    """The records of one sample: a shade of grey, a colour, a file's bytes, or None for a refused answer."""
+    return _sample
