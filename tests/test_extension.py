@@ -105,7 +105,7 @@ def test_short_form_leaves_out_defaults() -> None:
 
 def test_direct_calls_must_fill_what_it_needs() -> None:
     from sightline.measures.of_set.similarity import pairwise_mean
-    from sightline.prediction.predictors.ridge import ridge
+    from sightline.prediction.predictors.linear import ridge
 
     for incomplete in (lambda: pairwise_mean([]), ridge):
         with pytest.raises(UsageError, match="needs"):

@@ -36,10 +36,10 @@ def prompt_measures(named: Sequence[str] = ()) -> list[Configured]:
 
     What is asked for by name must run: an error says what it lacks.
     """
-    found = [registry.configure("of_prompt", name) for name in registry.names("of_prompt")]
+    every = (registry.configure("of_prompt", name) for name in registry.names("of_prompt"))
     chosen = {
         measure.identity: measure
-        for measure in found
+        for measure in every
         if measure.spec.details["feature"] and not measure.spec.missing()
     }
     for spec in named:
@@ -100,12 +100,11 @@ class Described:
             folded(text): int(group) for text, group in zip(prompts.values(), groups, strict=True)
         }
         self._captions = _captions(study)
-        self._own: list[list[int]] = []
         self.counted_from = "the prompts learned from"
         if self._captions is not None:
             self._collection = _counted(self._captions)
-            self._own = owners(wordings(study, prompts), self._captions)
-            self._fixed = self._of_collection(list(prompts.values()), self._own)
+            own = owners(wordings(study, prompts), self._captions)
+            self._fixed = self._of_collection(list(prompts.values()), own)
             self.counted_from = f"the captions of {len(self._captions):,} images"
 
     @property
@@ -116,12 +115,12 @@ class Described:
     def cut(self, x: Examples, learn: Indices, guess: Indices) -> tuple[Examples, Examples]:
         """What is learned from and what is guessed, of `x`: these prompts with whatever else they carry."""
         if self._captions is not None:
-            return self._with(x, learn, self._fixed[learn]), self._with(x, guess, self._fixed[guess])
-        counted, document = self._learned(learn)
-        return (
-            self._with(x, learn, self._of_learned(counted, document, learn)),
-            self._with(x, guess, self._of_learned(counted, document, guess)),
-        )
+            counted = self._fixed
+        else:
+            collection, document = self._learned(learn)
+            texts = [prompt.text for prompt in self.x.prompts]
+            counted = _table(collection, texts, [document.get(int(group)) for group in self._groups])
+        return self._with(x, learn, counted[learn]), self._with(x, guess, counted[guess])
 
     def new(self, texts: Sequence[str]) -> Examples:
         """Prompts that are not of the study, seen by a model that learned from all that are."""
@@ -152,12 +151,6 @@ class Described:
         for row in rows.tolist():
             together.setdefault(int(self._groups[row]), []).append(self.x.prompts[row].text)
         return _counted(list(together.values())), {group: number for number, group in enumerate(together)}
-
-    def _of_learned(
-        self, counted: CollectionStatistics | None, document: Mapping[int, int], rows: Indices
-    ) -> Array:
-        texts = [self.x.prompts[row].text for row in rows.tolist()]
-        return _table(counted, texts, [document.get(int(self._groups[row])) for row in rows.tolist()])
 
 
 def _captions(study: Study) -> list[list[str]] | None:

@@ -24,25 +24,19 @@ SYSTEMS = "systems"
 
 
 def pictured_examples(
-    study: Study,
-    ids: Sequence[int],
-    encoder: Configured,
-    *,
-    kind: str | None = None,
-    systems: Sequence[str] = (),
-    most: int = MOST,
-    listener: Listener | None = None,
+    study: Study, ids: Sequence[int], encoder: Configured, *, listener: Listener | None = None
 ) -> Examples:
     """These prompts with the first images of each system, by system and position; features are none.
 
     The images are embedded, and the prompts too if the encoder encodes texts, so that an encoder inside a
     predictor that answers from the study's vectors has them at hand. Images without a readable file are left
-    out; a prompt may have none. `kind` keeps generators or retrievers, `systems` those named.
+    out; a prompt may have none.
     """
-    answers = _answers(study, ids, kind, systems, most)
-    answers = _embedded(study, answers, encoder, listener)
+    answers = _embedded(study, _answers(study, ids), encoder, listener)
     records = reading.prompt_records(study, ids)
-    _embed_texts(study, [records[key].text for key in ids], encoder, listener)
+    texts = [records[key].text for key in ids]
+    if texts and "text" in encoder.spec.details["encodes"]:
+        embed_texts(study, encoder, texts, listener)
     shown: dict[int, list[tuple[str, Picture]]] = {key: [] for key in ids}
     for prompt, system, sha256 in answers.select("prompt_id", "system", "sha256").iter_rows():
         shown[prompt].append((system, UnkeptPicture(study.files, sha256)))
@@ -58,17 +52,13 @@ def pictured_examples(
     )
 
 
-def _answers(
-    study: Study, ids: Sequence[int], kind: str | None, systems: Sequence[str], most: int
-) -> pl.DataFrame:
+def _answers(study: Study, ids: Sequence[int]) -> pl.DataFrame:
     """system, prompt_id and sha256 of the first images of each system, in order; pools are no systems."""
     wanted = pl.DataFrame({"prompt_id": list(ids)}, {"prompt_id": pl.Int64})
-    answers = reading.answers(study, kind).join(wanted, on="prompt_id", how="semi")
+    answers = reading.answers(study).join(wanted, on="prompt_id", how="semi")
     answers = answers.filter(pl.col("sha256").is_not_null() & ~pl.col("system").is_in(list(pools(study))))
-    if systems:
-        answers = answers.filter(pl.col("system").is_in(list(systems)))
     place = pl.col("position").rank("ordinal").over("prompt_id", "system_id")
-    return answers.filter(place <= most).sort("prompt_id", "system", "position")
+    return answers.filter(place <= MOST).sort("prompt_id", "system", "position")
 
 
 def _embedded(
@@ -78,8 +68,3 @@ def _embedded(
     distinct = answers["sha256"].unique().sort().to_list()
     unread = images_embedded(study, encoder, distinct, listener).without if distinct else {}
     return answers.filter(~pl.col("sha256").is_in(list(unread)))
-
-
-def _embed_texts(study: Study, texts: Sequence[str], encoder: Configured, listener: Listener | None) -> None:
-    if texts and "text" in encoder.spec.details["encodes"]:
-        embed_texts(study, encoder, texts, listener)

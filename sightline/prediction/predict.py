@@ -277,8 +277,10 @@ def predict(
     for word in words:
         _refuse_path(word)
     texts = [*words, *_listed(prompt)]
-    _refuse({"--by": by if not rewordings else None}, "nothing is ranked without --suggest")
-    _refuse({"--column": column if file is None else None}, "no file is read")
+    if by and not rewordings:
+        raise _unused("--by: nothing is ranked without --suggest")
+    if column and file is None:
+        raise _unused("--column: no file is read")
     if file is not None:
         if texts or rewordings:
             raise UsageError("--file goes without other prompts", remedy="Put them into the file.")
@@ -420,10 +422,8 @@ def _listed(texts: str | Sequence[str]) -> list[str]:
     return list(listed)
 
 
-def _refuse(options: Mapping[str, object], why: str) -> None:
-    wrong = [name for name, value in options.items() if value]
-    if wrong:
-        raise UsageError(f"{' and '.join(wrong)}: {why}", remedy="Leave it out: sightline predict --help")
+def _unused(option: str) -> UsageError:
+    return UsageError(option, remedy="Leave it out: sightline predict --help")
 
 
 def _refuse_path(word: str) -> None:

@@ -9,6 +9,7 @@ import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -88,17 +89,11 @@ def predict_rows(
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[Line, Prediction]]:
     """Every row with its prediction, in order; `batch` counts them along the way."""
-    waiting: list[Line] = []
-    for line in lines:
-        waiting.append(line)
-        if len(waiting) >= AT_ONCE:
-            yield from _predict(waiting, predict, batch, file)
-            if progress is not None:
-                progress(batch.rows)
-            waiting = []
-    yield from _predict(waiting, predict, batch, file)
-    if progress is not None:
-        progress(batch.rows)
+    left = iter(lines)
+    while together := list(islice(left, AT_ONCE)):
+        yield from _predict(together, predict, batch, file)
+        if progress is not None:
+            progress(batch.rows)
     if not batch.rows:
         raise DataError("the file has no rows", where=file, remedy="Give a file that holds prompts.")
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from sightline.data.sources import Source
 from sightline.errors import DataError
-from sightline.records import NoValue
-from sightline.reproductions.card import Number, Obtained, Paper, Part, Printed
+from sightline.reproductions.card import Obtained, Paper, Part, Printed
 from sightline.statistics.correlation import kendall, pearson, spearman
 from sightline.statistics.logistic import mapped_pearson
 
@@ -40,11 +39,7 @@ class Image:
     setting: str
     length: int
     style: str
-    quality: float
-    alignment: float
-
-    def opinion(self, name: str) -> float:
-        return self.quality if name == "quality" else self.alignment
+    opinions: Mapping[str, float]
 
 
 def _images(source: Source) -> list[Image]:
@@ -65,8 +60,7 @@ def _images(source: Source) -> list[Image]:
                 setting=parts[1],
                 length=sum(detail is not None for detail in details),
                 style=(details[2] or "none").removesuffix(" style"),
-                quality=row.number("mos_quality"),
-                alignment=row.number("mos_align"),
+                opinions={name: row.number(column) for name, column in OPINIONS.items()},
             )
         )
     return images
@@ -77,8 +71,8 @@ def _means(images: list[Image], stem: str, group: Callable[[Image], str | None])
     for image in images:
         name = group(image)
         if name is not None:
-            for opinion in OPINIONS:
-                values.setdefault(f"{opinion}.{stem}.{name}", []).append(image.opinion(opinion))
+            for opinion, value in image.opinions.items():
+                values.setdefault(f"{opinion}.{stem}.{name}", []).append(value)
     return {name: sum(own) / len(own) for name, own in values.items()}
 
 
@@ -102,14 +96,13 @@ def _unusual_setting(image: Image) -> str | None:
 
 def _agreement(source: Source) -> Obtained:
     images = _images(source)
-    quality, alignment = ([image.opinion(name) for image in images] for name in OPINIONS)
-    obtained: Mapping[str, Number | NoValue | None] = {
+    quality, alignment = ([image.opinions[name] for image in images] for name in OPINIONS)
+    return {
         "mapping.plcc": mapped_pearson(quality, alignment).value,
         "mapping.plcc_raw": pearson(quality, alignment).value,
         "mapping.srocc": spearman(quality, alignment).value,
         "mapping.krocc": kendall(quality, alignment).value,
     }
-    return obtained
 
 
 def _mean_figures(stem: str, names: Mapping[str, str | None], note: str = "") -> list[Printed]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from importlib import import_module
@@ -142,14 +143,8 @@ class Reproduction(Result):
         return f"{counts[True]} match, {counts[False]} do not, {counts[None]} could not be compared."
 
     def tables(self) -> dict[str, Table]:
-        columns = [
-            Column("id", "figure"),
-            Column("printed"),
-            Column("obtained"),
-            Column("tolerance"),
-            Column("ok", "match"),
-            Column("note"),
-        ]
+        columns = [Column("id", "figure"), *map(Column, ("printed", "obtained", "tolerance"))]
+        columns += [Column("ok", "match"), Column("note")]
         figures = Table(columns, [each.cells for each in self.rows], self.title)
         return {"figures": figures, **{f"table_{each.number}": each.table() for each in self.made}}
 
@@ -288,16 +283,11 @@ def locate(name: str, paper: Paper, data: Path) -> Path | None:
 
 def _holds(folder: Path, paper: Paper) -> bool:
     for mark, columns in paper.marks.items():
-        if not (folder / mark).is_file():
-            continue
-        if not columns:
-            return True
-        try:
-            header = Source(folder).header(mark)
-        except DataError:
-            continue
-        if set(columns) <= set(header):
-            return True
+        with suppress(DataError):
+            if (folder / mark).is_file() and (
+                not columns or set(columns) <= set(Source(folder).header(mark))
+            ):
+                return True
     return False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from sightline.records import NoValue
 from sightline.reproductions.card import Number, Obtained, Paper, Part, Printed
 
 Array = NDArray[np.float64]
+Group = TypeVar("Group", bound=Hashable)
 
 VERDICTS = "annotations_df_230311.csv"
 DIRECTORY, VARIABLES = "Prompt_dir_230228.csv", "Prompt_dir_230228_extraVars.csv"
@@ -90,9 +92,9 @@ def _controlled(verdict: Verdict) -> bool:
     return verdict.task.startswith("Controlled")
 
 
-def _rates(verdicts: Iterable[Verdict], group: Callable[[Verdict], Hashable]) -> dict[Hashable, float]:
+def _rates(verdicts: Iterable[Verdict], group: Callable[[Verdict], Group | None]) -> dict[Group, float]:
     """Proportion of matches in each group; the group None is excluded."""
-    counted: dict[Hashable, list[int]] = {}
+    counted: dict[Group, list[int]] = {}
     for verdict in verdicts:
         name = group(verdict)
         if name is not None:
@@ -164,10 +166,9 @@ def _faults(source: Source) -> Obtained:
 
 def _regressions(source: Source) -> Obtained:
     verdicts = _verdicts(source)
-    rates = {
-        task: {system: rate for (system, of), rate in _by_system_and_task(verdicts).items() if of == task}
-        for task in dict.fromkeys(each.task for each in verdicts)
-    }
+    rates: dict[str, dict[str, float]] = {}
+    for (task, system), rate in _rates(verdicts, lambda each: (each.task, each.system)).items():
+        rates.setdefault(task, {})[system] = rate
     systems = list(SYSTEMS)
     needed = (SINGLE, SEVERAL, *RELATED, *UNRELATED)
     if any(system not in rates.get(task, {}) for task in needed for system in systems):
@@ -190,26 +191,17 @@ def _regressions(source: Source) -> Obtained:
     }
 
 
-def _by_system_and_task(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], float]:
-    rates = _rates(verdicts, lambda each: (each.system, each.task))
-    return {name: rate for name, rate in rates.items() if isinstance(name, tuple)}
-
-
 def _on_single_objects(
     verdicts: Sequence[Verdict], rates: dict[str, dict[str, float]], tasks: Sequence[str]
 ) -> list[tuple[float, float]]:
     """A task's rate on that of the distinct single objects its prompts link to, a point a system and task."""
-    single: dict[str, list[Verdict]] = {}
-    for each in verdicts:
-        if each.task == SINGLE:
-            single.setdefault(each.system, []).append(each)
+    single = [each for each in verdicts if each.task == SINGLE]
     points = []
     for task in tasks:
         linked = {ref for each in verdicts if each.task == task for ref in each.links}
-        for system in SYSTEMS:
-            rows = [each.matches for each in single[system] if each.ref in linked]
-            if rows and system in rates[task]:
-                points.append((sum(rows) / len(rows), rates[task][system]))
+        simpler = _rates((each for each in single if each.ref in linked), lambda each: each.system)
+        both = [system for system in SYSTEMS if system in simpler and system in rates[task]]
+        points += [(simpler[system], rates[task][system]) for system in both]
     return points
 
 

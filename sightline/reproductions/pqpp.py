@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -57,14 +58,11 @@ def _sizes(source: Source) -> Obtained:
 
 
 def _table_3(source: Source) -> Obtained:
-    return _truth_against_truth("table3", _columns(source, _ids(source, TRAIN), tuple(TRUTHS.values())))
+    return _truth_against_truth(source, "table3", TABLE, _ids(source, TRAIN))
 
 
-def _table_3_of_train(source: Source) -> Obtained:
-    return _truth_against_truth("table3.train_csv", _columns(source, None, tuple(TRUTHS.values()), TRAIN))
-
-
-def _truth_against_truth(stem: str, columns: Mapping[str, list[float]]) -> Obtained:
+def _truth_against_truth(source: Source, stem: str, file: str, kept: set[str] | None = None) -> Obtained:
+    columns = _columns(source, kept, tuple(TRUTHS.values()), file)
     obtained: dict[str, Number | NoValue | None] = {}
     for a, b in PAIRS:
         x, y = columns[TRUTHS[a]], columns[TRUTHS[b]]
@@ -144,25 +142,16 @@ def _features(source: Source) -> Obtained:
     return _against_truth(source, FEATURES, of_text)
 
 
-def _synsets(source: Source) -> Obtained:
-    return _senses(source, recursive=False)
-
-
-def _recursive_synsets(source: Source) -> Obtained:
-    return {
-        name.replace("synset_count", "synset_count.recursive", 1): value
-        for name, value in _senses(source, recursive=True).items()
-    }
-
-
 def _senses(source: Source, *, recursive: bool) -> Obtained:
     database = wordnet.find(recursive=recursive)
     reason = wordnet.why_not(database)
     if database is None or reason:
-        return dict.fromkeys([figure.id for figure in _feature_figures(SYNSETS)], NoValue(reason))
-    return _against_truth(
-        source, SYNSETS, {"synset_count": lambda text: prompt_features.synset_count(text, database)}
-    )
+        obtained: Obtained = dict.fromkeys((each.id for each in _feature_figures(SYNSETS)), NoValue(reason))
+    else:
+        count = partial(prompt_features.synset_count, wordnet=database)
+        obtained = _against_truth(source, SYNSETS, {"synset_count": count})
+    named = "synset_count.recursive" if recursive else "synset_count"
+    return {name.replace("synset_count", named, 1): value for name, value in obtained.items()}
 
 
 def _against_truth(
@@ -245,7 +234,11 @@ PAPER = Paper(
             (TRAIN, VALIDATION),
         ),
         Part(_table_3_figures("table3"), _table_3, (TABLE, TRAIN)),
-        Part(_table_3_figures("table3.train_csv"), _table_3_of_train, (TRAIN,)),
+        Part(
+            _table_3_figures("table3.train_csv"),
+            partial(_truth_against_truth, stem="table3.train_csv", file=TRAIN),
+            (TRAIN,),
+        ),
         Part(
             [
                 Printed(f"average.{truth}.wrong", "0", "Rows whose average is not the mean of both systems.")
@@ -274,7 +267,7 @@ PAPER = Paper(
             (TABLE, TRAIN, VALIDATION, RELEVANT),
         ),
         Part(_feature_figures(FEATURES), _features, (TABLE, VALIDATION)),
-        Part(_feature_figures(SYNSETS, ONE_ROUND), _synsets, (TABLE, VALIDATION)),
-        Part(_recursive_figures(), _recursive_synsets, (TABLE, VALIDATION)),
+        Part(_feature_figures(SYNSETS, ONE_ROUND), partial(_senses, recursive=False), (TABLE, VALIDATION)),
+        Part(_recursive_figures(), partial(_senses, recursive=True), (TABLE, VALIDATION)),
     ),
 )

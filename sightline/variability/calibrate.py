@@ -45,11 +45,9 @@ class Exclusions:
 
     def said(self) -> list[str]:
         """One sentence for each kind."""
-        made = [f"Excluded with all their votes: {self.failed:,} who failed an attention check."]
-        made = made if self.failed else []
-        if self.before:
-            made.append(f"Excluded before, by the owner or the last settlement: {self.before:,}.")
-        return made
+        failed = f"Excluded with all their votes: {self.failed:,} who failed an attention check."
+        before = f"Excluded before, by the owner or the last settlement: {self.before:,}."
+        return [failed] * bool(self.failed) + [before] * bool(self.before)
 
 
 @dataclass(frozen=True)
@@ -91,18 +89,15 @@ class PairCalibration(Result):
         return {**made, "reference": reference_facts(self.reference)}
 
     def tables(self) -> dict[str, Table]:
-        made, people = self.calibration, self.people
+        made = self.calibration
         unknown = absent("only settled grades are known, not who gave them")
+        people = self.people or People(unknown, unknown, unknown)
         accuracy = [
             (self.distance, made.micro, made.macro),
-            (
-                "annotators",
-                unknown if people is None else people.micro,
-                unknown if people is None else people.macro,
-            ),
+            ("annotators", people.micro, people.macro),
             (
                 "annotators, each against the others",
-                unknown if people is None else people.others,
+                people.others,
                 absent("not by level: the others may disagree"),
             ),
         ]
@@ -223,30 +218,26 @@ def calibrate(
     if _is_about_triplets(study, question):
         if reference is not None:
             raise UsageError("forced choices need no scale", remedy="Leave --reference out.")
-        return calibrate_choices(study, question, several or [best_distance()], seed=seed, listener=listener)
+        return _calibrate_choices(study, question, several or [best_distance()], seed, listener)
     if len(several) > 1:
         raise UsageError("graded pairs give the cut-offs of one distance", remedy="Give --distance once.")
     chosen, scale = scale_of(study, several[0] if several else None, reference)
-    return replace(
-        calibrate_pairs(study, question, distance=chosen, reference=scale, seed=seed, listener=listener),
-        named=reference if isinstance(reference, str) else "",
-    )
+    made = _calibrate_pairs(study, question, chosen, scale, seed, listener)
+    return replace(made, named=reference if isinstance(reference, str) else "")
 
 
 def _is_about_triplets(study: Study, question: str) -> bool:
     """Whether a question was asked about a reference with two images, or about pairs of images."""
-    parts = _items(study, question)
-    return bool((parts["image_c"] > 0).any())
+    return bool((_items(study, question)["image_c"] > 0).any())
 
 
-def calibrate_pairs(
+def _calibrate_pairs(
     study: Study,
     question: str,
-    *,
     distance: str,
-    reference: Reference | None = None,
-    seed: int = 0,
-    listener: Listener | None = None,
+    reference: Reference | None,
+    seed: int,
+    listener: Listener | None,
 ) -> PairCalibration:
     """Cut-offs for levels of similarity from graded pairs, with five-fold cross-validated accuracy."""
     measure = configured(distance)
@@ -255,12 +246,9 @@ def calibrate_pairs(
     without: Counter[str] = Counter()
     settled = _levels(study, question, given)
     kept = _usable(pairs, settled, without, question)
-    groups = [
-        tuple(pairs.row(int(row), named=True)[f"sha_{end}"] for end in ("image_id", "image_b"))
-        for row in kept
-    ]
-    found, reasons = distances_to_first(study, measure, groups, listener=listener)
-    known = np.flatnonzero(np.isfinite(found[:, 0])) if found.size else np.zeros(0, dtype=np.int64)
+    groups = pairs[kept].select("sha_image_id", "sha_image_b").rows()
+    distances, reasons = distances_to_first(study, measure, groups, listener=listener)
+    known = np.flatnonzero(np.isfinite(distances).any(axis=1))
     without.update(str(reason) for reason in reasons if reason is not None)
     if known.size < 4 * FOLDS:
         raise DataError(
@@ -268,7 +256,7 @@ def calibrate_pairs(
             where=study.name,
             remedy=_why(without, given.excluded) or f"At least {4 * FOLDS} pairs are needed.",
         )
-    values = found[known, 0]
+    values = distances[known, 0]
     similarity = 1 - (reference.normalise(values) if reference is not None else values)
     rows = kept[known]
     home = _homes(study, pairs)[rows]
@@ -280,13 +268,8 @@ def calibrate_pairs(
     return PairCalibration(question, measure.short, reference, result, people, dict(without), given.excluded)
 
 
-def calibrate_choices(
-    study: Study,
-    question: str,
-    distances: Sequence[str],
-    *,
-    seed: int = 0,
-    listener: Listener | None = None,
+def _calibrate_choices(
+    study: Study, question: str, distances: Sequence[str], seed: int, listener: Listener | None
 ) -> ChoiceCalibration:
     """2AFC score and accuracy of every distance on the same triplets, with tests between them.
 
@@ -295,15 +278,13 @@ def calibrate_choices(
     measures = [configured(each) for each in dict.fromkeys(distances)]
     given = _counting(study, question)
     triplets = given.parts
-    share = _shares(study, question, given)
+    proportion = _proportions(study, question, given)
     without: Counter[str] = Counter()
-    columns = [triplets[f"sha_{end}"].to_list() for end in ("image_id", "image_b", "image_c")]
-    groups = list(zip(*columns, strict=True))
-    keep = _judged(triplets, share, without)
+    groups = triplets.select("sha_image_id", "sha_image_b", "sha_image_c").rows()
+    keep = _judged(triplets, proportion, without)
     both: dict[str, np.ndarray] = {}
     for measure in measures:
-        found, reasons = distances_to_first(study, measure, groups, listener=listener)
-        both[measure.short] = found
+        both[measure.short], reasons = distances_to_first(study, measure, groups, listener=listener)
         for row, reason in enumerate(reasons):
             if reason is not None and keep[row]:
                 without[reason] += 1
@@ -314,19 +295,20 @@ def calibrate_choices(
             where=study.name,
             remedy=_why(without, given.excluded) or "Import the folders of images that the triplets name.",
         )
-    pairs = {name: (found[keep, 0], found[keep, 1]) for name, found in both.items()}
+    pairs = {name: (distances[keep, 0], distances[keep, 1]) for name, distances in both.items()}
+    chose = proportion[keep]
     home = _homes(study, triplets)[keep]
     systems = _systems(study, triplets)[keep]
     spreads = [
-        choices.spread(name, choices.agreement(a, b, share[keep]), systems, home, seed=seed)
+        choices.spread(name, choices.agreement(a, b, chose), systems, home, seed=seed)
         for name, (a, b) in pairs.items()
     ]
-    best = choices.spread(choices.ORACLE, choices.oracle(share[keep]), systems, home, seed=seed)
+    best = choices.spread(choices.ORACLE, choices.oracle(chose), systems, home, seed=seed)
     return ChoiceCalibration(
         question,
         int(keep.sum()),
-        choices.check(pairs, share[keep], home, seed=seed),
-        choices.compare(pairs, share[keep], home, seed=seed),
+        choices.check(pairs, chose, home, seed=seed),
+        choices.compare(pairs, chose, home, seed=seed),
         [best, *spreads],
         dict(without),
         given.excluded,
@@ -424,11 +406,14 @@ def _levels(study: Study, question: str, given: _Given) -> np.ndarray:
         settled = calibration.settle_levels(item, grade, lowest=lowest)
         levels[: settled.size] = settled
         return levels
-    truth = dict(reading.truths(study, question).select("item_id", "value").iter_rows())
-    values = [truth.get(item) for item in parts["item_id"].to_list()]
-    value = np.array([np.nan if each is None else each for each in values]) - lowest
-    value = np.minimum(value, len(LEVELS) - 1)
+    value = np.minimum(_truth_of(parts, reading.truths(study, question)) - lowest, len(LEVELS) - 1)
     return np.where(value == np.round(value), value, np.nan)
+
+
+def _truth_of(parts: pl.DataFrame, truths: pl.DataFrame) -> np.ndarray:
+    """The truth of every item, NaN where it has none."""
+    joined = parts.join(truths.select("item_id", "value"), on="item_id", how="left", maintain_order="left")
+    return joined["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
 def _people(votes: Votes, rows: np.ndarray, settled: np.ndarray, home: np.ndarray) -> People | None:
@@ -446,8 +431,8 @@ def _lowest(votes: Votes) -> float:
     return 0.0 if votes.question.low is None else votes.question.low
 
 
-def _shares(study: Study, question: str, given: _Given) -> np.ndarray:
-    """The share that chose A (1 rather than 0) of each triplet: of the votes, or as published."""
+def _proportions(study: Study, question: str, given: _Given) -> np.ndarray:
+    """The proportion that chose A (1 rather than 0) of each triplet: of the votes, or as published."""
     votes, parts = given.votes, given.parts
     if votes.value.size and not np.isin(votes.value, (0.0, 1.0)).all():
         raise UsageError(
@@ -455,10 +440,7 @@ def _shares(study: Study, question: str, given: _Given) -> np.ndarray:
         )
     weight = np.bincount(votes.item, votes.n, minlength=parts.height)
     chose = np.bincount(votes.item, votes.n * votes.value, minlength=parts.height)
-    truths = reading.truths(study, question, "published").select("item_id", "value")
-    published_by_item = dict(truths.iter_rows())
-    values = [published_by_item.get(item) for item in parts["item_id"].to_list()]
-    published = np.array([np.nan if each is None else each for each in values], dtype=np.float64)
+    published = _truth_of(parts, reading.truths(study, question, "published"))
     with np.errstate(invalid="ignore"):
         return np.where(weight > 0, chose / weight, published)
 
@@ -485,51 +467,49 @@ def _usable(pairs: pl.DataFrame, settled: np.ndarray, without: Counter[str], que
     control, _ = _with_itself(pairs)
     single = two == 0
     undecided = np.isnan(settled) & ~control & ~single
-    for rows, reason in (
-        (control, WITH_ITSELF),
-        (
-            single & ~np.isnan(settled),
-            "the pair is known as one picture only: which two images it shows is unknown",
-        ),
-        (undecided, "no level: not judged, or the median lies between two levels"),
-    ):
-        if rows.any():
-            without[reason] += int(rows.sum())
+    one_picture = "the pair is known as one picture only: which two images it shows is unknown"
+    _count(without, WITH_ITSELF, control)
+    _count(without, one_picture, single & ~np.isnan(settled))
+    _count(without, "no level: not judged, or the median lies between two levels", undecided)
     return np.flatnonzero(~control & ~single & ~undecided)
 
 
-def _judged(triplets: pl.DataFrame, share: np.ndarray, without: Counter[str]) -> np.ndarray:
+def _judged(triplets: pl.DataFrame, proportion: np.ndarray, without: Counter[str]) -> np.ndarray:
     """Which rows are triplets that people chose in, reasons of the others counted."""
     whole = ((triplets["image_b"] > 0) & (triplets["image_c"] > 0)).to_numpy()
     a, b = _with_itself(triplets)
     control = whole & (a | b)
-    unjudged = whole & ~control & np.isnan(share)
-    for rows, reason in (
-        (~whole, "not a reference with two images"),
-        (control, REFERENCE_ITSELF),
-        (unjudged, "nobody whose vote counts has chosen"),
-    ):
-        if rows.any():
-            without[reason] += int(rows.sum())
+    unjudged = whole & ~control & np.isnan(proportion)
+    _count(without, "not a reference with two images", ~whole)
+    _count(without, REFERENCE_ITSELF, control)
+    _count(without, "nobody whose vote counts has chosen", unjudged)
     return np.asarray(whole & ~control & ~unjudged)
+
+
+def _count(without: Counter[str], reason: str, rows: np.ndarray) -> None:
+    if rows.any():
+        without[reason] += int(rows.sum())
 
 
 def _homes(study: Study, parts: pl.DataFrame) -> np.ndarray:
     """The prompt of each item: its own, or the one its first image answers; else the image."""
-    answered = reading.answers(study).filter(pl.col("image_id").is_not_null())
-    prompt = dict(answered.select("image_id", "prompt_id").iter_rows())
-    return np.array(
-        [own or prompt.get(image, -image) for own, image in parts.select("prompt_id", "image_id").iter_rows()]
-    )
+    prompt = _answered(study, "prompt_id")
+    rows = parts.select("prompt_id", "image_id").iter_rows()
+    return np.array([own or prompt.get(image, -image) for own, image in rows])
 
 
 def _systems(study: Study, parts: pl.DataFrame) -> np.ndarray:
     """The system of each item: its own, or the one that answered with its first image; else ""."""
     names = dict(reading.systems(study).select("system_id", "system").iter_rows())
-    answered = reading.answers(study).filter(pl.col("image_id").is_not_null())
-    by = dict(answered.select("image_id", "system").iter_rows())
+    system = _answered(study, "system")
     rows = parts.select("system_id", "image_id").iter_rows()
-    return np.array([names.get(own) or by.get(image, "") for own, image in rows])
+    return np.array([names.get(own) or system.get(image, "") for own, image in rows])
+
+
+def _answered(study: Study, column: str) -> dict[int, Any]:
+    """A column of the answers by image."""
+    answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
+    return dict(answers.select("image_id", column).iter_rows())
 
 
 def _why(without: Mapping[str, int], excluded: Exclusions) -> str:

@@ -37,18 +37,11 @@ def reuse_figure(
     curves: Sequence[ReuseCurve],
     *,
     high: float | None = None,
-    axis: str = "similarity of the two most alike",
     colours: Colours | None = None,
     note: str = "",
 ) -> Figure:
     """How alike the two most alike of k images are, for rising k, and the cut-off from which they repeat."""
-    points = [
-        CurvePoint(int(k), _estimate(value, low, top, each.curve.prompts), each.series)
-        for each in curves
-        for k, value, low, top in zip(
-            each.curve.k, each.curve.value, each.curve.low, each.curve.high, strict=True
-        )
-    ]
+    points = [CurvePoint(k, mean, each.series) for each in curves for k, mean in means_of(each.curve)]
     drawn = [
         end for point in points for end in (point.estimate.low, point.estimate.high, point.estimate.value)
     ]
@@ -66,7 +59,7 @@ def reuse_figure(
         spec = charts.curve(
             points,
             x_axis="images of one prompt",
-            y_axis=axis,
+            y_axis="similarity of the two most alike",
             domain=(0.0, 1.0) if inside else None,
             colours=colours,
             width=width,
@@ -88,6 +81,18 @@ def reuse_figure(
     return _figure(draw, f"{caption} {note}".strip())
 
 
+def means_of(curve: Curve) -> list[tuple[int, Estimate]]:
+    """Every k of a curve with its mean; of one prompt there is no interval."""
+    made = []
+    columns = (part.tolist() for part in (curve.k, curve.value, curve.low, curve.high))
+    for k, value, low, high in zip(*columns, strict=True):
+        mean = Estimate(value, n=curve.prompts)
+        if np.isfinite(low) and np.isfinite(high):
+            mean = replace(mean, low=min(low, value), high=max(high, value))
+        made.append((int(k), mean))
+    return made
+
+
 def reuse_said(found: Reusability) -> str:
     """How many images a prompt is good for, in words, with its limits."""
 
@@ -97,12 +102,6 @@ def reuse_said(found: Reusability) -> str:
     surely = found.images is None and found.low is None
     limits = f" [{count(found.low)}, {count(found.high)}]" if found.interval and not surely else ""
     return f"good for {count(found.images)}{limits} images before two look the same."
-
-
-def _estimate(value: float, low: float, high: float, n: int) -> Estimate:
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return Estimate(float(value), n=n)
-    return Estimate(float(value), float(min(low, value)), float(max(high, value)), n)
 
 
 def _cut_off(high: float) -> list[Spec]:
@@ -121,39 +120,30 @@ def _cut_off(high: float) -> list[Spec]:
     ]
 
 
-@dataclass(frozen=True)
-class Bin:
-    """Rows whose feature is alike: their mean feature, and the mean of what is plotted against it."""
-
-    x: float
-    estimate: Estimate
-
-
 def binned(
-    feature: ArrayLike, values: ArrayLike, *, bins: int = BINS, domain: Domain | None = None
-) -> list[Bin]:
-    """Means with Student's intervals of the values in bins of about equal size by the feature.
+    feature: ArrayLike, values: ArrayLike, *, domain: Domain | None = None, series: str = ""
+) -> list[CurvePoint]:
+    """Means with Student's intervals of the values in BINS bins of about equal size by the feature.
 
-    A feature with at most `bins` different values has a bin for each that has LEAST_IN_A_BIN rows; rarer ones
+    A feature with at most BINS different values has a bin for each that has LEAST_IN_A_BIN rows; rarer ones
     join their neighbours. Equal values are never parted. Rows where either is missing are left out.
     """
     x, y = _paired(feature, values)
-    if not x.size:
-        return []
-    place = _bin_places(x, bins)
-    found = []
-    for each in np.unique(place):
-        mine = place == each
-        mean = within(mean_interval(y[mine]), *(domain or (None, None)))
-        assert mean.value is not None
-        found.append(Bin(float(x[mine].mean()), Estimate(mean.value, mean.low, mean.high, mean.n)))
-    return found
+    place = _bin_places(x)
+    return [
+        CurvePoint(
+            float(x[place == each].mean()),
+            within(mean_interval(y[place == each]), *(domain or (None, None))),
+            series,
+        )
+        for each in np.unique(place)
+    ]
 
 
-def _bin_places(x: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
+def _bin_places(x: NDArray[np.float64]) -> NDArray[np.int64]:
     """The bin of each row: values are gathered from the smallest up until a bin is full."""
     steps, which, counts = np.unique(x, return_inverse=True, return_counts=True)
-    full = LEAST_IN_A_BIN if steps.size <= bins else max(LEAST_IN_A_BIN, x.size / bins)
+    full = LEAST_IN_A_BIN if steps.size <= BINS else max(LEAST_IN_A_BIN, x.size / BINS)
     bin_of, held, current = np.zeros(steps.size, dtype=np.int64), 0, 0
     for n, count in enumerate(counts.tolist()):
         if held >= full:
@@ -171,11 +161,9 @@ def feature_figure(
     *,
     name: str,
     series: Sequence[str] | None = None,
-    bins: int = BINS,
     axis: str = "similarity",
     domain: Domain | None = None,
     colours: Colours | None = None,
-    note: str = "",
 ) -> Figure:
     """Similarity against a feature: means in bins of about equal size, each with its interval.
 
@@ -185,9 +173,9 @@ def feature_figure(
     x, y = np.asarray(feature, dtype=np.float64), np.asarray(similarity, dtype=np.float64)
     groups = _groups(series, len(x))
     points = [
-        CurvePoint(each.x, each.estimate, label)
+        point
         for label, rows in groups.items()
-        for each in binned(x[rows], y[rows], bins=bins, domain=domain)
+        for point in binned(x[rows], y[rows], domain=domain, series=label)
     ]
     cloud = _paired(x, y)
     behind = len(groups) == 1 and 0 < cloud[0].size <= MOST_POINTS
@@ -207,7 +195,7 @@ def feature_figure(
     )
     if left:
         caption += f" {left:,} had no value and {'are' if left > 1 else 'is'} left out."
-    return _figure(draw, f"{caption} {note}".strip())
+    return _figure(draw, caption)
 
 
 def setting_figure(
@@ -217,7 +205,6 @@ def setting_figure(
     axis: str = "similarity",
     domain: Domain | None = None,
     colours: Colours | None = None,
-    note: str = "",
 ) -> Figure:
     """Similarity against a generator's setting: (setting, system, mean) in rows.
 
@@ -238,7 +225,7 @@ def setting_figure(
             lambda width: _bars(
                 points, x_axis=name, y_axis=axis, domain=domain, colours=colours, width=width
             ),
-            f"{caption} {note}".strip(),
+            caption,
         )
     dots = [
         Dot(str(setting), estimate, system)
@@ -246,13 +233,11 @@ def setting_figure(
     ]
     palette = colours or system_colours(dot.series for dot in dots)
     legend = [(system, palette[system].name) for system in unique(dot.series for dot in dots) if system]
-    return replace(
-        _figure(
-            lambda width: charts.dot_interval(dots, axis=axis, domain=domain, colours=palette, width=width),
-            f"{caption} {note}".strip(),
-        ),
-        legend=legend,
+    figure = _figure(
+        lambda width: charts.dot_interval(dots, axis=axis, domain=domain, colours=palette, width=width),
+        caption,
     )
+    return replace(figure, legend=legend)
 
 
 def _bars(
@@ -301,13 +286,11 @@ def _dots_behind(x: NDArray[np.float64], y: NDArray[np.float64]) -> Spec:
 
 
 def _groups(series: Sequence[str] | None, count: int) -> dict[str, NDArray[np.bool_]]:
-    if series is None:
+    names = np.asarray([""] * count if series is None else series)
+    distinct = sorted(set(names.tolist()))
+    if len(distinct) > MOST_SERIES:
         return {"": np.ones(count, dtype=bool)}
-    names = np.asarray(series)
-    found = sorted(set(names.tolist()))
-    if len(found) > MOST_SERIES:
-        return {"": np.ones(count, dtype=bool)}
-    return {name: names == name for name in found}
+    return {name: names == name for name in distinct}
 
 
 def _paired(x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

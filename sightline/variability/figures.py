@@ -11,7 +11,7 @@ import polars as pl
 
 from sightline import registry
 from sightline.errors import UsageError, near
-from sightline.estimate import Estimate, absent
+from sightline.estimate import Estimate
 from sightline.rendering.blocks import Block, Figure, Findings, Heading
 from sightline.rendering.shown import Finding, Scale, Thumbnail
 from sightline.rendering.theme import Colour, system_colours
@@ -99,12 +99,7 @@ def variability_pictures(
 class _Making:
     """The pictures of one study; sets that were passed over are counted on the way."""
 
-    def __init__(
-        self,
-        sets: ImageSets,
-        prompts: pl.DataFrame,
-        colours: Mapping[str, Colour],
-    ) -> None:
+    def __init__(self, sets: ImageSets, prompts: pl.DataFrame, colours: Mapping[str, Colour]) -> None:
         self.sets = sets
         self.prompts = prompts
         self.colours = colours
@@ -113,8 +108,7 @@ class _Making:
             (int(row["prompt_id"]), int(row["system_id"])): (str(row["system"]), float(row["value"]))
             for row in prompts.iter_rows(named=True)
         }
-        bounded = sets.bounded
-        self.scale = Scale(WHAT, "none", *((0.0, 1.0) if bounded else (None, None)))
+        self.scale = Scale(WHAT, "none", *((0.0, 1.0) if sets.bounded else (None, None)))
         self.systems = sorted({system for system, _ in self.rows.values()})
 
     def ends(self) -> Iterator[Block]:
@@ -184,33 +178,24 @@ class _Making:
                 continue
             key, (far, *both) = min(pairs, key=lambda each: each[1][0])
             first, second = (Side(self.sets.pixels(image), image.name) for image in both)
-            blocks += [
-                overlay(
-                    first,
-                    second,
-                    prompt=self.sets.get(*key).prompt,
-                    distance=far,
-                    measured=self.sets.measured,
-                    note=f"Looked for among the {len(keys)} least varied prompts of {system}.",
-                )
-            ]
+            note = f"Looked for among the {len(keys)} least varied prompts of {system}."
+            prompt, measured = self.sets.get(*key).prompt, self.sets.measured
+            blocks.append(overlay(first, second, prompt=prompt, distance=far, measured=measured, note=note))
         if blocks:
             yield Heading("The two most similar images, one on the other")
             yield from blocks
 
     def reuse(self, result: Reuse | None) -> Iterator[Block]:
         """How alike the two most alike of k images are, for each system."""
-        curves: list[ReuseCurve] = []
-        for group in result.groups if result is not None else ():
-            if group.tag is None and group.curve.k.size > 1:
-                curves.append(ReuseCurve(group.curve, group.reusable, group.system))
-        note = ""
         if result is None:
             curves = [each for system in self.systems if (each := self._reuse_of(system)) is not None]
-            note = f"Up to {REUSE_SETS} prompts of a system were looked at."
+            cut_off, note = None, f"Up to {REUSE_SETS} prompts of a system were looked at."
+        else:
+            groups = [each for each in result.groups if each.tag is None and each.curve.k.size > 1]
+            curves = [ReuseCurve(each.curve, each.reusable, each.system) for each in groups]
+            cut_off, note = result.cut_off, ""
         if curves:
             yield Heading("How many images before they repeat")
-            cut_off = None if result is None else result.cut_off
             yield reuse_figure(curves, high=cut_off, colours=self.colours, note=note)
 
     def _reuse_of(self, system: str) -> ReuseCurve | None:
@@ -255,16 +240,16 @@ class _Making:
         name, values = found
         means: dict[tuple[object, str], list[float]] = {}
         for key, (system, value) in self.rows.items():
-            settings = values.get(key, [])
+            settings = values.get((key[0], system), [])
             if len(set(settings)) == 1:
                 means.setdefault((settings[0], system), []).append(value)
             elif settings:
                 for setting, alike in self.sets.get(*key).within(settings):
                     means.setdefault((setting, system), []).append(alike)
         rows = [
-            (setting, system, Estimate(mean.value, mean.low, mean.high, mean.n))
+            (setting, system, mean)
             for (setting, system), values in means.items()
-            if (mean := self._mean(values)).value is not None
+            if (mean := self._cut(mean_interval(np.array(values)))).value is not None
         ]
         if len({setting for setting, _, _ in rows}) > 1:
             yield Heading(f"Similarity against {name.replace('_', ' ')}")
@@ -303,11 +288,8 @@ class _Making:
         return {key: max(some) - min(some) for key, some in values.items() if len(some) > 1}
 
     def _sound(self, keys: Iterable[tuple[int, int]], most: int = ENDS) -> list[tuple[int, int]]:
-        found: list[tuple[int, int]] = []
-        for key in islice(keys, max(LOOKED_AT, most)):
-            if len(found) < most and self._is_sound(key, self.sets.get(*key)):
-                found.append(key)
-        return found
+        looked = islice(keys, max(LOOKED_AT, most))
+        return list(islice((key for key in looked if self._is_sound(key, self.sets.get(*key))), most))
 
     def _is_sound(self, key: tuple[int, int], found: ImageSet) -> bool:
         if not found.sound:
@@ -319,24 +301,14 @@ class _Making:
         return Shown(
             found.prompt,
             self.rows[key][0],
-            self._quantity(found.similarity()),
+            self._cut(found.similarity()),
             [self.sets.thumbnail(image) for image in found.images],
             blank=found.blank,
         )
 
-    def _quantity(self, found: Estimate) -> Estimate:
-        if found.value is None:
-            return absent(found.reason or "not defined")
-        cut = within(found, *self._range)
-        return Estimate(found.value, cut.low, cut.high, found.n)
-
-    def _mean(self, values: Sequence[float]) -> Estimate:
-        return mean_interval(np.array(values), low=self._range[0], high=self._range[1])
-
-    @property
-    def _range(self) -> tuple[float | None, float]:
+    def _cut(self, similarity: Estimate) -> Estimate:
         """Similarity ends at 1; at 0 too, where the distance ends at 1."""
-        return self.scale.low, 1.0
+        return within(similarity, self.scale.low, 1.0)
 
 
 def _closest(found: ImageSet) -> tuple[float, OneImage, OneImage] | None:

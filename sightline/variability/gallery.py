@@ -19,16 +19,12 @@ MOST_ROWS = 12
 
 @dataclass(frozen=True)
 class Shown:
-    """The images of a prompt and a system: their thumbnails, and how alike they are.
-
-    `total` counts all images there are, also those without a thumbnail here; `blank` those of one colour.
-    """
+    """The images of a prompt and a system: their thumbnails, how alike they are, and how many are blank."""
 
     prompt: str
     system: str
     similarity: Estimate
     thumbnails: Sequence[Thumbnail]
-    total: int = 0
     blank: int = 0
 
 
@@ -116,8 +112,8 @@ def _pictures(shown: Shown, colours: Mapping[str, Colour]) -> list[Picture]:
 
 def _note(shown: Shown) -> str:
     """What the row does not show, or shows and must be known."""
-    count = max(shown.total, len(shown.thumbnails))
-    drawn = min(len(shown.thumbnails), MOST_PICTURES)
+    count = len(shown.thumbnails)
+    drawn = min(count, MOST_PICTURES)
     missing = sum(1 for thumbnail in shown.thumbnails if thumbnail.data is None)
     said = []
     if drawn < count:

@@ -23,6 +23,7 @@ from sightline.statistics.sets import closest_pair, expected_minimum
 from sightline.study import reading
 from sightline.study.running.progress import Listener
 from sightline.study.study import Study
+from sightline.variability.charts import means_of
 from sightline.variability.scale import (
     DISTANCE,
     REFERENCE,
@@ -167,16 +168,11 @@ class Reuse(Result):
         return Table(columns, rows, f"Reusability: images before the two most alike reach {self.cut_off:g}")
 
     def _curves(self) -> Table:
-        rows: list[tuple[Cell, ...]] = []
-        for each in self.groups:
-            curve = each.curve
-            columns = (part.tolist() for part in (curve.k, curve.value, curve.low, curve.high))
-            for k, value, low, high in zip(*columns, strict=True):
-                known = math.isfinite(low) and math.isfinite(high)
-                mean = Estimate(value, low if known else None, high if known else None, curve.prompts)
-                rows.append((each.system, each.tag or "", int(k), mean))
-        columns_ = [Column("system"), Column("tag"), Column("k"), Column("similarity", estimate=True)]
-        return Table(columns_, rows, "Similarity of the two most alike of k images", SHOWN)
+        rows: list[tuple[Cell, ...]] = [
+            (each.system, each.tag or "", k, mean) for each in self.groups for k, mean in means_of(each.curve)
+        ]
+        columns = [Column("system"), Column("tag"), Column("k"), Column("similarity", estimate=True)]
+        return Table(columns, rows, "Similarity of the two most alike of k images", SHOWN)
 
 
 def _images(before: int | None, most: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -73,14 +74,7 @@ def scaling_map(
     ]
     several = len(systems) > 1
     legend = [(_letter(n), name, palette.get(name, ACCENT).name) for n, name in enumerate(systems) if several]
-    caption = " ".join(
-        part
-        for part in (
-            _said(found.stress, laid, len(shown), len(thumbnails), distance),
-            note,
-        )
-        if part
-    )
+    caption = f"{_said(found.stress, laid, len(shown), len(thumbnails), distance)} {note}".strip()
     return Map(
         label=f"Map of {len(shown)} images of “{text[:120]}”: the nearer two lie, the more alike they are",
         pictures=pictures,
@@ -99,8 +93,8 @@ def chosen(count: int, most: int = MOST_ON_A_MAP) -> NDArray[np.int64]:
     return np.round(np.linspace(0, count - 1, most)).astype(np.int64)
 
 
-def laid_out(places: ArrayLike, *, hidden: float = MOST_HIDDEN) -> Laid:
-    """Places fitted onto a map of width 1, then pushed apart until at most `hidden` of each is covered.
+def laid_out(places: ArrayLike) -> Laid:
+    """Places fitted onto a map of width 1, then pushed apart until at most MOST_HIDDEN of each is covered.
 
     One scale serves both axes. Thumbnails shrink a little where pushing alone does not free them; where that
     is not enough, such as with a crowd in a corner, each takes the place of a grid so that all together move
@@ -112,8 +106,8 @@ def laid_out(places: ArrayLike, *, hidden: float = MOST_HIDDEN) -> Laid:
     side = min(LARGEST, float(np.sqrt(FILLED / max(1, len(given)))))
     for smaller in SHRUNK:
         fitted, height = _fitted(given, side * smaller)
-        apart = _pushed(fitted, side * smaller, height, hidden)
-        if hidden_shares(apart, side * smaller).max(initial=0.0) <= hidden + 1e-9:
+        apart = _pushed(fitted, side * smaller, height)
+        if hidden_shares(apart, side * smaller).max(initial=0.0) <= MOST_HIDDEN + 1e-9:
             return _laid(apart, fitted, side * smaller, height)
     fitted, height = _fitted(given, side)
     while int(1 / side) * int(height / side) < len(given):
@@ -150,7 +144,7 @@ def _fitted(places: Array, side: float) -> tuple[Array, float]:
     return np.asarray((places - low - size / 2) * scale + middle), height
 
 
-def _pushed(places: Array, side: float, height: float, hidden: float) -> Array:
+def _pushed(places: Array, side: float, height: float) -> Array:
     """Each step moves apart, inside the map, all that overlaps where too much of a thumbnail is covered."""
     at = places.copy()
     n = len(at)
@@ -162,7 +156,7 @@ def _pushed(places: Array, side: float, height: float, hidden: float) -> Array:
     for _ in range(STEPS):
         # Those drawn later lie on top: of a pair, the first is covered.
         shared = np.triu(_shared(at, side), 1)
-        over = (shared > 0) & (shared.sum(axis=1) > hidden)[:, None]
+        over = (shared > 0) & (shared.sum(axis=1) > MOST_HIDDEN)[:, None]
         if not over.any():
             break
         over |= over.T
@@ -212,13 +206,13 @@ def _placed(
 
 
 def _badges(names: Sequence[str], systems: Sequence[str]) -> list[str]:
-    counts: dict[str, int] = {}
-    found = []
+    counts: Counter[str] = Counter()
+    badges = []
     for name in names:
-        counts[name] = counts.get(name, 0) + 1
+        counts[name] += 1
         letter = _letter(systems.index(name)) if len(systems) > 1 and name in systems else ""
-        found.append(f"{letter}{counts[name]}")
-    return found
+        badges.append(f"{letter}{counts[name]}")
+    return badges
 
 
 def _letter(n: int) -> str:

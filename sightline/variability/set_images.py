@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,9 +20,8 @@ from sightline.study import listing, reading
 from sightline.study.running.calls import compute_pictures
 from sightline.study.running.embedding import loaded_over
 from sightline.study.study import Study
+from sightline.variability.variability import ONE_COLOUR, texts_of
 
-BLANK = 0.99
-"""The proportion of an image in its most common colour from which on it is blank, as for `check`."""
 SIDE = 128
 """Pixels of the longer side of a thumbnail on the page."""
 
@@ -80,11 +79,8 @@ class ImageSet:
     def similarity(self) -> Estimate:
         """1 minus the mean distance over all pairs, with its interval over images."""
         far = pairwise_mean_interval(self.distances)
-        if far.value is None:
-            return far
-        low = None if far.high is None else 1 - far.high
-        high = None if far.low is None else 1 - far.low
-        return Estimate(1 - far.value, low, high, far.n, far.method, far.reason)
+        value, low, high = (None if end is None else 1 - end for end in (far.value, far.high, far.low))
+        return replace(far, value=value, low=low, high=high)
 
     def within(self, settings: Sequence[object]) -> Iterator[tuple[object, float]]:
         """The similarity of the images that share a setting; `settings` has one for each image."""
@@ -122,8 +118,7 @@ class ImageSets:
 
     @cached_property
     def texts(self) -> dict[int, str]:
-        found = reading.prompts(self.study).select("prompt_id", "text")
-        return dict(found.iter_rows())
+        return texts_of(self.study)
 
     def get(self, prompt_id: int, system_id: int | None = None) -> ImageSet:
         """The images of a prompt, of one system or of all."""
@@ -175,28 +170,33 @@ class ImageSets:
         (outcome,) = compute_pictures(self._blank, [picture])
         if outcome.value is None:
             return OneImage(*whose, sha256, reason=outcome.reason or "cannot be read"), None
-        return OneImage(*whose, sha256, blank=outcome.value >= BLANK), picture
+        return OneImage(*whose, sha256, blank=outcome.value >= ONE_COLOUR), picture
 
 
-def varying_setting(study: Study) -> tuple[str, dict[tuple[int, int], list[object]]] | None:
+def settings_of(study: Study) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Prompt, system and settings of every answer."""
+    answers, settings = listing.named_answers(study)
+    prompts = {(suite, ref): key for key, suite, ref, _ in reading.prompts(study).iter_rows()}
+    named = answers.select("suite", "prompt_id", "system").iter_rows()
+    for (suite, ref, system), own in zip(named, settings, strict=True):
+        yield prompts[suite, ref], system, own or {}
+
+
+def varying_setting(study: Study) -> tuple[str, dict[tuple[int, str], list[object]]] | None:
     """The first setting, by name, that has several values, and by prompt and system its value of each answer.
 
     A seed is no setting: it is what makes images of one prompt differ.
     """
-    answers, settings = listing.named_answers(study)
+    answers = list(settings_of(study))
     values: dict[str, set[object]] = {}
-    for own in settings:
-        for name, value in (own or {}).items():
+    for _, _, settings in answers:
+        for name, value in settings.items():
             if isinstance(value, str | int | float):
                 values.setdefault(name, set()).add(value)
     varying = sorted(name for name, some in values.items() if len(some) > 1 and name != "seed")
     if not varying:
         return None
-    name = varying[0]
-    prompts = {(suite, ref): key for key, suite, ref, _ in reading.prompts(study).iter_rows()}
-    systems = {system: key for key, system, *_ in reading.systems(study).iter_rows()}
-    found: dict[tuple[int, int], list[object]] = {}
-    for row, own in zip(answers.iter_rows(named=True), settings, strict=True):
-        key = (prompts[row["suite"], row["prompt_id"]], systems[row["system"]])
-        found.setdefault(key, []).append((own or {}).get(name))
-    return name, found
+    by_set: dict[tuple[int, str], list[object]] = {}
+    for prompt, system, settings in answers:
+        by_set.setdefault((prompt, system), []).append(settings.get(varying[0]))
+    return varying[0], by_set

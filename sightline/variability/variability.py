@@ -115,12 +115,10 @@ class Variability(Result):
         scaled = self.reference is not None
         rows: list[tuple[Cell, ...]] = []
         for row in self.prompts.iter_rows(named=True):
-            text = self.texts.get(row["prompt_id"], "")
+            value: tuple[Cell, ...] = (row["value"],)
             if scaled:
-                value = Estimate(row["value"], row["low"], row["high"], row["images"])
-                rows.append((text, row["system"], value, row["level"]))
-            else:
-                rows.append((text, row["system"], row["value"]))
+                value = (Estimate(row["value"], row["low"], row["high"], row["images"]), row["level"])
+            rows.append((self.texts.get(row["prompt_id"], ""), row["system"], *value))
         of_prompts = [Column("prompt"), Column("system"), Column("similarity", estimate=scaled)]
         of_prompts += [Column("level")] if scaled else []
         return {

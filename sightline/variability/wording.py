@@ -31,11 +31,12 @@ from sightline.statistics.associations import (
 from sightline.statistics.factors import Factors, factor_analysis, loading_table
 from sightline.statistics.mixed import MixedModel, mixed_model
 from sightline.statistics.reference import Reference
-from sightline.study import listing, reading
+from sightline.study import reading
 from sightline.study.running.progress import Listener
 from sightline.study.study import Study
 from sightline.variability.charts import feature_figure
 from sightline.variability.scale import REFERENCE, missing_notes
+from sightline.variability.set_images import settings_of
 from sightline.variability.variability import Variability, measured_by, read_variability, variability
 from sightline.verbs import argument, option, verb
 
@@ -298,18 +299,10 @@ def _similarity(
 
 def _settings(study: Study, setting: str) -> pl.DataFrame:
     """prompt_id, system, number of different values of the setting, and its value as a number."""
-    answers, settings = listing.named_answers(study)
-    values = [None if each is None else each.get(setting) for each in settings]
-    known = {
-        (suite, ref): prompt
-        for prompt, suite, ref in reading.prompts(study).select("prompt_id", "suite", "ref").iter_rows()
-    }
     rows = [
-        (known[suite, ref], system, repr(value), _number(value))
-        for (suite, ref, system), value in zip(
-            answers.select("suite", "prompt_id", "system").iter_rows(), values, strict=True
-        )
-        if value is not None
+        (prompt, system, repr(value), _number(value))
+        for prompt, system, settings in settings_of(study)
+        if (value := settings.get(setting)) is not None
     ]
     schema = {"prompt_id": pl.Int64, "system": pl.String, "value": pl.String, "setting": pl.Float64}
     return (

@@ -11,9 +11,9 @@ from PIL import Image as Pillow
 
 import sightline
 from sightline import registry
-from sightline.errors import UsageError
+from sightline.measures.rankings import UNJUDGED
 from sightline.prediction.image_examples import pictured_examples
-from sightline.prediction.ranking_features import ranking_features
+from sightline.prediction.ranking_features import MEASURES, ranking_features
 from sightline.records import (
     Answer,
     Image,
@@ -81,9 +81,11 @@ def test_prompts_with_the_images_of_their_systems(drawn: Study) -> None:
         ["bad", "good", "good"],
     ]
     assert x.pictures[1][0].rgb[0, 0].tolist() == [0, 0, 250]
-    first = pictured_examples(drawn, [1], encoder, systems=["good"], most=1)
-    assert [len(mine) for mine in first.pictures] == [1] and first.vectors["systems"].tolist() == [["good"]]
-    assert pictured_examples(drawn, [1], encoder, kind="retriever").pictures == [[]]
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_no_feature_of_rankings_depends_on_judgements(measure: str) -> None:
+    assert registry.configure("of_ranking", measure).spec.details["rests_on"] in UNJUDGED
 
 
 def test_images_are_embedded_once(drawn: Study, tmp_path: Path) -> None:
@@ -103,22 +105,19 @@ def test_images_are_embedded_once(drawn: Study, tmp_path: Path) -> None:
 def test_features_of_rankings_by_engine(painted: Study) -> None:
     for name, engine in (("eyes", "exact(encoder=colours)"), ("words", "caption_words")):
         sightline.retrieve(painted, name, engine, collection="paints", k=2)
-    features, names = ranking_features(painted, [2, 1], measures=["score_variance@2", "engine_overlap@2"])
-    assert names == ["score_variance(k=2) of eyes", "score_variance(k=2) of words", "engine_overlap(k=2)"]
+    features, names = ranking_features(painted, [2, 1])
+    columns = dict(zip(names, features.T, strict=True))
     # Red is 1 like the rose and sqrt(1/2) like the grape; so is blue like sea and grape.
-    assert features[:, 0] == pytest.approx([np.var([1, np.sqrt(0.5)])] * 2)
+    assert columns["score_variance of eyes"] == pytest.approx([np.var([1, np.sqrt(0.5)])] * 2)
     # Eyes and words both find sea and grape for blue, rose and grape for red.
-    assert features[:, 2].tolist() == [1, 1]
-    none, unnamed = ranking_features(painted, [], measures=[])
-    assert none.shape == (0, 0) and unnamed == []
-    more, called = ranking_features(painted, [1], again=True)
-    assert "query_robustness of eyes" in called and np.isfinite(more).any()
-    with pytest.raises(UsageError, match="ndcg looks at judgements"):
-        ranking_features(painted, [1], measures=["ndcg@10"])
+    assert columns["engine_overlap"].tolist() == [1, 1]
+    assert "score_variance of words" in names and "engine_overlap of words" not in names
+    none, _ = ranking_features(painted, [])
+    assert none.shape[0] == 0
 
 
 def test_a_prompt_without_rankings_has_no_features(painted: Study) -> None:
     sightline.retrieve(painted, "words", "caption_words", collection="paints", k=2)
     load(painted, [Prompt(PromptKey("late", "x"), "red")], importer="test", path="late", digest="late")
-    features, _ = ranking_features(painted, [1, 4], measures=["score_variance"])
+    features, _ = ranking_features(painted, [1, 4])
     assert np.isfinite(features[0, 0]) and np.isnan(features[1, 0])

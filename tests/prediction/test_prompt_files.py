@@ -83,19 +83,18 @@ def test_an_unclosed_quote_costs_one_row(tmp_path: Path) -> None:
 
 
 def test_a_quote_within_a_field_is_a_letter_like_others(tmp_path: Path) -> None:
-    content = 'id,prompt\n1,a 6" pipe\n2,a dog\n3,a cat\n4,a 7" pipe\n5,a cow\n'
     texts = ['a 6" pipe', "a dog", "a cat", 'a 7" pipe', "a cow"]
-    wanted = [Line(n + 2, str(n + 1), text) for n, text in enumerate(texts)]
-    assert list(read_prompts(written(tmp_path, "p.csv", content))) == wanted
-    assert list(read_prompts(written(tmp_path, "p.tsv", content.replace(",", "\t")))) == wanted
+    for name, mark in (("p.csv", ","), ("p.tsv", "\t")):
+        content = "\n".join([f"id{mark}prompt", *(f"{n}{mark}{text}" for n, text in enumerate(texts))])
+        found = list(read_prompts(written(tmp_path, name, content)))
+        assert found == [Line(n + 2, str(n), text) for n, text in enumerate(texts)]
 
 
 def test_a_quote_that_is_closed_in_the_wrong_place_costs_one_row(tmp_path: Path) -> None:
     content = 'id,prompt\n1,"open\n2,a dog\n3,"a cat"\n4,"a ""big""\ncow"\n'
-    found = list(read_prompts(written(tmp_path, "p.csv", content)))
-    assert [line.row for line in found] == [2, 3, 4, 5]
-    assert "never closed" in found[0].reason
-    assert [line.prompt for line in found[1:]] == ["a dog", "a cat", 'a "big"\ncow']
+    first, *found = read_prompts(written(tmp_path, "p.csv", content))
+    assert first.row == 2 and "never closed" in first.reason
+    assert found == [Line(3, "2", "a dog"), Line(4, "3", "a cat"), Line(5, "4", 'a "big"\ncow')]
 
 
 @pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])

@@ -30,7 +30,7 @@ from sightline.statistics.calibration import level
 from sightline.statistics.reference import fitted
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
-from sightline.variability.calibrate import ChoiceCalibration, Exclusions, calibrate, calibrate_choices
+from sightline.variability.calibrate import ChoiceCalibration, Exclusions, calibrate
 
 SHADES = tuple(range(0, 250, 6))
 CUTS = (0.3, 0.6, 0.9)
@@ -84,6 +84,15 @@ def votes(pair: tuple[int, int], grades: tuple[int, ...], people: str = "xyz") -
     ]
 
 
+def rated(count: int, people: str = "xyz", wrong: tuple[int, ...] = ()) -> list[Record]:
+    """Pairs graded as CUTS have it, but for the last people, who say the same of every pair."""
+    records: list[Record] = [alike("similarity_rating")]
+    for pair in some_pairs(count):
+        grade = int(level(similarity(pair), CUTS)) + 1
+        records += votes(pair, ((grade,) * (len(people) - len(wrong)) + wrong), people)
+    return records
+
+
 def test_planted_cut_offs_come_back(greys: Callable[..., Study]) -> None:
     records: list[Record] = [alike("similarity_rating")]
     for number, pair in enumerate(some_pairs(240)):
@@ -109,11 +118,7 @@ def test_on_the_scale_of_a_reference(greys: Callable[..., Study]) -> None:
     identity = registry.configure("distance", "pixel_l2").identity
     # F(d) = d^2 nearly: cut-offs 1 - (1 - c)^2 on the normalised scale.
     scale = fitted(np.sqrt(np.arange(1, 2001) / 2000), "pixel_l2", identity, "2026-01-01")
-    records: list[Record] = [alike("similarity_rating")]
-    for pair in some_pairs(200):
-        grade = int(level(similarity(pair), CUTS)) + 1
-        records += votes(pair, (grade,) * 3)
-    study = greys(*records)
+    study = greys(*rated(200))
     found = calibrate(study, "alike", distance="pixel_l2", reference=scale)
     expected = [1 - (1 - cut) ** 2 for cut in CUTS]
     assert found.calibration.cut_offs.values == pytest.approx(expected, abs=0.03)
@@ -124,11 +129,8 @@ def test_on_the_scale_of_a_reference(greys: Callable[..., Study]) -> None:
 
 
 def test_controls_and_people_left_out_do_not_count(greys: Callable[..., Study]) -> None:
-    records: list[Record] = [alike("similarity_rating")]
-    for pair in some_pairs(60):
-        grade = int(level(similarity(pair), CUTS)) + 1
-        # Three say everything is 1, and are wrong: the median is theirs unless they are left out.
-        records += votes(pair, (grade, grade, 1, 1, 1), "abxyz")
+    # Three say everything is 1, and are wrong: the median is theirs unless they are left out.
+    records = rated(60, "abxyz", (1, 1, 1))
     for name in "ab":
         twice = Item(None, None, grey(0), grey(0))
         records.append(Judgement("alike", twice, 5.0, AnnotatorKey("p", name), control=True))
@@ -157,10 +159,7 @@ def copied(shade: int, folder: Path) -> tuple[ImageKey, Image]:
 def test_who_does_not_see_the_same_is_left_out(
     greys: Callable[..., Study], tmp_path: Path, control: bool, by_content: bool
 ) -> None:
-    records: list[Record] = [alike("similarity_rating")]
-    for pair in some_pairs(60):
-        grade = int(level(similarity(pair), CUTS)) + 1
-        records += votes(pair, (grade, grade, 1, 1, 1), "abxyz")
+    records = rated(60, "abxyz", (1, 1, 1))
     again, image = copied(0, tmp_path)
     twice = Item(None, None, grey(0), again if by_content else grey(0))
     records.append(image)
@@ -176,11 +175,7 @@ def test_who_does_not_see_the_same_is_left_out(
 
 
 def test_where_all_fail_nobody_counts(greys: Callable[..., Study]) -> None:
-    records: list[Record] = [alike("similarity_rating")]
-    for pair in some_pairs(60):
-        records += votes(pair, (1, 2, 2))
-    records += votes((0, 0), (1, 1, 1))
-    study = greys(*records)
+    study = greys(*rated(60), *votes((0, 0), (1, 1, 1)))
     truth(study, "alike", rule="median(top=4)", screening=[])
     # What was settled by those very people does not come in by the back door.
     with pytest.raises(DataError, match="0 graded pairs") as refused:
@@ -190,9 +185,7 @@ def test_where_all_fail_nobody_counts(greys: Callable[..., Study]) -> None:
 
 def test_people_are_held_to_the_same_pairs(greys: Callable[..., Study]) -> None:
     """30 pairs that all agree on; ten whose other image is not here, on which one of three is wrong."""
-    records: list[Record] = [alike("similarity_rating")]
-    for pair in some_pairs(30):
-        records += votes(pair, (int(level(similarity(pair), CUTS)) + 1,) * 3)
+    records = rated(30)
     for number in range(10):
         subject = Item(None, None, grey(0), ImageKey("elsewhere", str(number)))
         for name, value in zip("xyz", (2.0, 2.0, 3.0), strict=True):
@@ -218,12 +211,9 @@ def test_settled_grades_without_votes(greys: Callable[..., Study]) -> None:
     }
 
 
-def test_what_cannot_be_calibrated(greys: Callable[..., Study], tmp_path: Path) -> None:
-    records: list[Record] = [alike("similarity_rating"), Question("quality", "ordinal", 1, 5)]
-    for pair in some_pairs(5):
-        records += votes(pair, (1, 2, 2))
-    records.append(Judgement("quality", Item(None, None, grey(0)), 3.0, AnnotatorKey("p", "x")))
-    study = greys(*records)
+def test_what_cannot_be_calibrated(greys: Callable[..., Study]) -> None:
+    quality = Judgement("quality", Item(None, None, grey(0)), 3.0, AnnotatorKey("p", "x"))
+    study = greys(*rated(5), Question("quality", "ordinal", 1, 5), quality)
     with pytest.raises(DataError, match="5 graded pairs have their images here, too few"):
         calibrate(study, "alike", distance="pixel_l2")
     with pytest.raises(UsageError, match="'quality' is not about pairs"):
@@ -232,24 +222,8 @@ def test_what_cannot_be_calibrated(greys: Callable[..., Study], tmp_path: Path) 
         calibrate(study, "alik", distance="pixel_l2")
 
 
-CROWD = (
-    "WorkerId,AssignmentStatus,Input.image_url,Answer.category.label,Approve,Reject\n"
-    "A1,Approved,https://example.org/sdxl-17-true.jpg,2 - slightly similar,x,\n"
-    "A1,Approved,https://example.org/sdxl-17-fake.jpg,5 - the same,x,\n"
-)
-
-
-def test_crowd_pairs_do_not_tell_their_images(tmp_path: Path) -> None:
-    (tmp_path / "crowd.csv").write_text(CROWD)
-    study = create_study(tmp_path / "s")
-    import_(study, tmp_path / "crowd.csv")
-    with pytest.raises(DataError, match="0 graded pairs") as refused:
-        calibrate(study, "alike", distance="pixel_l2")
-    assert "one picture only" in str(refused.value)
-
-
 def triplets(count: int, noise: float = 0.0) -> list[tuple[tuple[int, int, int], float]]:
-    """(reference, A, B) with the share of five that chose A, the closer shade with a few slips."""
+    """(reference, A, B) with the proportion of five that chose A, the closer shade with a few slips."""
     rng = np.random.default_rng(7)
     found = []
     for _ in range(count):
@@ -272,7 +246,7 @@ def test_forced_choices_published_as_shares(greys: Callable[..., Study]) -> None
         records.append(Truth(asked.name, subject, share))
     study = greys(*records)
     assert isinstance(calibrate(study, asked.name, distance="pixel_l2"), ChoiceCalibration)
-    found = calibrate_choices(study, asked.name, ["pixel_l2", "colour_histogram(bins=1)"])
+    found = calibrate(study, asked.name, distance=["pixel_l2", "colour_histogram(bins=1)"])
     oracle, pixels, blind = found.rows
     kept = {subject: share for subject, share in told}
     gap = [abs(r - a) - abs(r - b) for r, a, b in kept]
@@ -306,7 +280,7 @@ def test_forced_choices_of_people_by_system(greys: Callable[..., Study]) -> None
             records.append(Judgement(asked.name, subject, vote, AnnotatorKey("p", str(person))))
     control = Item(None, None, grey(0), grey(0), grey(6))
     records.append(Judgement(asked.name, control, 1.0, AnnotatorKey("p", "0"), control=True))
-    found = calibrate_choices(greys(*records), asked.name, ["pixel_l2"])
+    found = calibrate(greys(*records), asked.name, distance="pixel_l2")
     spread = {each.name: each for each in found.spreads}["pixel_l2"]
     assert spread.by_system["dark"] > 0.9 > spread.by_system["light"]
     assert spread.p is not None and spread.p < 0.01
@@ -325,7 +299,7 @@ def test_fairness_is_over_prompts(greys: Callable[..., Study]) -> None:
         records += [Prompt(prompt, system), Answer(prompt, system, n, grey(shade))]
     for subject, share in dict(triplets(80, 0.1)).items():
         records.append(Truth(asked.name, Item(None, None, *map(grey, subject)), share))
-    found = calibrate_choices(greys(*records), asked.name, ["pixel_l2"])
+    found = calibrate(greys(*records), asked.name, distance="pixel_l2")
     assert [each.p for each in found.spreads] == [None, None]
 
 
@@ -348,7 +322,7 @@ def test_who_does_not_see_the_reference_is_left_out(greys: Callable[..., Study],
             records.append(Judgement(asked.name, Item(None, None, grey(0), a, b), vote, who))
     only = Item(None, None, grey(12), grey(240), grey(18))
     records.append(Judgement(asked.name, only, 1.0, AnnotatorKey("p", "z")))
-    found = calibrate_choices(greys(*records), asked.name, ["pixel_l2"])
+    found = calibrate(greys(*records), asked.name, distance="pixel_l2")
     assert found.excluded == Exclusions(failed=1, before=0)
     # Without z people are of one mind everywhere; the triplet that only z judged is told.
     assert found.rows[0].score.value == 1 and found.triplets == len(told)
@@ -358,12 +332,33 @@ def test_who_does_not_see_the_reference_is_left_out(greys: Callable[..., Study],
     }
 
 
-def test_triplets_without_their_images(tmp_path: Path) -> None:
-    (tmp_path / "2afc.jsonl").write_text(
-        '{"ref_seed": "3", "seed1": "1", "seed2": "2", "id": "0", "model_name": "sd", "judgement": 0.8}\n'
-    )
+@pytest.mark.parametrize(
+    ("name", "content", "question", "refused", "why"),
+    [
+        (
+            "crowd.csv",
+            "WorkerId,AssignmentStatus,Input.image_url,Answer.category.label,Approve,Reject\n"
+            "A1,Approved,https://example.org/sdxl-17-true.jpg,2 - slightly similar,x,\n"
+            "A1,Approved,https://example.org/sdxl-17-fake.jpg,5 - the same,x,\n",
+            "alike",
+            "0 graded pairs",
+            "one picture only",
+        ),
+        (
+            "2afc.jsonl",
+            '{"ref_seed": "3", "seed1": "1", "seed2": "2", "id": "0", "model_name": "sd", "judgement": 0.8}',
+            "closer_to_reference",
+            "no judged triplet has its three images",
+            "a file is not here (1)",
+        ),
+    ],
+)
+def test_published_judgements_without_their_images(
+    tmp_path: Path, name: str, content: str, question: str, refused: str, why: str
+) -> None:
+    (tmp_path / name).write_text(content)
     study = create_study(tmp_path / "s")
-    import_(study, tmp_path / "2afc.jsonl")
-    with pytest.raises(DataError, match="no judged triplet has its three images") as refused:
-        calibrate_choices(study, "closer_to_reference", ["pixel_l2"])
-    assert "a file is not here (1)" in str(refused.value)
+    import_(study, tmp_path / name)
+    with pytest.raises(DataError, match=refused) as error:
+        calibrate(study, question, distance="pixel_l2")
+    assert why in str(error.value)

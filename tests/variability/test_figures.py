@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,11 @@ from PIL import Image as Pillow
 from sightline.data.import_ import import_
 from sightline.errors import DataError, UsageError
 from sightline.measures.score import score
-from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
 from sightline.rendering.blocks import Block, Figure, Findings, Heading, Map, Overlay, Rows, Section
 from sightline.rendering.document import Document
 from sightline.rendering.html import render
 from sightline.rendering.theme import SERIES
 from sightline.study.study import Study, create_study
-from sightline.study.writing.loading import load
 from sightline.variability.figures import Pictured, variability_pictures
 from sightline.variability.reference import reference_of
 from sightline.variability.reuse import reuse
@@ -44,33 +42,13 @@ def png(shades: list[int] | tuple[int, int, int], side: int = 48) -> bytes:
     return out.getvalue()
 
 
-def study_of(folder: Path, samples: dict[tuple[str, str], list[bytes | None]], **settings: Any) -> Study:
-    """A study of (system, prompt) -> images; None is an answer without an image."""
-    folder.mkdir(parents=True, exist_ok=True)
-    refs = sorted({ref for _, ref in samples})
-    records: list[Record] = [Prompt(PromptKey("s", ref), f"a prompt called {ref}") for ref in refs]
-    records += [System(name) for name in sorted({name for name, _ in samples})]
-    for (system, ref), images in samples.items():
-        for n, data in enumerate(images):
-            told = {name: values[n] for name, values in settings.items()} or None
-            if data is None:
-                records.append(Answer(PromptKey("s", ref), system, n, None, failure="refused by a filter"))
-                continue
-            key, file = ImageKey(system, f"{ref}-{n}"), folder / f"{system}-{ref}-{n}.png"
-            file.write_bytes(data)
-            records += [Image(key, str(file)), Answer(PromptKey("s", ref), system, n, key, settings=told)]
-    study = create_study(folder / "study")
-    load(study, records, importer="test", path="test", digest="1")
-    return study
-
-
 def stripes(*starts: int) -> list[bytes | None]:
     """Images of four greys each; two images share a grey, and so some of their histogram, or none."""
     return [png([start, start + 40, start + 80, 250]) for start in starts]
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+def mixed(tmp_path_factory: pytest.TempPathFactory, study_of: Callable[..., Study]) -> Iterator[Study]:
     """`same` repeats itself except on p0, `wild` hardly does; p3 has blank images, p4 one that is missing."""
     samples: dict[tuple[str, str], list[bytes | None]] = {
         ("same", "p0"): stripes(0, 33, 66, 99),
@@ -82,7 +60,8 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
         ("wild", "p1"): stripes(0, 33, 66, 99),
         ("wild", "p2"): stripes(0, 33, 66, 66),
     }
-    study = study_of(tmp_path_factory.mktemp("mixed"), samples)
+    texts = {f"p{n}": f"a prompt called p{n}" for n in range(5)}
+    study = study_of(tmp_path_factory.mktemp("mixed"), samples, texts)
     variability(study, distance="colour_histogram")
     yield study
     study.close()
@@ -201,10 +180,13 @@ def test_measures_of_the_prompt_are_held_against_similarity(mixed: Study) -> Non
     assert {point["x"] for point in figure.wide["data"]["values"]} == {4}
 
 
-def test_similarity_against_a_setting_splits_a_prompt_with_several(tmp_path: Path) -> None:
+def test_similarity_against_a_setting_splits_a_prompt_with_several(
+    tmp_path: Path, study_of: Callable[..., Study]
+) -> None:
     """Images 1 and 2 were made at guidance 1 and differ, images 3 and 4 at 9 and are equal."""
     images = [*stripes(0, 33), *stripes(66, 66)]
-    study = study_of(tmp_path, {("a", f"p{n}"): images for n in range(5)}, guidance=[1, 1, 9, 9])
+    samples = {("a", f"p{n}"): images for n in range(5)}
+    study = study_of(tmp_path, samples, settings={key: [1, 1, 9, 9] for key in samples})
     variability(study, distance="colour_histogram")
     found = varying_setting(study)
     assert found is not None and found[0] == "guidance"
@@ -216,14 +198,16 @@ def test_similarity_against_a_setting_splits_a_prompt_with_several(tmp_path: Pat
     study.close()
 
 
-def test_a_study_without_sets_says_so(tmp_path: Path) -> None:
+def test_a_study_without_sets_says_so(tmp_path: Path, study_of: Callable[..., Study]) -> None:
     study = study_of(tmp_path, {("a", "p"): stripes(0)})
     with pytest.raises(DataError, match="no prompt has two or more images"):
         variability_pictures(study)
     study.close()
 
 
-def test_two_images_are_enough_for_rows_and_too_few_for_maps_and_curves(tmp_path: Path) -> None:
+def test_two_images_are_enough_for_rows_and_too_few_for_maps_and_curves(
+    tmp_path: Path, study_of: Callable[..., Study]
+) -> None:
     study = study_of(tmp_path, {("a", "p"): stripes(0, 33)})
     variability(study, distance="colour_histogram")
     found = variability_pictures(study)
@@ -233,7 +217,7 @@ def test_two_images_are_enough_for_rows_and_too_few_for_maps_and_curves(tmp_path
     study.close()
 
 
-def test_a_file_that_is_gone_is_shown_as_missing(tmp_path: Path) -> None:
+def test_a_file_that_is_gone_is_shown_as_missing(tmp_path: Path, study_of: Callable[..., Study]) -> None:
     study = study_of(tmp_path, {("a", "p"): stripes(0, 33, 66)})
     variability(study, distance="colour_histogram")
     sha256 = str(ImageSets(study, "ssim").answers["sha256"][0])

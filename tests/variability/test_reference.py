@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image as Pillow
 
 from sightline import registry
 from sightline.data.import_ import import_
 from sightline.errors import DataError, UsageError
-from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
 from sightline.statistics.reference import Reference
 from sightline.study.study import Study, create_study
-from sightline.study.writing.loading import load
 from sightline.variability.reference import (
     SHIPPED,
     find_reference,
@@ -27,25 +25,19 @@ from sightline.variability.variability import variability
 STEPS = (0, 10, 30, 60, 100)
 
 
-def grey_study(folder: Path, prompts: int = 4, steps: tuple[int, ...] = STEPS) -> Study:
-    """Each prompt has flat grey images; two of them differ by their greys / 255 by pixel_l2."""
-    records: list[Record] = []
-    for prompt in range(prompts):
-        key = PromptKey("s", str(prompt))
-        records.append(Prompt(key, f"grey {prompt}"))
-        for n, step in enumerate(steps):
-            file = folder / f"{prompt}-{n}.png"
-            # Shades of another prompt differ, so that every image is a content of its own.
-            Pillow.new("RGB", (8, 8), (step + prompt,) * 3).save(file)
-            image = ImageKey("a", file.name)
-            records += [Image(image, str(file)), Answer(key, "a", n, image)]
-    study = create_study(folder / "study")
-    load(study, records, importer="test", path="greys", digest="1")
-    return study
+@pytest.fixture
+def grey_study(tmp_path: Path, study_of: Callable[..., Study]) -> Callable[..., Study]:
+    """Each prompt has flat grey images; shades of another prompt differ, so that every image is a content."""
+
+    def make(prompts: int = 4, steps: tuple[int, ...] = STEPS) -> Study:
+        samples = {("a", str(prompt)): [step + prompt for step in steps] for prompt in range(prompts)}
+        return study_of(tmp_path / f"of {len(steps)}", samples)
+
+    return make
 
 
-def test_fitted_kept_and_read_again(tmp_path: Path) -> None:
-    study = grey_study(tmp_path)
+def test_fitted_kept_and_read_again(tmp_path: Path, grey_study: Callable[..., Study]) -> None:
+    study = grey_study()
     made = reference_of(study, distance="pixel_l2")
     # The ten differences of 0 10 30 60 100, in each of four prompts.
     expected = sorted([10, 30, 60, 100, 20, 50, 90, 30, 70, 40] * 4)
@@ -67,8 +59,8 @@ def test_fitted_kept_and_read_again(tmp_path: Path) -> None:
     assert found.systems[0].similarity.n == 4 and "W1KP" in found.measure
 
 
-def test_another_distance_is_refused(tmp_path: Path) -> None:
-    study = grey_study(tmp_path)
+def test_another_distance_is_refused(tmp_path: Path, grey_study: Callable[..., Study]) -> None:
+    study = grey_study()
     file = str(write_reference(reference_of(study, distance="pixel_l2"), tmp_path / "scale.npz"))
     for other in ("ssim", "pixel_l2(side=32)", "embedding"):
         with pytest.raises(UsageError, match="the reference is of pixel_l2, not of"):
@@ -114,14 +106,14 @@ class _Means:
 
 
 def test_a_published_one_serves_the_encoder_it_names(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grey_study: Callable[..., Study]
 ) -> None:
     (tmp_path / "plugins").mkdir()
     (tmp_path / "plugins" / "dreamsim.py").write_text(DREAMSIM)
     monkeypatch.setenv("SIGHTLINE_PLUGINS", str(tmp_path / "plugins"))
     file = str(data / "w1kp" / "cdf_xy.npz")
     scale = find_reference(file, "embedding(encoder=dreamsim)")
-    found = variability(grey_study(tmp_path), distance="embedding(encoder=dreamsim)", reference=scale)
+    found = variability(grey_study(), distance="embedding(encoder=dreamsim)", reference=scale)
     distances = np.array([10, 30, 60, 100, 20, 50, 90, 30, 70, 40]) / 255 * np.sqrt(3)
     expected = 1 - scale.normalise(distances).mean()
     assert found.prompts["value"].to_list() == pytest.approx([expected] * 4, abs=2e-3)
@@ -129,8 +121,8 @@ def test_a_published_one_serves_the_encoder_it_names(
         find_reference(file, "embedding(encoder=dreamsim, metric=cosine)")
 
 
-def test_what_is_not_a_reference(tmp_path: Path) -> None:
-    study = grey_study(tmp_path)
+def test_what_is_not_a_reference(tmp_path: Path, grey_study: Callable[..., Study]) -> None:
+    study = grey_study()
     with pytest.raises(UsageError, match=r"no reference 'nowhere\.npz'"):
         find_reference("nowhere.npz", "ssim", study)
     with pytest.raises(DataError, match="no such file"):
@@ -148,14 +140,11 @@ def test_what_is_not_a_reference(tmp_path: Path) -> None:
         write_reference(reference_of(study, distance="pixel_l2"), tmp_path / "scale.csv")
 
 
-def test_too_few_pairs(tmp_path: Path) -> None:
-    study = grey_study(tmp_path, prompts=2)
+def test_too_few_pairs(grey_study: Callable[..., Study]) -> None:
     with pytest.raises(DataError, match="20 pairs are too few"):
-        reference_of(study, distance="pixel_l2")
-    (tmp_path / "alone").mkdir()
-    single = grey_study(tmp_path / "alone", prompts=2, steps=(0,))
+        reference_of(grey_study(prompts=2), distance="pixel_l2")
     with pytest.raises(DataError, match="two or more images of one system"):
-        reference_of(single, distance="pixel_l2")
+        reference_of(grey_study(prompts=2, steps=(0,)), distance="pixel_l2")
 
 
 def test_shipped_ones_are_of_the_distances_as_they_are_now() -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image as Pillow
 
 from sightline.errors import DataError, UsageError
-from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
 from sightline.statistics.reference import fitted
 from sightline.statistics.sets import k_expected_minimum_exact
-from sightline.study.study import Study, create_study
-from sightline.study.writing.loading import load
+from sightline.study.study import Study
 from sightline.variability.reuse import reuse
 
 # Greys of each prompt's eight images: all far apart; one double; nearly all the same.
@@ -25,21 +23,11 @@ SHADES = {
 
 
 @pytest.fixture(scope="module")
-def greys(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    folder = tmp_path_factory.mktemp("greys")
-    records: list[Record] = []
-    for kind, shades in SHADES.items():
-        for copy in range(2):
-            key = PromptKey("s", f"{kind}-{copy}")
-            records.append(Prompt(key, f"{kind} {copy}", {"kind": kind}))
-            for n, shade in enumerate(shades):
-                file = folder / f"{kind}-{copy}-{n}.png"
-                Pillow.new("RGB", (8, 8), (shade + copy,) * 3).save(file)
-                image = ImageKey("a", file.name)
-                records += [Image(image, str(file)), Answer(key, "a", n, image)]
-    study = create_study(folder / "study")
-    load(study, records, importer="test", path="greys", digest="1")
-    return study
+def greys(tmp_path_factory: pytest.TempPathFactory, study_of: Callable[..., Study]) -> Study:
+    kinds = [(f"{kind}-{copy}", kind, copy) for kind in SHADES for copy in range(2)]
+    samples = {("a", ref): [shade + copy for shade in SHADES[kind]] for ref, kind, copy in kinds}
+    texts = {ref: (ref, {"kind": kind}) for ref, kind, _ in kinds}
+    return study_of(tmp_path_factory.mktemp("greys"), samples, texts)
 
 
 def matrix(kind: str) -> np.ndarray:
@@ -95,17 +83,10 @@ def test_normalised_by_a_reference(greys: Study) -> None:
         reuse(greys, distance="pixel_l2", reference=other)
 
 
-def test_sets_of_unequal_size(tmp_path: Path) -> None:
-    records: list[Record] = []
-    for ref, count in (("one", 1), ("two", 2), ("four", 4), ("five", 5)):
-        records.append(Prompt(PromptKey("s", ref), ref))
-        for n in range(count):
-            file = tmp_path / f"{ref}-{n}.png"
-            Pillow.new("RGB", (8, 8), (40 * n, 0, 0)).save(file)
-            image = ImageKey("a", file.name)
-            records += [Image(image, str(file)), Answer(PromptKey("s", ref), "a", n, image)]
-    study = create_study(tmp_path / "study")
-    load(study, records, importer="test", path="x", digest="1")
+def test_sets_of_unequal_size(tmp_path: Path, study_of: Callable[..., Study]) -> None:
+    counts = {"one": 1, "two": 2, "four": 4, "five": 5}
+    samples = {("a", ref): [(40 * n, 0, 0) for n in range(count)] for ref, count in counts.items()}
+    study = study_of(tmp_path, samples)
     found = reuse(study, distance="pixel_l2", cut_off=0.9)
     assert found.without == {"fewer than two images": 1}
     (group,) = found.groups
@@ -120,19 +101,11 @@ def test_sets_of_unequal_size(tmp_path: Path) -> None:
         reuse(study, distance="pixel_l2", cut_off=0.9, tag="style")
 
 
-def test_large_sets_are_drawn_with_orders_of_their_own(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    shades = rng.integers(0, 256, size=(20, 3))
-    records: list[Record] = []
-    for ref in ("x", "y"):
-        records.append(Prompt(PromptKey("s", ref), ref))
-        for n, shade in enumerate(shades.tolist()):
-            file = tmp_path / f"{n}.png"
-            Pillow.new("RGB", (8, 8), tuple(shade)).save(file)
-            image = ImageKey("a", file.name)
-            records += [Image(image, str(file)), Answer(PromptKey("s", ref), "a", n, image)]
-    study = create_study(tmp_path / "study")
-    load(study, records, importer="test", path="x", digest="1")
+def test_large_sets_are_drawn_with_orders_of_their_own(
+    tmp_path: Path, study_of: Callable[..., Study]
+) -> None:
+    shades = [tuple(shade) for shade in np.random.default_rng(0).integers(0, 256, size=(20, 3)).tolist()]
+    study = study_of(tmp_path, {("a", "x"): shades, ("a", "y"): shades})
     one, other = reuse(study, distance="pixel_l2", cut_off=0.9, permutations=200).prompts
     # The same images twice: the same truth, estimated independently, and the same again with the same seed.
     assert one.error[0] > 0 and not np.array_equal(one.curve, other.curve)

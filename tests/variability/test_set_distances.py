@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image as Pillow
 
-from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
 from sightline.study import reading
 from sightline.study.running.progress import Progress
-from sightline.study.study import Study, create_study
-from sightline.study.writing.loading import load
+from sightline.study.study import Study
 from sightline.variability.set_distances import PAGE, configured, distances_to_first, set_distances
 
+Sized = Callable[[list[int]], Study]
 COUNTED = '''
 import numpy as np
 from sightline.extension import distance
@@ -37,19 +36,16 @@ def distance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"counted(log='{tmp_path / 'log'}')"
 
 
-def study_of(folder: Path, sizes: list[int]) -> Study:
-    records: list[Record] = []
-    for number, size in enumerate(sizes):
-        key = PromptKey("s", str(number))
-        records.append(Prompt(key, f"p{number}"))
-        for n in range(size):
-            file = folder / f"{number}-{n}.png"
-            Pillow.new("RGB", (4, 4), (number, 10 * n, 7)).save(file)
-            image = ImageKey("a", file.name)
-            records += [Image(image, str(file)), Answer(key, "a", n, image)]
-    study = create_study(folder / "study")
-    load(study, records, importer="test", path="x", digest="1")
-    return study
+@pytest.fixture
+def sized(tmp_path: Path, study_of: Callable[..., Study]) -> Sized:
+    """A study of prompts with so many images each."""
+
+    def make(sizes: list[int]) -> Study:
+        numbered = [(f"{number:02}", number, size) for number, size in enumerate(sizes)]
+        samples = {("a", ref): [(number, 10 * n, 7) for n in range(size)] for ref, number, size in numbered}
+        return study_of(tmp_path, samples)
+
+    return make
 
 
 def calls(folder: Path) -> int:
@@ -57,9 +53,9 @@ def calls(folder: Path) -> int:
     return len(log.read_text().splitlines()) if log.exists() else 0
 
 
-def test_a_second_run_computes_nothing(tmp_path: Path, distance: str) -> None:
+def test_a_second_run_computes_nothing(tmp_path: Path, distance: str, sized: Sized) -> None:
     sizes = [3, 2, 1, 4] * 5
-    study = study_of(tmp_path, sizes)
+    study = sized(sizes)
     told: list[Progress] = []
     first = list(set_distances(study, configured(distance), listener=told.append))
     assert calls(tmp_path) == 15 and (told[-1].done, told[-1].total) == (20, 20)
@@ -76,8 +72,8 @@ def test_a_second_run_computes_nothing(tmp_path: Path, distance: str) -> None:
         assert one.matrix == pytest.approx(np.abs(steps[:, None] - steps[None]) * 10 / 9, abs=1e-5)
 
 
-def test_what_a_killed_run_had_done_is_there(tmp_path: Path, distance: str) -> None:
-    study = study_of(tmp_path, [2] * (PAGE + 4))
+def test_what_a_killed_run_had_done_is_there(tmp_path: Path, distance: str, sized: Sized) -> None:
+    study = sized([2] * (PAGE + 4))
     for number, _ in enumerate(set_distances(study, configured(distance))):
         if number == PAGE:
             break
@@ -87,28 +83,19 @@ def test_what_a_killed_run_had_done_is_there(tmp_path: Path, distance: str) -> N
     assert calls(tmp_path) == PAGE + 1 + 4
 
 
-def test_other_parameters_are_another_distance(tmp_path: Path, distance: str) -> None:
-    study = study_of(tmp_path, [2, 2])
+def test_other_parameters_are_another_distance(tmp_path: Path, distance: str, sized: Sized) -> None:
+    study = sized([2, 2])
     list(set_distances(study, configured(distance)))
     (tmp_path / "log").rename(tmp_path / "gone")
     list(set_distances(study, configured(distance.replace("log'", "log2'"))))
     assert not (tmp_path / "log").exists() and len((tmp_path / "log2").read_text().splitlines()) == 2
 
 
-def test_the_order_of_a_set_is_its_own(tmp_path: Path, distance: str) -> None:
+def test_the_order_of_a_set_is_its_own(tmp_path: Path, distance: str, study_of: Callable[..., Study]) -> None:
     """Two systems gave the same three images in different orders: each keeps its own distances when read."""
     greens, orders = (0, 10, 40), {"up": (0, 1, 2), "mixed": (1, 2, 0)}
-    prompt = PromptKey("s", "0")
-    records: list[Record] = [Prompt(prompt, "p")]
-    for place, green in enumerate(greens):
-        file = tmp_path / f"{place}.png"
-        Pillow.new("RGB", (4, 4), (0, green, 0)).save(file)
-        records.append(Image(ImageKey("a", file.name), str(file)))
-    for system, order in orders.items():
-        for n, place in enumerate(order):
-            records.append(Answer(prompt, system, n, ImageKey("a", f"{place}.png")))
-    study = create_study(tmp_path / "study")
-    load(study, records, importer="test", path="x", digest="1")
+    samples = {(system, "p"): [(0, greens[place], 0) for place in order] for system, order in orders.items()}
+    study = study_of(tmp_path, samples)
     for _ in range(2):
         for found in set_distances(study, configured(distance)):
             mine = np.array([greens[place] for place in orders[found.system]]) / 9
@@ -116,8 +103,8 @@ def test_the_order_of_a_set_is_its_own(tmp_path: Path, distance: str) -> None:
     assert calls(tmp_path) == 2
 
 
-def test_small_groups(tmp_path: Path, distance: str) -> None:
-    study = study_of(tmp_path, [3])
+def test_small_groups(tmp_path: Path, distance: str, sized: Sized) -> None:
+    study = sized([3])
     a, b, c = reading.answers(study)["sha256"].to_list()
     found, reasons = distances_to_first(study, configured(distance), [(a, b, c), (c, a, None), (a, b, c)])
     assert found[0] == pytest.approx([10 / 9, 20 / 9]) and np.array_equal(found[0], found[2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -11,11 +12,11 @@ from PIL import Image as Pillow
 
 from sightline import registry
 from sightline.errors import DataError
-from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
+from sightline.records import Answer, ImageKey, PromptKey, Record, System
 from sightline.samples.scenes import scenes
 from sightline.samples.systems import answer, png
 from sightline.study import reading
-from sightline.study.study import Study, create_study
+from sightline.study.study import Study
 from sightline.study.writing.loading import load
 from sightline.variability.reference import find_reference
 from sightline.variability.set_distances import best_distance
@@ -29,35 +30,25 @@ from sightline.variability.variability import (
 DISTANCES = ("embedding", "ssim", "pixel_l2", "colour_histogram")
 
 
-def study_with(folder: Path, samples: dict[tuple[str, str], list[bytes]]) -> Study:
-    """A study of these (system, prompt) -> images."""
-    folder.mkdir(parents=True, exist_ok=True)
-    records: list[Record] = [Prompt(PromptKey("s", ref), ref) for ref in sorted({ref for _, ref in samples})]
-    for (system, ref), images in samples.items():
-        for n, data in enumerate(images):
-            key = ImageKey(system, f"{ref}-{n}")
-            file = folder / f"{system}-{ref}-{n}.png"
-            file.write_bytes(data)
-            records += [Image(key, str(file)), Answer(PromptKey("s", ref), system, n, key)]
-    study = create_study(folder / "study")
-    load(study, records, importer="test", path="test", digest="1")
-    return study
+def drawn(count: int, size: int = 32) -> list[bytes]:
+    """So many drawings of one scene."""
+    return [png(answer("careful", scenes(1)[0], n, size=size).image) for n in range(count)]
 
 
 @pytest.fixture(scope="module")
-def varied(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def varied(tmp_path_factory: pytest.TempPathFactory, study_of: Callable[..., Study]) -> Study:
     """`same` repeats one picture, `careful` draws one scene anew, `wild` draws another scene each time."""
     asked = scenes(12)
     samples: dict[tuple[str, str], list[bytes]] = {}
     for n in range(4):
-        drawn = [png(answer("careful", asked[n], sample, size=64).image) for sample in range(3)]
-        samples["same", str(n)] = [drawn[0]] * 3
-        samples["careful", str(n)] = drawn
+        mine = [png(answer("careful", asked[n], sample, size=64).image) for sample in range(3)]
+        samples["same", str(n)] = [mine[0]] * 3
+        samples["careful", str(n)] = mine
         other = [asked[(n + 4 * step) % 12] for step in range(3)]
         samples["wild", str(n)] = [
             png(answer("sloppy", scene, step, size=64).image) for step, scene in enumerate(other)
         ]
-    return study_with(tmp_path_factory.mktemp("varied"), samples)
+    return study_of(tmp_path_factory.mktemp("varied"), samples)
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
@@ -80,11 +71,9 @@ def test_the_planted_order(varied: Study) -> None:
     assert again.systems == found.systems and again.prompts.equals(found.prompts)
 
 
-def test_one_image_has_a_reason(tmp_path: Path) -> None:
-    picture = png(answer("careful", scenes(1)[0], 0, size=32).image)
-    study = study_with(
-        tmp_path, {("a", "1"): [picture], ("a", "2"): [picture, picture], ("b", "1"): [picture]}
-    )
+def test_one_image_has_a_reason(tmp_path: Path, study_of: Callable[..., Study]) -> None:
+    (picture,) = drawn(1)
+    study = study_of(tmp_path, {("a", "1"): [picture], ("a", "2"): [picture] * 2, ("b", "1"): [picture]})
     found = variability(study, distance="colour_histogram")
     (alike,) = found.systems
     assert (alike.system, alike.similarity.n) == ("a", 1) and alike.similarity.value == pytest.approx(1)
@@ -93,16 +82,16 @@ def test_one_image_has_a_reason(tmp_path: Path) -> None:
     assert stored.filter(pl.col("reason") == "fewer than two images").height == 2
 
 
-def test_nothing_to_compare(tmp_path: Path) -> None:
-    picture = png(answer("careful", scenes(1)[0], 0, size=32).image)
-    study = study_with(tmp_path, {("a", "1"): [picture]})
+def test_nothing_to_compare(tmp_path: Path, study_of: Callable[..., Study]) -> None:
+    (picture,) = drawn(1)
+    study = study_of(tmp_path, {("a", "1"): [picture]})
     with pytest.raises(DataError, match="two or more images of one system"):
         variability(study, distance="colour_histogram")
 
 
-def test_engines_are_left_out(tmp_path: Path) -> None:
-    picture = png(answer("careful", scenes(1)[0], 0, size=32).image)
-    study = study_with(tmp_path, {("a", "1"): [picture, picture]})
+def test_engines_are_left_out(tmp_path: Path, study_of: Callable[..., Study]) -> None:
+    (picture,) = drawn(1)
+    study = study_of(tmp_path, {("a", "1"): [picture, picture]})
     engine: list[Record] = [System("engine", "retriever", "a")]
     engine += [Answer(PromptKey("s", "1"), "engine", n, ImageKey("a", f"1-{n}")) for n in range(2)]
     load(study, engine, importer="test", path="engine", digest="2")
@@ -122,11 +111,11 @@ def test_the_planted_order_on_a_scale(varied: Study) -> None:
     assert (rows["low"] >= 0).all() and (rows["high"] <= 1).all() and (rows["images"] == 3).all()
 
 
-def test_one_image_and_broken_ones_have_a_reason_on_a_scale(tmp_path: Path) -> None:
-    drawn = [png(answer("careful", scenes(1)[0], n, size=32).image) for n in range(3)]
-    study = study_with(
-        tmp_path, {("a", "1"): [drawn[0]], ("a", "2"): drawn[:2], ("b", "1"): [drawn[2], drawn[1]]}
-    )
+def test_one_image_and_broken_ones_have_a_reason_on_a_scale(
+    tmp_path: Path, study_of: Callable[..., Study]
+) -> None:
+    one, two, three = drawn(3)
+    study = study_of(tmp_path, {("a", "1"): [one], ("a", "2"): [one, two], ("b", "1"): [three, two]})
     scale = find_reference("sample", "pixel_l2")
     found = variability(study, distance="pixel_l2", reference=scale)
     assert found.without == {"fewer than two images": 1, "a system has no answer to the prompt": 1}
@@ -139,7 +128,7 @@ def test_one_image_and_broken_ones_have_a_reason_on_a_scale(tmp_path: Path) -> N
     assert any(reason.startswith("one of the images") for reason in found.without)
 
 
-def test_blank_images_are_told_and_left_out(tmp_path: Path) -> None:
+def test_blank_images_are_told_and_left_out(tmp_path: Path, study_of: Callable[..., Study]) -> None:
     """Two black images of one prompt are alike for another reason than the prompt."""
 
     def painted(colour: tuple[int, int, int], corner: tuple[int, int, int]) -> bytes:
@@ -151,7 +140,7 @@ def test_blank_images_are_told_and_left_out(tmp_path: Path) -> None:
 
     black = painted((0, 0, 0), (0, 0, 0))
     day = [painted((200, 10, 10), (240, 240, 240)), painted((10, 200, 10), (240, 240, 240))]
-    study = study_with(tmp_path, {("a", "night"): [black, black], ("a", "day"): day})
+    study = study_of(tmp_path, {("a", "night"): [black, black], ("a", "day"): day})
     found = variability(study, distance="colour_histogram")
     assert (found.blank, found.prompts.height) == (1, 2)
     plain = variability(study, distance="colour_histogram", without_blank=True)
@@ -162,9 +151,8 @@ def test_blank_images_are_told_and_left_out(tmp_path: Path) -> None:
     assert found.systems[0].similarity.value == pytest.approx((1 + 0.25) / 2)
 
 
-def test_the_best_distance_that_was_measured_is_read(tmp_path: Path) -> None:
-    pictures = [png(answer("careful", scenes(1)[0], sample, size=64).image) for sample in range(2)]
-    study = study_with(tmp_path, {("a", "p"): pictures})
+def test_the_best_distance_that_was_measured_is_read(tmp_path: Path, study_of: Callable[..., Study]) -> None:
+    study = study_of(tmp_path, {("a", "p"): drawn(2, size=64)})
     variability(study, distance="ssim")
     assert measured_by(study).startswith("ssim")
     variability(study, distance="colour_histogram")
@@ -173,20 +161,17 @@ def test_the_best_distance_that_was_measured_is_read(tmp_path: Path) -> None:
     assert registry.configure("distance", best_distance()).load()
 
 
-def test_scores_of_other_images_are_not_shown(tmp_path: Path) -> None:
+def test_scores_of_other_images_are_not_shown(
+    tmp_path: Path, study_of: Callable[..., Study], sampled: Callable[..., list[Record]]
+) -> None:
     """Images that came after variability was measured make what is kept of it old."""
-    drawn = [png(answer("careful", scenes(1)[0], n, size=32).image) for n in range(4)]
-    study = study_with(tmp_path, {("a", "1"): drawn[:2], ("a", "2"): drawn[:2]})
+    old, new = drawn(4)[:2], drawn(4)[2:]
+    study = study_of(tmp_path, {("a", "1"): old, ("a", "2"): old})
     with pytest.raises(DataError, match="was not measured by") as caught:
         read_variability(study, distance="colour_histogram")
     assert "sightline variability" in caught.value.remedy
     variability(study, distance="colour_histogram")
-    more: list[Record] = []
-    for n, data in enumerate(drawn[2:], 2):
-        file = tmp_path / f"more-{n}.png"
-        file.write_bytes(data)
-        key = ImageKey("a", f"1-{n}")
-        more += [Image(key, str(file)), Answer(PromptKey("s", "1"), "a", n, key)]
+    more = [record for n, data in enumerate(new, 2) for record in sampled(tmp_path, "a", "1", n, data)]
     more.append(Answer(PromptKey("s", "2"), "a", 2, None, failure="refused by a filter"))
     load(study, more, importer="test", path="more", digest="2")
     found = read_variability(study, distance="colour_histogram")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import polars as pl
@@ -13,51 +11,16 @@ import pytest
 
 from sightline.errors import DataError, UsageError
 from sightline.language.w1kp import Sources
-from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
-from sightline.samples.systems import png
 from sightline.statistics.associations import significant
-from sightline.study.study import Study, create_study
-from sightline.study.writing.loading import load
+from sightline.study.study import Study
 from sightline.variability.variability import read_variability, variability
 from sightline.variability.wording import setting_effect, text_norms, wording
 
 NOTHING = Sources(*[f"no {field.name}" for field in dataclasses.fields(Sources)])
 
 
-def grey(level: int) -> bytes:
-    from PIL import Image as Pictures
-
-    return png(Pictures.new("RGB", (8, 8), (level, level, level)))
-
-
-def study_with(
-    folder: Path,
-    texts: Mapping[str, str],
-    levels: Mapping[tuple[str, str], tuple[int, int]],
-    settings: Mapping[tuple[str, str], tuple[Any, Any]] | None = None,
-) -> Study:
-    """Two plain images of these levels of grey for each (system, prompt): further apart is less alike."""
-    folder.mkdir(parents=True, exist_ok=True)
-    records: list[Record] = [Prompt(PromptKey("s", ref), text) for ref, text in texts.items()]
-    for (system, ref), pair in levels.items():
-        told = (settings or {}).get((system, ref), (None, None))
-        for n, (level, setting) in enumerate(zip(pair, told, strict=True)):
-            key = ImageKey(system, f"{ref}-{n}")
-            file = folder / f"{system}-{ref}-{n}.png"
-            file.write_bytes(grey(level))
-            made = None if setting is None else {"guidance": setting}
-            records += [
-                Image(key, str(file)),
-                Answer(PromptKey("s", ref), system, n, key, seed=n, settings=made),
-            ]
-    study = create_study(folder / "study")
-    load(study, records, importer="test", path="test", digest="1")
-    variability(study, distance="pixel_l2")
-    return study
-
-
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory: pytest.TempPathFactory, study_of: Callable[..., Study]) -> Study:
     """40 prompts; the longer the text, the closer the two images of each system, whose levels differ."""
     rng = np.random.default_rng(0)
     texts = {f"{n:02}": "x" * (n + 1) + (", 8k" if n % 3 == 0 else ", art") for n in range(40)}
@@ -66,7 +29,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
         for n, ref in enumerate(texts):
             apart = 150 - 3 * n + more + int(rng.integers(-5, 6))
             levels[system, ref] = (20, 20 + apart)
-    return study_with(tmp_path_factory.mktemp("language"), texts, levels)
+    study = study_of(tmp_path_factory.mktemp("language"), levels, texts)
+    variability(study, distance="pixel_l2")
+    return study
 
 
 def sources() -> Sources:
@@ -145,9 +110,8 @@ def test_unknown_names_and_backbones_without_lengths(study: Study) -> None:
 
 
 @pytest.fixture(scope="module")
-def guided(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def guided(tmp_path_factory: pytest.TempPathFactory, study_of: Callable[..., Study]) -> Study:
     """Three prompts at guidance 5, 10 and 20, 2 grey levels closer a unit; one prompt mixes two values."""
-    texts = {ref: f"prompt {ref}" for ref in "abcd"}
     levels, settings = {}, {}
     for guidance in (5, 10, 20):
         for n, ref in enumerate("abc"):
@@ -156,7 +120,9 @@ def guided(tmp_path_factory: pytest.TempPathFactory) -> Study:
     levels["g5", "d"], settings["g5", "d"] = (0, 50), (5, 7)
     levels["g10", "d"] = (0, 50)
     levels["g20", "d"], settings["g20", "d"] = (0, 50), ("high", "high")
-    return study_with(tmp_path_factory.mktemp("guided"), texts, levels, settings)
+    study = study_of(tmp_path_factory.mktemp("guided"), levels, settings=settings)
+    variability(study, distance="pixel_l2")
+    return study
 
 
 def test_likeness_along_a_setting(guided: Study) -> None:

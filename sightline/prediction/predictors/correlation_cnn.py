@@ -9,7 +9,7 @@ import numpy as np
 
 from sightline.errors import DataError, UsageError
 from sightline.extension import ImageEncoder, needs, predictor
-from sightline.prediction.predictors._network import Descent, Standard, descend, first_weights
+from sightline.prediction.predictors._network import Descent, ImageNetwork, Standard, descend, first_weights
 from sightline.prediction.predictors._parts import marks, settled_columns
 from sightline.prediction.predictors._pictured import image_vectors, names_of, seen, unit, with_images
 from sightline.records import Examples
@@ -20,7 +20,7 @@ BATCH = 256
 
 
 @predictor(sees="images", extra="torch", source="Poesina et al. 2025 (PQPP)", licence="Apache-2.0")
-class correlation_cnn:
+class correlation_cnn(ImageNetwork):
     """A convolutional network on the matrix of cosines between the images of a prompt.
 
     Systems whose images agree have understood the prompt, and an engine whose first answers agree has found
@@ -50,14 +50,14 @@ class correlation_cnn:
     ) -> None:
         if most < 1:
             raise UsageError(f"correlation_cnn: most={most}", remedy="Look at 1 image or more.")
+        super().__init__(
+            Descent(epochs, learning_rate, decay, batch, patience, seed).check("correlation_cnn")
+        )
         self._encoder = encoder
         self._most = most
         self._apart = apart
-        self._how = Descent(epochs, learning_rate, decay, batch, patience, seed).check("correlation_cnn")
         self._channels: tuple[str, ...] = ()
         self._side = 0
-        self._weights: dict[str, np.ndarray] = {}
-        self._truth = Standard(np.zeros(0), np.zeros(0))
 
     def prepare(self, x: Examples) -> Examples:
         return with_images(x, self._encoder)
@@ -181,24 +181,13 @@ class correlation_cnn:
         return found
 
     def state(self) -> dict[str, np.ndarray]:
-        return {
-            "channels": np.array(self._channels, dtype=np.str_),
-            "side": np.array(self._side),
-            "mean": self._truth.mean.copy(),
-            "deviation": self._truth.deviation.copy(),
-            **{f"weights.{name}": array.copy() for name, array in self._weights.items()},
-        }
+        channels = np.array(self._channels, dtype=np.str_)
+        return {"channels": channels, "side": np.array(self._side), **super().state()}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> Self:
         self._channels = tuple(str(name) for name in state["channels"])
         self._side = int(state["side"])
-        self._truth = Standard(np.array(state["mean"]), np.array(state["deviation"]))
-        self._weights = {
-            name.removeprefix("weights."): np.array(state[name], dtype=np.float64)
-            for name in state
-            if name.startswith("weights.")
-        }
-        return self
+        return super().restore(state)
 
 
 def _forward(weights: Mapping[str, Any], matrices: Any) -> Any:

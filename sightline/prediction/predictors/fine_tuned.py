@@ -13,13 +13,14 @@ import numpy as np
 from sightline.errors import DataError, UsageError
 from sightline.extension import predictor
 from sightline.prediction.predictors._encoders import Read, located
+from sightline.prediction.predictors._network import Descent
 from sightline.prediction.predictors._parts import marks, settled_columns
 from sightline.records import Examples
 from sightline.statistics.folds import grouped_k_fold
 from sightline.weights import cache_folder
 
 if TYPE_CHECKING:
-    from sightline.prediction.predictors._tuning import Arrays, Course, Epoch, Network, Setting
+    from sightline.prediction.predictors._tuning import Arrays, Course, Epoch, Network
 
 RATES = (1e-3, 1e-4, 1e-5, 1e-6)
 DECAYS = (0.0, 0.1, 0.01)
@@ -122,7 +123,7 @@ class fine_tuned:
         folder = cache_folder() / "tuning" / self._key(x, truth)
         cuts = [_held(x, seed) for seed in self._seeds]
 
-        def tuned(setting: Setting, held: np.ndarray) -> Course:
+        def tuned(setting: Descent, held: np.ndarray) -> Course:
             rows = np.arange(len(x))
             task = Task(wanted.astype(np.float32), settled.astype(np.float32), rows[~held], rows[held])
             file = folder / f"{setting.learning_rate!r}-{setting.decay!r}-{setting.seed}.npz"
@@ -138,10 +139,9 @@ class fine_tuned:
         ]
         return found, pair
 
-    def _setting(self, pair: tuple[float, float], seed: int) -> Setting:
-        from sightline.prediction.predictors._tuning import Setting
-
-        return Setting(*pair, *self._course, seed)
+    def _setting(self, pair: tuple[float, float], seed: int) -> Descent:
+        epochs, batch, patience = self._course
+        return Descent(epochs, *pair, batch, patience, seed)
 
     def _key(self, x: Examples, truth: np.ndarray) -> str:
         """Everything that decides the outcome but learning_rate, decay and seed, which name the file."""
@@ -167,10 +167,8 @@ class fine_tuned:
 
         if targets not in self._networks:
             model, pieces = self._source.load()
-            self._networks[targets] = (
-                Network(model, targets, rank=self._rank, frozen=self._frozen),
-                pieces,
-            )
+            network = Network(model, targets, rank=self._rank, frozen=self._frozen)
+            self._networks[targets] = (network, pieces)
         return self._networks[targets]
 
     def predict(self, x: Examples) -> np.ndarray:

@@ -9,7 +9,14 @@ import numpy as np
 
 from sightline.errors import DataError, UsageError, near
 from sightline.extension import JointEncoder, needs, predictor
-from sightline.prediction.predictors._network import Descent, Standard, descend, dropout, first_weights
+from sightline.prediction.predictors._network import (
+    Descent,
+    ImageNetwork,
+    Standard,
+    descend,
+    dropout,
+    first_weights,
+)
 from sightline.prediction.predictors._parts import marks, settled_columns, with_wording, wording
 from sightline.prediction.predictors._pictured import image_vectors, seen, unit, with_images
 from sightline.records import Examples
@@ -20,7 +27,7 @@ LOSSES = ("squares", "chances")
 
 
 @predictor(sees="images", extra="torch", source="Poesina et al. 2025 (PQPP)", licence="Apache-2.0")
-class image_text_head:
+class image_text_head(ImageNetwork):
     """Dense layers of 512 and 256 over the joint embedding of a prompt and each image; the mean over images.
 
     With t and v the vectors of prompt and image by `encoder`, of length 1, the input is (t, v, t v, t - v);
@@ -48,11 +55,11 @@ class image_text_head:
     ) -> None:
         if loss not in LOSSES:
             raise UsageError(f"image_text_head: there is no loss {loss!r}", remedy=near(loss, LOSSES))
+        super().__init__(
+            Descent(epochs, learning_rate, decay, batch, patience, seed).check("image_text_head")
+        )
         self._encoder = encoder
         self._chances = loss == "chances"
-        self._how = Descent(epochs, learning_rate, decay, batch, patience, seed).check("image_text_head")
-        self._weights: dict[str, np.ndarray] = {}
-        self._truth = Standard(np.zeros(0), np.zeros(0))
 
     def prepare(self, x: Examples) -> Examples:
         return with_images(with_wording(x, self._encoder), self._encoder)
@@ -162,22 +169,6 @@ class image_text_head:
                     each[f"image {image + 1}{end}"] = float((values[image, target] - base) / mine.sum())
             reasons.append(each)
         return reasons
-
-    def state(self) -> dict[str, np.ndarray]:
-        return {
-            "mean": self._truth.mean.copy(),
-            "deviation": self._truth.deviation.copy(),
-            **{f"weights.{name}": array.copy() for name, array in self._weights.items()},
-        }
-
-    def restore(self, state: Mapping[str, np.ndarray]) -> Self:
-        self._truth = Standard(np.array(state["mean"]), np.array(state["deviation"]))
-        self._weights = {
-            name.removeprefix("weights."): np.array(state[name], dtype=np.float64)
-            for name in state
-            if name.startswith("weights.")
-        }
-        return self
 
 
 def _shapes(inputs: int, targets: int) -> dict[str, tuple[int, ...]]:

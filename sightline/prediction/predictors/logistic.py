@@ -9,7 +9,7 @@ import numpy as np
 
 from sightline.errors import UsageError
 from sightline.extension import predictor
-from sightline.prediction.predictors._parts import Array, Scaled, explanations, settled_columns
+from sightline.prediction.predictors._parts import Array, Learned, Scaled, explanations, settled_columns
 from sightline.records import Examples
 
 ROUNDS = 100
@@ -17,7 +17,7 @@ CLOSE = 1e-10
 
 
 @predictor(sees="prompt", source="Cox 1958; le Cessie and van Houwelingen 1992", licence="Apache-2.0")
-class logistic:
+class logistic(Learned):
     """Logistic regression on the features, for truth with two ends such as relevant or not.
 
     Chance = 1 / (1 + exp(-(a + sum of w z))), with the features z standardised on what was learned from; one
@@ -26,6 +26,8 @@ class logistic:
     least to the greatest that was learned from, and predictions back. What a feature adds is its part w z of
     the way from the base, the prediction where every feature is average, to the prediction.
     """
+
+    LEARNED = ("weights", "intercept", "low", "width")
 
     def __init__(self, *, penalty: float = 1.0) -> None:
         if penalty <= 0:
@@ -72,21 +74,11 @@ class logistic:
         return explanations(self._low + self._width * base, self._features.names, parts)
 
     def state(self) -> dict[str, np.ndarray]:
-        return {
-            **self._features.state(),
-            "weights": self._weights.copy(),
-            "intercept": self._intercept.copy(),
-            "low": self._low.copy(),
-            "width": self._width.copy(),
-        }
+        return {**self._features.state(), **super().state()}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> Self:
         self._features.restore(state)
-        self._weights = np.array(state["weights"], dtype=np.float64)
-        self._intercept = np.array(state["intercept"], dtype=np.float64)
-        self._low = np.array(state["low"], dtype=np.float64)
-        self._width = np.array(state["width"], dtype=np.float64)
-        return self
+        return super().restore(state)
 
 
 def chance(z: np.ndarray) -> Array:

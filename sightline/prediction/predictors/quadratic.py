@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
 
 from sightline.errors import UsageError
 from sightline.extension import TextEncoder, needs, predictor
-from sightline.prediction.predictors._parts import (
-    FEWEST,
-    Array,
-    explanations,
-    settled_columns,
-    with_wording,
-    wording,
-)
+from sightline.prediction.predictors._parts import FEWEST, Array, WordingModel, settled_columns, wording
 from sightline.records import Examples
 from sightline.statistics.folds import k_fold
 
@@ -24,7 +17,7 @@ PENALTIES = (0.5, 1.0, 2.0, 4.0, 8.0, 32.0)
 
 
 @predictor(sees="prompt", source="Hoerl and Kennard 1970; Saunders et al. 1998", licence="Apache-2.0")
-class quadratic:
+class quadratic(WordingModel):
     """Regression on the encoded wording, its main directions, and the products of every two of them.
 
     Each block of the encoder's vectors (a layer, an encoder) is centred and brought to length 1, and all are
@@ -33,6 +26,8 @@ class quadratic:
     for each target with the penalty of `penalties` that has the least error on a fifth of the examples. It is
     kept as one curved surface a target, b + w'p + p'Ap: no example is.
     """
+
+    LEARNED = ("centre", "turn", "base", "slope", "curve")
 
     def __init__(
         self,
@@ -44,18 +39,14 @@ class quadratic:
     ) -> None:
         if dimensions < 1:
             raise UsageError(f"quadratic: dimensions={dimensions}", remedy="1 or more, for example 256.")
-        self._encoder = encoder
+        super().__init__(encoder)
         self._dimensions = dimensions
         self._penalties = penalties
         self._seed = seed
         self._centre = np.zeros(0, dtype=np.float32)
         self._turn = np.zeros((0, 0), dtype=np.float32)
-        self._base = np.zeros(0)
         self._slope = np.zeros((0, 0))
         self._curve = np.zeros((0, 0, 0))
-
-    def prepare(self, x: Examples) -> Examples:
-        return with_wording(x, self._encoder)
 
     def fit(self, x: Examples, truth: np.ndarray) -> Self:
         truth = np.asarray(truth, dtype=np.float64)
@@ -124,28 +115,6 @@ class quadratic:
             return np.tile(self._base, (len(x), 1))
         straight, curved = self._parts(x)
         return straight + curved + self._base
-
-    def explain(self, x: Examples) -> Sequence[Mapping[str, float]]:
-        """What the wording as a whole adds to the base."""
-        parts = self.predict(x) - self._base
-        return explanations(self._base, ["wording"], [parts[:, [target]] for target in range(parts.shape[1])])
-
-    def state(self) -> dict[str, np.ndarray]:
-        return {
-            "centre": self._centre.copy(),
-            "turn": self._turn.copy(),
-            "base": self._base.copy(),
-            "slope": self._slope.copy(),
-            "curve": self._curve.copy(),
-        }
-
-    def restore(self, state: Mapping[str, np.ndarray]) -> Self:
-        self._centre = np.array(state["centre"], dtype=np.float32)
-        self._turn = np.array(state["turn"], dtype=np.float32)
-        self._base = np.array(state["base"], dtype=np.float64)
-        self._slope = np.array(state["slope"], dtype=np.float64)
-        self._curve = np.array(state["curve"], dtype=np.float64)
-        return self
 
 
 def _blocks(encoder: TextEncoder, width: int) -> tuple[int, ...]:

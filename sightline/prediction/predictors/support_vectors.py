@@ -9,11 +9,7 @@ import numpy as np
 from sightline.errors import UsageError
 from sightline.extension import TextEncoder, needs, predictor
 from sightline.prediction.predictors._kernel import KernelModel, bells, spread_of
-from sightline.prediction.predictors._parts import (
-    FEWEST,
-    settled_columns,
-    wording,
-)
+from sightline.prediction.predictors._parts import FEWEST, settled_columns, wording
 from sightline.records import Examples
 
 

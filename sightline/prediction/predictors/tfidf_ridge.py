@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sightline.errors import UsageError
 from sightline.extension import predictor
-from sightline.prediction.predictors._parts import FEWEST, Array, marks, settled_columns
+from sightline.prediction.predictors._parts import FEWEST, Array, Learned, marks, settled_columns
 from sightline.records import Examples
 from sightline.statistics.folds import k_fold
 
@@ -23,7 +23,7 @@ Places = NDArray[np.int64]
 
 
 @predictor(sees="prompt", source="Spaerck Jones 1972; Hoerl and Kennard 1970", licence="Apache-2.0")
-class tfidf_ridge:
+class tfidf_ridge(Learned):
     """Linear regression on the words, word pairs and letter sequences of a prompt, rare ones weighing more.
 
     A sequence of up to `words` words, or of 3 up to `letters` letters within a word, found in `least` prompts
@@ -31,6 +31,8 @@ class tfidf_ridge:
     have the same length. The penalty is the one of `penalties` with the least error on a fifth of the
     examples drawn with `seed`, per target. A prompt's explanation shares each sequence among its words.
     """
+
+    LEARNED = ("rarity", "weights", "base")
 
     def __init__(
         self,
@@ -58,7 +60,7 @@ class tfidf_ridge:
 
     def fit(self, x: Examples, truth: np.ndarray) -> Self:
         truth = np.asarray(truth, dtype=np.float64)
-        spoken = [Counter(gram for gram, _ in self._grams(prompt.text)) for prompt in x.prompts]
+        spoken = self._spoken(x)
         found = Counter(gram for counts in spoken for gram in counts)
         known = sorted(gram for gram, prompts in found.items() if prompts >= self._least)
         self._place = {gram: number for number, gram in enumerate(known)}
@@ -89,6 +91,9 @@ class tfidf_ridge:
         ]
         best = line(self._penalties[int(np.argmin(errors))], np.arange(len(y)))
         return best.coef_, float(best.intercept_)
+
+    def _spoken(self, x: Examples) -> list[Counter[str]]:
+        return [Counter(gram for gram, _ in self._grams(prompt.text)) for prompt in x.prompts]
 
     def _grams(self, text: str) -> Iterator[tuple[str, list[int]]]:
         """Every sequence of the text, with the numbers of the words it lies in."""
@@ -126,7 +131,7 @@ class tfidf_ridge:
         return csr_array(self._weighed(spoken), shape=(len(spoken), len(self._place)))
 
     def predict(self, x: Examples) -> np.ndarray:
-        spoken = [Counter(gram for gram, _ in self._grams(prompt.text)) for prompt in x.prompts]
+        spoken = self._spoken(x)
         values, columns, starts = self._weighed(spoken)
         row = np.repeat(np.arange(len(spoken)), np.diff(starts))
         # As good as a sparse product, and without its library, which takes longer to load than all the rest.
@@ -155,19 +160,11 @@ class tfidf_ridge:
         return made
 
     def state(self) -> dict[str, np.ndarray]:
-        return {
-            "grams": np.array(list(self._place), dtype=np.str_),
-            "rarity": self._rarity.copy(),
-            "weights": self._weights.copy(),
-            "base": self._base.copy(),
-        }
+        return {"grams": np.array(list(self._place), dtype=np.str_), **super().state()}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> Self:
         self._place = {str(gram): number for number, gram in enumerate(state["grams"])}
-        self._rarity = np.array(state["rarity"], dtype=np.float64)
-        self._weights = np.array(state["weights"], dtype=np.float64)
-        self._base = np.array(state["base"], dtype=np.float64)
-        return self
+        return super().restore(state)
 
 
 def _halves(values: Array, second: np.ndarray) -> Array:

@@ -142,15 +142,8 @@ def test_without_any_truth_there_is_nothing_to_learn(spec: str) -> None:
 @pytest.mark.parametrize("spec", EVERY)
 def test_strange_prompts_get_a_finite_prediction(spec: str) -> None:
     x, truth = examples(60)
-    texts = [
-        "",
-        " \n",
-        "?!...",
-        "\U0001f408\U0001f308",
-        "\u732b\u3068\u8d64\u3044\u82b1",
-        "word " * 10_000,
-        "\ud83d",
-    ]
+    emoji, japanese, half = "\U0001f408\U0001f308", "\u732b\u3068\u8d64\u3044\u82b1", "\ud83d"
+    texts = ["", " \n", "?!...", emoji, japanese, "word " * 10_000, half]
     prompts = [Prompt(PromptKey("s", str(row)), text) for row, text in enumerate(texts)]
     strange = Examples(prompts, np.full((len(texts), 3), np.nan), ["one", "two", "three"])
     model = load(spec).fit(x, truth)
@@ -163,6 +156,7 @@ def test_strange_prompts_get_a_finite_prediction(spec: str) -> None:
     [
         "trees(n_estimators=0)", "trees(learning_rate=1.5)", "kernel_ridge(width=0)",
         "kernel_ridge(landmarks=0)", "support_vectors(C=0)", "tfidf_ridge(letters=2)", "stack(folds=1)",
+        "logistic(penalty=0)", "quadratic(dimensions=0)",
     ],
 )  # fmt: skip
 def test_senseless_parameters_are_refused(spec: str) -> None:

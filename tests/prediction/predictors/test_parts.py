@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeCV
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 from sklearn.svm import SVR
 
 from sightline import registry
+from sightline.errors import DataError
 from sightline.prediction.predictors._parts import penalised
 from sightline.prediction.predictors.kernel_ridge import kernel_ridge
+from sightline.prediction.predictors.quadratic import quadratic
 from sightline.prediction.predictors.stack import stack
 from sightline.prediction.predictors.support_vectors import support_vectors
 from sightline.prediction.predictors.tfidf_ridge import tfidf_ridge
@@ -29,11 +32,20 @@ def told(texts: Sequence[str], features: np.ndarray | None = None) -> Examples:
     return Examples(prompts, given, [f"feature {number}" for number in range(given.shape[1])])
 
 
-class Numbers:
-    """An encoder whose vectors are given, and which counts how often it was asked."""
+def described(features: np.ndarray) -> Examples:
+    return told(["the same words"] * len(features), features)
 
-    def __init__(self, vectors: np.ndarray) -> None:
+
+def load(spec: str) -> Any:
+    return registry.configure("predictor", spec).load()
+
+
+class Numbers:
+    """An encoder whose vectors are given, in blocks, and which counts how often it was asked."""
+
+    def __init__(self, vectors: np.ndarray, *blocks: int) -> None:
         self.vectors = vectors
+        self.blocks = blocks or (vectors.shape[1],)
         self.asked = 0
 
     def text(self, texts: Sequence[str]) -> np.ndarray:
@@ -69,21 +81,10 @@ def test_trees_are_scikit_learns() -> None:
     rng = np.random.default_rng(2)
     features = rng.normal(size=(200, 4))
     truth = (features[:, 0] > 0) * features[:, 1] + 0.1 * rng.normal(size=200)
-    x = told(["same"] * 200, features)
-    model = (
-        registry.configure("predictor", "trees(n_estimators=30, depth=3, learning_rate=0.1)")
-        .load()
-        .fit(x, truth[:, None])
-    )
-    reference = GradientBoostingRegressor(
-        n_estimators=30,
-        max_depth=3,
-        learning_rate=0.1,
-        subsample=0.5,
-        min_samples_leaf=5,
-        init="zero",
-        random_state=0,
-    )
+    x = described(features)
+    model = load("trees(n_estimators=30, depth=3, learning_rate=0.1)").fit(x, truth[:, None])
+    shape = {"n_estimators": 30, "max_depth": 3, "learning_rate": 0.1, "min_samples_leaf": 5}
+    reference = GradientBoostingRegressor(**shape, subsample=0.5, init="zero", random_state=0)
     scaled = (features - features.mean(axis=0)) / features.std(axis=0)
     reference.fit(scaled.astype(np.float32), truth - truth.mean())
     assert model.predict(x)[:, 0] - truth.mean() == pytest.approx(reference.predict(scaled))
@@ -174,7 +175,7 @@ class Says:
 
 
 def stacked(parts: Sequence[Says], **settings: object) -> stack.target:  # type: ignore[name-defined]
-    empty = [registry.configure("predictor", "mean").load() for _ in range(5 - len(parts))]
+    empty = [load("mean") for _ in range(5 - len(parts))]
     places = dict(zip(("first", "second", "third", "fourth", "fifth"), [*parts, *empty], strict=True))
     return stack.target(**places, **settings)
 
@@ -232,3 +233,146 @@ def test_a_stack_encodes_every_prompt_once() -> None:
     parts = [kernel_ridge.target(encoder=encoder), support_vectors.target(encoder=encoder)]
     stacked(parts).fit(x, truth)  # type: ignore[arg-type]
     assert encoder.asked == 1
+
+
+def drawn(n: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, 2))
+
+
+def test_mean_predicts_the_mean() -> None:
+    model = load("mean").fit(described(drawn(3)), np.array([[1, 0], [2, np.nan], [6, 4.0]]))
+    assert model.predict(described(drawn(2))) == pytest.approx(np.array([[3, 2], [3, 2]]))
+
+
+def test_ridge_finds_a_line() -> None:
+    features, new = drawn(200), drawn(50, seed=1)
+    model = load("ridge").fit(described(features), 3 + features @ [[2.0], [-1.0]])
+    # The smallest penalty of 0.1 over 200 standardised rows shrinks a slope by about 0.1 / 200.
+    assert model.predict(described(new)) == pytest.approx(3 + new @ [[2.0], [-1.0]], abs=0.01)
+
+
+def test_ridge_reads_the_wording() -> None:
+    texts = ["a dragon" if row % 2 else "a cup" for row in range(60)]
+    truth = np.array([[row % 2] for row in range(60)], dtype=np.float64)
+    model = load("ridge").fit(told(texts), truth)
+    dragon, cup = model.predict(told(["two dragons", "two cups"]))[:, 0]
+    assert dragon > 0.55 and cup < 0.45
+
+
+def test_ridge_keeps_to_the_mean_where_there_is_nothing_to_learn() -> None:
+    rng = np.random.default_rng(0)
+    model = load("ridge").fit(described(rng.normal(size=(100, 20))), rng.normal(size=(100, 1)))
+    assert model.predict(described(rng.normal(size=(100, 20)))).std() < 0.2
+
+
+def test_a_feature_without_a_value_counts_as_average() -> None:
+    features = drawn(100)
+    features[::3, 1] = np.nan
+    model = load("ridge").fit(described(features), features[:, :1])
+    holes, average = np.array([[1.0, np.nan]]), np.array([[1.0, np.nanmean(features[:, 1])]])
+    assert model.predict(described(holes)) == pytest.approx(model.predict(described(average)))
+
+
+def test_ridge_names_its_features_and_refuses_others() -> None:
+    x = described(drawn(5))
+    model = load("ridge").fit(x, np.arange(10.0).reshape(5, 2))
+    names = ("base", "feature 0", "feature 1", "wording")
+    assert set(model.explain(x)[0]) == {f"{name}[{target}]" for name in names for target in (0, 1)}
+    with pytest.raises(DataError, match="feature 0, feature 1, but given feature 0"):
+        model.predict(described(np.zeros((2, 1))))
+
+
+def chances(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features, whether it came true, and the chance that it would."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n, 3))
+    chance = 1 / (1 + np.exp(-(features @ [1.5, -1, 0] - 0.5)))
+    return features, (rng.random(n) < chance).astype(np.float64)[:, None], chance
+
+
+def test_logistic_is_scikit_learns() -> None:
+    features, truth, _ = chances(300)
+    model = load("logistic(penalty=2.0)").fit(described(features), truth)
+    scaled = (features - features.mean(axis=0)) / features.std(axis=0)
+    other = LogisticRegression(C=0.5, tol=1e-10, max_iter=1000).fit(scaled, truth[:, 0])
+    assert model.predict(described(features))[:, 0] == pytest.approx(
+        other.predict_proba(scaled)[:, 1], abs=1e-5
+    )
+
+
+def test_what_logistic_predicts_comes_true_as_often() -> None:
+    features, truth, _ = chances(2000)
+    new, _, chance = chances(1000, seed=1)
+    predicted = load("logistic").fit(described(features), truth).predict(described(new))
+    assert np.abs(predicted[:, 0] - chance).mean() < 0.03
+
+
+def test_half_truths_count_half() -> None:
+    """A truth of 0.5 is one vote for and one against: twice the rows with both say the same."""
+    features, truth, _ = chances(60)
+    x = described(features)
+    soft = np.where(np.arange(60)[:, None] % 2, 0.5, truth)
+    votes = np.repeat(soft, 2, axis=0)
+    votes[2::4] = 0
+    votes[3::4] = 1
+    halved = load("logistic(penalty=2.0)").fit(described(np.repeat(features, 2, axis=0)), votes)
+    whole = load("logistic(penalty=1.0)").fit(x, soft)
+    assert halved.predict(x) == pytest.approx(whole.predict(x), abs=1e-4)
+
+
+def test_average_features_add_nothing_to_a_chance() -> None:
+    features, truth, _ = chances(80)
+    model = load("logistic").fit(described(features), truth)
+    (parts,) = model.explain(described(features.mean(axis=0, keepdims=True)))
+    assert all(abs(part) < 1e-9 for name, part in parts.items() if name != "base")
+
+
+def test_other_truth_is_brought_to_its_ends_and_back() -> None:
+    features, truth, _ = chances(100)
+    x = described(features)
+    plain = load("logistic").fit(x, truth).predict(x)
+    assert load("logistic").fit(x, truth * 5 - 2).predict(x) == pytest.approx(plain * 5 - 2)
+    assert load("logistic").fit(x, np.full((100, 1), 7.0)).predict(x) == pytest.approx(7.0)
+    # Truth that is all alike does not run away.
+    alike = load("logistic").fit(x, np.ones((100, 1)))
+    assert np.isfinite(alike.state()["intercept"]).all()
+    assert (alike.predict(x) > 0.99).all() and (alike.predict(x) <= 1).all()
+
+
+def numbered(*rows: int) -> Examples:
+    return told([str(row) for row in range(*rows)])
+
+
+def test_quadratic_is_kernel_ridge_regression() -> None:
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(120, 7)).astype(np.float32) + 3
+    truth = np.stack([vectors[:, 0] * vectors[:, 1], vectors[:, 2]], axis=1)
+    model = quadratic.target(encoder=Numbers(vectors, 4, 3), dimensions=7, penalties=(0.5,))
+    model.fit(numbered(100), truth[:100])
+    centred = vectors - vectors[:100].mean(axis=0)
+    halves = (centred[:, :4], centred[:, 4:])
+    even = np.hstack([half / np.linalg.norm(half, axis=1, keepdims=True) for half in halves])
+    size = (even[:100] ** 2).sum(axis=1).mean()
+    # (1 + p'q / s)^2 / 2 is scikit-learn's (gamma p'q + 1)^2 halved, and so are kernel and penalty.
+    other = KernelRidge(alpha=0.5 * 2, kernel="poly", degree=2, gamma=1 / size, coef0=1)
+    mean = truth[:100].mean(axis=0)
+    wanted = other.fit(even[:100], truth[:100] - mean).predict(even[100:]) + mean
+    np.testing.assert_allclose(model.predict(numbered(100, 120)), wanted, atol=1e-4)
+
+
+def test_quadratic_follows_a_product_that_no_line_can_follow() -> None:
+    rng = np.random.default_rng(1)
+    vectors = rng.normal(size=(800, 5)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    truth = (vectors[:, 0] * vectors[:, 1])[:, None] + 0.01 * rng.normal(size=(800, 1))
+    model = quadratic.target(encoder=Numbers(vectors), penalties=(0.01, 0.1, 1.0))
+    predicted = model.fit(numbered(600), truth[:600]).predict(numbered(600, 800))
+    assert np.corrcoef(predicted[:, 0], truth[600:, 0])[0, 1] > 0.9
+    straight = np.linalg.lstsq(vectors[:600], truth[:600, 0], rcond=None)[0]
+    assert abs(np.corrcoef(vectors[600:] @ straight, truth[600:, 0])[0, 1]) < 0.3
+
+
+def test_quadratic_says_the_mean_of_texts_that_all_say_the_same() -> None:
+    same = Numbers(np.ones((6, 3), dtype=np.float32))
+    model = quadratic.target(encoder=same).fit(numbered(6), np.arange(6.0)[:, None])
+    np.testing.assert_allclose(model.predict(numbered(2)), 2.5)
