@@ -158,11 +158,6 @@ def test_the_page_says_what_the_stage_says(owner: Any) -> None:
     assert any(piece["adds"] for piece in told["predictions"][0]["words"]["hbpp"]["pieces"])
 
 
-def test_a_tier_may_be_named(owner: Any) -> None:
-    assert post(owner, {"prompts": PROMPTS, "tier": "small"})["tier"] == "small"
-    assert "tier" in post(owner, {"prompts": PROMPTS, "tier": "heavy"}, status=422)["error"]
-
-
 def test_odd_prompts_get_a_word_of_care_or_a_refusal(owner: Any) -> None:
     odd = ["", " ", "?!?", "🐕", "犬が走っている", "word " * 10_000, "\x00"]
     found = post(owner, {"prompts": [*odd, EVIL], "tier": "small"})["predictions"]
@@ -211,6 +206,7 @@ WRONG: list[tuple[str, Any, int, str]] = [
     ("", {"prompts": "a dog"}, 422, "prompts"),
     ("", {"prompts": [1]}, 422, "prompts"),
     ("", {"prompts": ["a"], "more": 1}, 422, "more"),
+    ("", {"prompts": ["a"], "tier": "heavy"}, 422, "tier"),
     ("/suggest", {"prompt": "a", "candidates": ["b"], "by": "hbpp.glide"}, 422, "by"),
     ("/suggest", {"prompt": "a", "candidates": []}, 422, "candidates"),
 ]
@@ -258,19 +254,6 @@ def test_only_so_much_is_remembered() -> None:
         assert [each.prompt for each in found.predictions] == prompts
     assert len(known._held) == prediction.MOST_KEPT
     assert len(known.predict(["a dog and 0 cats"] * 3, "small", explain=False).predictions) == 3
-
-
-def test_only_the_owner_gets_in_and_only_from_this_page(live: Any, client: Any) -> None:
-    server = live(ROUND, **SMALL)
-    for who in (client(server.invite("ann")), client(server.url + "/j/none")):
-        assert who.http.get("/owner/predict").status_code == 401
-        for what in ("", "/table.csv", "/suggest"):
-            post(who, {"prompts": PROMPTS}, what, 401)
-    who = client(server.owner())
-    assert who.http.get("/owner/predict").status_code == 200
-    del who.http.headers["X-Sightline"]
-    for what in ("", "/table.csv", "/suggest"):
-        post(who, {"prompts": PROMPTS}, what, 403)
 
 
 def test_nothing_is_written(live: Any, client: Any, tmp_path: Path) -> None:

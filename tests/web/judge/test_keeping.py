@@ -16,11 +16,9 @@ def once_each(rows: list[dict[str, Any]]) -> bool:
     return set(Counter((row["task_id"], row["slot"], row["question"]) for row in rows).values()) == {1}
 
 
-def test_answers_given_without_network_arrive_once_and_in_order(live: Any, visit: Any) -> None:
-    server = live(YES_NO)
-    person = visit(server.invite("ann"))
-    person.page.wait_for_load_state("networkidle")
-    person.context.set_offline(True)
+def test_answers_given_without_network_arrive_once_and_in_order(seated: Any) -> None:
+    server, person = seated(YES_NO)
+    person.go_offline()
     for key in ("y", "n", "y"):
         before = person.number()
         person.press(key)
@@ -44,14 +42,10 @@ def test_answers_given_without_network_arrive_once_and_in_order(live: Any, visit
 
 
 @pytest.mark.slow
-def test_pages_run_out_without_network_and_it_goes_on_with_it(live: Any, visit: Any) -> None:
-    server = live(YES_NO + "ahead = 2\n")
-    person = visit(server.invite("ann"))
-    person.page.wait_for_load_state("networkidle")
-    person.context.set_offline(True)
-    before = person.number()
-    person.press("y")
-    person.goes_on(before)
+def test_pages_run_out_without_network_and_it_goes_on_with_it(seated: Any) -> None:
+    server, person = seated(YES_NO + "ahead = 2\n")
+    person.go_offline()
+    person.judge("y")
     person.press("y")
     person.page.wait_for_selector("#screen .waiting")
     person.context.set_offline(False)
@@ -60,12 +54,10 @@ def test_pages_run_out_without_network_and_it_goes_on_with_it(live: Any, visit: 
     assert len(server.answers()) == 2
 
 
-def test_a_closed_window_keeps_its_answers_until_it_is_opened_again(live: Any, visit: Any) -> None:
-    server = live(GRID)
-    link = server.invite("ann")
-    person = visit(link)
-    person.page.wait_for_load_state("networkidle")
-    person.context.set_offline(True)
+def test_a_closed_window_keeps_its_answers_until_it_is_opened_again(seated: Any) -> None:
+    server, person = seated(GRID)
+    link = server.links["ann"]
+    person.go_offline()
     person.press(*"123")
     assert person.waiting() == 3
     person.page.close()
@@ -78,10 +70,9 @@ def test_a_closed_window_keeps_its_answers_until_it_is_opened_again(live: Any, v
     assert person.chosen() == ["high relevance", "low relevance", "no relevance"]
 
 
-def test_a_slider_moved_a_moment_before_closing_is_kept(live: Any, visit: Any) -> None:
-    server = live(SLIDERS)
-    link = server.invite("ann")
-    person = visit(link)
+def test_a_slider_moved_a_moment_before_closing_is_kept(seated: Any) -> None:
+    server, person = seated(SLIDERS)
+    link = server.links["ann"]
     person.press("3", "ArrowRight")
     person.page.close(run_before_unload=False)
     person.page = person.tab(link)
@@ -89,9 +80,8 @@ def test_a_slider_moved_a_moment_before_closing_is_kept(live: Any, visit: Any) -
     assert [(row["question"], row["value"]) for row in server.answers()] == [("quality", 3.1)]
 
 
-def test_a_reply_lost_on_its_way_does_not_double_the_answer(live: Any, visit: Any) -> None:
-    server = live(YES_NO)
-    person = visit(server.invite("ann"))
+def test_a_reply_lost_on_its_way_does_not_double_the_answer(seated: Any) -> None:
+    server, person = seated(YES_NO)
     lost = []
 
     def lose(route: Any) -> None:
@@ -102,17 +92,14 @@ def test_a_reply_lost_on_its_way_does_not_double_the_answer(live: Any, visit: An
             route.continue_()
 
     person.page.route("**/api/answers", lose)
-    before = person.number()
-    person.press("y")
-    person.goes_on(before)
+    person.judge("y")
     person.all_sent()
     assert lost == [200, 200]
     assert [row["value"] for row in server.answers()] == [1]
 
 
-def test_a_busy_server_is_asked_again(live: Any, visit: Any) -> None:
-    server = live(YES_NO)
-    person = visit(server.invite("ann"))
+def test_a_busy_server_is_asked_again(seated: Any) -> None:
+    server, person = seated(YES_NO)
     asked = []
 
     def busy(route: Any) -> None:
@@ -128,9 +115,8 @@ def test_a_busy_server_is_asked_again(live: Any, visit: Any) -> None:
     assert len(asked) >= 3 and [row["value"] for row in server.answers()] == [1]
 
 
-def test_a_refused_answer_is_shown_and_holds_up_nothing(live: Any, visit: Any) -> None:
-    server = live(GRID)
-    person = visit(server.invite("ann"))
+def test_a_refused_answer_is_shown_and_holds_up_nothing(seated: Any) -> None:
+    server, person = seated(GRID)
     page = person.page
     # Kept by the browser from another day: one of a page that is no more, and one that no server accepts.
     prefix = page.evaluate("Object.keys(localStorage).find(key => key.endsWith('/read')).slice(0, -4)")
@@ -157,10 +143,9 @@ def test_a_refused_answer_is_shown_and_holds_up_nothing(live: Any, visit: Any) -
     page.wait_for_selector("#aside", state="hidden")
 
 
-def test_two_tabs_share_the_work_without_losing_or_doubling(live: Any, visit: Any) -> None:
-    server = live(GRID)
-    link = server.invite("ann")
-    person = visit(link)
+def test_two_tabs_share_the_work_without_losing_or_doubling(seated: Any) -> None:
+    server, person = seated(GRID)
+    link = server.links["ann"]
     other = person.tab(link)
     person.context.set_offline(True)
     person.press("1")
@@ -185,8 +170,7 @@ def test_somebody_else_in_the_same_browser_sends_only_their_own(live: Any, visit
     server = live(YES_NO)
     ann, ben = server.invite("ann"), server.invite("ben")
     person = visit(ann)
-    person.page.wait_for_load_state("networkidle")
-    person.context.set_offline(True)
+    person.go_offline()
     person.press("y")
     person.page.wait_for_timeout(300)
     assert person.waiting() == 1
@@ -196,9 +180,7 @@ def test_somebody_else_in_the_same_browser_sends_only_their_own(live: Any, visit
     sent: list[float] = []
     person.page.on("request", lambda asked: sent.extend(_values(asked)))
     person.begin()
-    before = person.number()
-    person.press("n")
-    person.goes_on(before)
+    person.judge("n")
     person.page.wait_for_load_state("networkidle")
     # Ann's own window may send her answer while it closes; Ben's must not.
     assert sent == [0]
@@ -234,12 +216,11 @@ def test_work_goes_on_in_another_browser_where_it_ended(live: Any, visit: Any) -
     assert once_each(server.answers()) and len(server.answers()) == 10
 
 
-def test_a_link_that_was_taken_back_keeps_the_answers_and_says_why(live: Any, visit: Any) -> None:
+def test_a_link_that_was_taken_back_keeps_the_answers_and_says_why(seated: Any) -> None:
     from sightline.judging import oversee
 
-    server = live(YES_NO)
-    link = server.invite("ann")
-    person = visit(link)
+    server, person = seated(YES_NO)
+    link = server.links["ann"]
     person.page.wait_for_load_state("networkidle")
     oversee.revoke(server.study, "r", "ann")
     person.page.wait_for_timeout(2_500)
@@ -255,13 +236,10 @@ def test_a_link_that_was_taken_back_keeps_the_answers_and_says_why(live: Any, vi
     assert [row["value"] for row in server.answers()] == [1]
 
 
-def test_over_plain_http_keys_come_from_random_bytes(live: Any, visit: Any) -> None:
-    server = live(YES_NO)
-    person = visit(server.invite("ann"))
+def test_over_plain_http_keys_come_from_random_bytes(seated: Any) -> None:
+    server, person = seated(YES_NO)
     # Browsers offer randomUUID only over https and on the loopback.
     person.page.evaluate("Object.defineProperty(crypto, 'randomUUID', { value: undefined })")
-    before = person.number()
-    person.press("y")
-    person.goes_on(before)
+    person.judge("y")
     person.all_sent()
     assert len(server.answers()) == 1
