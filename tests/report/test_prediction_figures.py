@@ -29,7 +29,6 @@ from sightline.records import (
     Truth,
 )
 from sightline.rendering.blocks import Block, Cards, Figure, Grid, Heading
-from sightline.rendering.tables import to_frame
 from sightline.report.image_files import file_name
 from sightline.report.prediction_figures import (
     FEATURES,
@@ -107,7 +106,7 @@ def test_the_best_predictor_is_shown_and_one_without_a_figure_comes_last(predict
     assert [each.predictor for each in stored] == ["ridge", "mean"]
     shown = best(stored[::-1])
     assert shown is not None and shown.predictor == "ridge"
-    frame = to_frame(quality_table("drawn", stored))
+    frame = quality_table("drawn", stored).to_frame()
     # Two of 24 are off, by .9 - 2/24 and 21/24 - .05: RMSE = sqrt((.8167^2 + .825^2) / 24).
     assert frame["rmse"][0] == pytest.approx(np.sqrt((0.816667**2 + 0.825**2) / 24), abs=1e-6)
     assert frame["error"][0] == pytest.approx((0.816667 + 0.825) / 24, abs=1e-6)
