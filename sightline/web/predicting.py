@@ -31,7 +31,7 @@ from sightline.prediction import (
 )
 from sightline.rendering.tables import Column, Table
 from sightline.web.guarding import MIB, Allowance
-from sightline.web.payloads import ROUTES, Strict
+from sightline.web.payloads import CSV_OUT, ROUTES, Strict, csv_file
 from sightline.web.session import FAULTS, owner_cookie
 
 ADDRESS = ROUTES + "/owner/predict"
@@ -119,8 +119,8 @@ def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
     `study` is the name of the one that is judged here, whose page it links to; it may be empty.
     """
 
-    async def admitted(request: Request) -> None:
-        await run_in_threadpool(admit, request)
+    def admitted(request: Request) -> None:
+        admit(request)
 
     router = APIRouter(responses=FAULTS, dependencies=[Security(owner_cookie), Depends(admitted)])
     templates = Jinja2Templates(Path(__file__).parent / "templates")
@@ -132,6 +132,10 @@ def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
         async with turn:
             return await run_in_threadpool(what)
 
+    async def predicted(body: Ask) -> Predictions:
+        _bounded(body.prompts, MOST_EXPLAINED if body.explain else MOST_PROMPTS)
+        return await work(lambda: known.predict(body.prompts, body.tier, body.explain))
+
     @router.get("/owner/predict", include_in_schema=False)
     async def page(request: Request) -> Response:
         limits = {"prompts": MOST_PROMPTS, "characters": MOST_CHARACTERS, "listed": MOST_LISTED}
@@ -140,20 +144,11 @@ def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
 
     @router.post(ADDRESS, tags=["predict"])
     async def ask(body: Ask) -> PredictionsPage:
-        _bounded(body.prompts, MOST_EXPLAINED if body.explain else MOST_PROMPTS)
-        return await work(lambda: shown(known.predict(body.prompts, body.tier, body.explain)))
+        return shown(await predicted(body))
 
-    @router.post(
-        ADDRESS + "/table.csv",
-        tags=["predict"],
-        response_class=Response,
-        responses={200: {"content": {"text/csv": {}}}},
-    )
+    @router.post(ADDRESS + "/table.csv", tags=["predict"], response_class=Response, responses=CSV_OUT)
     async def table(body: Ask) -> Response:
-        _bounded(body.prompts, MOST_EXPLAINED if body.explain else MOST_PROMPTS)
-        made = await work(lambda: as_table(known.predict(body.prompts, body.tier, body.explain)).to_csv())
-        headers = {"Content-Disposition": 'attachment; filename="predicted.csv"'}
-        return Response(made, media_type="text/csv; charset=utf-8", headers=headers)
+        return csv_file(as_table(await predicted(body)).to_csv(), "predicted")
 
     @router.post(ADDRESS + "/suggest", tags=["predict"])
     async def suggest(body: AskWhich) -> PredictionsPage:

@@ -34,10 +34,6 @@ FAULTS: dict[int | str, dict[str, Any]] = {
 class NoSession(Exception):
     """Nobody is let in, and why."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
 
 def annotator_of(state: State, request: Request) -> Who:
     """The annotator behind a request."""
