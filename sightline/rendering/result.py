@@ -118,9 +118,9 @@ class Result:
         return page(self)
 
     def _repr_html_(self) -> str:
-        from sightline.rendering.html import fragment
+        from sightline.rendering.html import page
 
-        return fragment(self)
+        return page(self, whole=False)
 
     def text(self, width: int | None = None) -> str:
         """The result as a terminal shows it, without colour."""

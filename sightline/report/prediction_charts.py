@@ -199,8 +199,8 @@ def _box_layers(span: Domain, scale: Scale, few: Sequence[tuple[float, float]], 
     both = {"domain": list(span), "nice": False}
     below = {"title": f"true {scale.name}{better}", "grid": False, "tickCount": ticks}
     x: Spec = {"type": "quantitative", "scale": both, "axis": below}
-    beside = {"title": f"predicted {scale.name}", "tickCount": 5}
-    y: Spec = {"type": "quantitative", "scale": both, "axis": beside}
+    left = {"title": f"predicted {scale.name}", "tickCount": 5}
+    y: Spec = {"type": "quantitative", "scale": both, "axis": left}
     at, point = {"x": {**x, "field": "x"}}, {"x": {**x, "field": "x"}, "y": {**y, "field": "y"}}
     across = {"x": {**x, "field": "from"}, "x2": {"field": "to"}}
     middle_half = {**across, "y": {**y, "field": "p25"}, "y2": {"field": "p75"}}

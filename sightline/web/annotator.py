@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response, Security
-from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from sightline import judging
@@ -41,7 +40,7 @@ def routes(state: State) -> APIRouter:
 
     Annotator = Annotated[Who, Depends(who)]
 
-    async def write(change: Callable[[Connection], Made]) -> Made:
+    async def write(change: Callable[[Any], Made]) -> Made:
         return await asyncio.wrap_future(state.committer.submit(change))
 
     def picture(path: str) -> Callable[..., Any]:
