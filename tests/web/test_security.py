@@ -100,8 +100,7 @@ def test_one_annotators_keys_do_not_stand_for_anothers_answers(live: Any, client
     server = live(ROUND)
     for name in ("ann", "bob"):
         who = client(server.invite(name))
-        told = {"page": who.work()["pages"][0]["page"], "slot": 0, "question": "match", "value": 1}
-        (receipt,) = who.send({"key": "the-very-same-key-1", **told})["receipts"]
+        (receipt,) = who.answer_page(who.work()["pages"][0], 1, key="the-very-same-key-1")["receipts"]
         assert receipt["status"] == "stored"
     assert [row["annotator"] for row in server.answers()] == ["ann", "bob"]
 
