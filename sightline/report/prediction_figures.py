@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -184,21 +184,22 @@ class _Making:
             self._cards("Missed most", shown, _missed(shown))
 
     def _cards(self, title: str, shown: StoredPredictions, picked: Sequence[Picked]) -> None:
-        if not picked:
-            return
-        texts = reading.prompt_records(self.study, [int(shown.ids[row]) for row, _ in picked])
-        predicted = replace(shown.scale, name=f"predicted {shown.scale.name}")
-        prompts = [
-            ShownPrompt(
-                texts[int(shown.ids[row])].text,
-                shown.estimate(row),
-                thumbnails=self._thumbnails(int(shown.ids[row])),
-                note=said,
-                truth=float(shown.truth[row]),
+        rows = [
+            (
+                int(shown.ids[row]),
+                {"mean": shown.estimate(row), "note": said, "truth": float(shown.truth[row])},
             )
             for row, said in picked
         ]
-        self.blocks += [Heading(title), replace(cards(prompts, predicted, self.colours), paired=True)]
+        self._paired(title, rows, replace(shown.scale, name=f"predicted {shown.scale.name}"))
+
+    def _paired(self, title: str, rows: Sequence[tuple[int, dict[str, Any]]], scale: Scale | None) -> None:
+        """Prompts two and two side by side, each with what else is said of it."""
+        if not rows:
+            return
+        texts = reading.prompt_records(self.study, [key for key, _ in rows])
+        shown = [ShownPrompt(texts[key].text, thumbnails=self._thumbnails(key), **more) for key, more in rows]
+        self.blocks += [Heading(title), replace(cards(shown, scale, self.colours), paired=True)]
 
     def _thumbnails(self, prompt_id: int) -> list[Thumbnail]:
         answers = reading.answers(self.study).filter(
@@ -304,23 +305,12 @@ class _Making:
             for each in sorted(four, key=lambda each: each.easy_first)
             if each.easy_second == easy and number < each.rows.size
         ]
-        texts = reading.prompt_records(self.study, [ids[row] for _, row in picked])
-        shown = [
-            ShownPrompt(
-                texts[ids[row]].text,
-                tags=[
-                    (scale.name, format_number(float(column[row]), decimals=2))
-                    for scale, column in zip(scales, columns, strict=True)
-                ],
-                thumbnails=self._thumbnails(ids[row]),
-                note=each.name[0].upper() + each.name[1:],
-            )
-            for each, row in picked
-        ]
-        self.blocks += [
-            Heading("The clearest of each group"),
-            replace(cards(shown, None, self.colours), paired=True),
-        ]
+        rows = []
+        for each, row in picked:
+            values = [format_number(float(column[row]), decimals=2) for column in columns]
+            tags = [(scale.name, value) for scale, value in zip(scales, values, strict=True)]
+            rows.append((ids[row], {"tags": tags, "note": each.name[0].upper() + each.name[1:]}))
+        self._paired("The clearest of each group", rows, None)
 
 
 def laid_out(vectors: Array, *, seed: int = 0) -> Array:

@@ -237,10 +237,10 @@ def _standing(state: State, who: Who) -> p.Progress:
 def _slot(state: State, who: Who, key: str, slot: int) -> judging.Slot:
     with database.reading(state.study.engine) as connection:
         page = judging.task_by_key(connection, who.round.id, who.annotator_id, key)
-    found = next((each for each in page.slots if each.slot == slot), None) if page else None
-    if found is None:
+    chosen = next((each for each in page.slots if each.slot == slot), None) if page else None
+    if chosen is None:
         raise HTTPException(404, "there is no such task")
-    return found
+    return chosen
 
 
 def _picture(state: State, image_id: int | None, alike: bool = False) -> Response:
@@ -255,23 +255,23 @@ def _alike(who: Who) -> bool:
 
 
 def _linked_of(state: State, who: Who, key: str, slot: int) -> list[tuple[int, list[int]]]:
-    found = _slot(state, who, key, slot)
+    chosen = _slot(state, who, key, slot)
     if not who.settings.found.linked:
         raise HTTPException(404, "no prompts are linked here")
     with database.reading(state.study.engine) as connection:
-        return judging.linked_prompts(connection, found.prompt_id, found.parts[0])
+        return judging.linked_prompts(connection, chosen.prompt_id, chosen.parts[0])
 
 
 def _linked(state: State, who: Who, key: str, slot: int) -> p.Linked:
-    found = _linked_of(state, who, key, slot)
+    linked = _linked_of(state, who, key, slot)
     with database.reading(state.study.engine) as connection:
-        texts = judging.wordings(connection, {prompt for prompt, _ in found}, who.language)
+        texts = judging.wordings(connection, {prompt for prompt, _ in linked}, who.language)
     return p.Linked(
         prompts=[
             p.LinkedPrompt(
                 prompt=texts[prompt].shown,
                 images=[f"{p.ROUTES}/linked/{key}/{slot}/{k}/{n}" for n in range(len(images))],
             )
-            for k, (prompt, images) in enumerate(found)
+            for k, (prompt, images) in enumerate(linked)
         ]
     )

@@ -55,7 +55,7 @@ def _round(state: State, name: str | None) -> str:
 
 def _page(state: State, name: str, version: tuple[int, ...]) -> p.OwnerPage:
     """Everything the page shows of a round."""
-    found = judging.overview(state.study, name)
+    overview = judging.overview(state.study, name)
     round_ = judging.get_round(state.study, name)
     with database.reading(state.study.engine) as connection:
         languages = judging.languages(connection)
@@ -68,8 +68,8 @@ def _page(state: State, name: str, version: tuple[int, ...]) -> p.OwnerPage:
         version="-".join(str(number) for number in version),
         languages=[each for each in languages if each in wanted],
         questions=[asked(question) for question in questions],
-        charts=judging.offered_charts(found, questions),
-        overview=found,
+        charts=judging.offered_charts(overview, questions),
+        overview=overview,
     )
 
 

@@ -82,11 +82,11 @@ def listen(host: str, port: int) -> list[socket.socket]:
     if not 0 <= port <= 65_535:
         raise UsageError(f"there is no port {port}", remedy="Ports go up to 65535; port 0 takes a free one.")
     try:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as fault:
         raise UsageError(f"{host!r} is not an address of this machine", remedy="Try 127.0.0.1.") from fault
     # A name may stand for two addresses; with port 0 each would get a port of its own, so one it is.
-    family, kind, protocol, _, address = sorted(found, key=lambda one: one[0] != socket.AF_INET)[0]
+    family, kind, protocol, _, address = sorted(addresses, key=lambda one: one[0] != socket.AF_INET)[0]
     opened = socket.socket(family, kind, protocol)
     try:
         # Else a server that was killed could not come back on its port for a minute.

@@ -62,7 +62,7 @@ def _holder(state: State, request: Request, kind: str) -> Holder:
     token = request.cookies.get(COOKIES[kind])
     if not token:
         raise NoSession("you need the link that you were sent")
-    found = state.holder(token)
-    if isinstance(found, str):
-        raise NoSession(found)
-    return found
+    holder = state.holder(token)
+    if isinstance(holder, str):
+        raise NoSession(holder)
+    return holder

@@ -119,12 +119,12 @@ class State:
             known = self._held.get(key)
         if known is not None and now - known[0] < FRESH_SECONDS:
             return known[1]
-        found = ask()
+        fresh = ask()
         with self._lock:
             if len(self._held) > 10_000:
                 self._held.clear()
-            self._held[key] = (now, found)
-        return found
+            self._held[key] = (now, fresh)
+        return fresh
 
 
 def make_state(study: Study, opened: Sequence[OpenRound], public: str = "") -> State:
