@@ -201,30 +201,6 @@ def test_generate_goes_on_where_it_was(run: Run, study: Path, tmp_path: Path) ->
     assert missing.code == 2
 
 
-def test_retrieve_and_score_rankings(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "captions.csv").write_text(
-        "image,caption\n1,a red ball\n2,two dogs\n3,a red house\n", "utf-8"
-    )
-    (tmp_path / "prompts.csv").write_text("prompt_id,prompt\nq1,red ball\nq2,dogs\n", "utf-8")
-    (tmp_path / "truths.csv").write_text(
-        "question,prompt_id,image,value\nrelevance,q1,1,1\nrelevance,q2,2,1\nrelevance,q1,2,0\n", "utf-8"
-    )
-    study = tmp_path / "s"
-    for name in ("captions.csv", "prompts.csv", "truths.csv"):
-        assert run("import", study, tmp_path / name).code == 0, name
-    words = ["retrieve", study, "words", "--with", "caption_words", "--collection", "images", "--k", 2]
-    done = run(*words, "--json")
-    assert done.code == 0, done.err
-    assert done.json["rows"][0]["prompts"] == 2
-    assert run(*words, "--json").json["already"] is True
-    scored = run("score", study, "reciprocal_rank", "--json")
-    assert scored.code == 0
-    assert scored.json["measures"]["rows"][0]["computed"] == 2
-    compared = run("compare", study, "--by", "reciprocal_rank", "--json").json
-    # The red ball and the dogs both come first.
-    assert compared["systems"]["rows"][0]["mean"]["value"] == 1.0
-
-
 def test_annotate_sheets_come_back(run: Run, study: Path, tmp_path: Path) -> None:
     words = ["annotate", study, "--sheets", tmp_path / "sheets", "--question", "alignment"]
     words += ["--annotators", "dee, eve"]
@@ -290,16 +266,6 @@ def test_scores_of_files_need_no_study(run: Run, files: Path, tmp_path: Path) ->
         rows(both.out)[1]["brightness"] == "" and "readable image" in rows(both.out)[1]["brightness_reason"]
     )
     assert run("score", "brightness", tmp_path / "none.png").code == 3
-
-
-def test_fit_predicts_new_prompts(run: Run, study: Path) -> None:
-    words = ["fit", study, "--folds", 3, "--prompt", "five red balls", "--prompt", "a cat"]
-    told = run(*words, "--json").json
-    assert told["quality"]["rows"][0]["prompts"] == 12
-    assert [row["prompt"] for row in told["predicted"]["rows"]] == ["five red balls", "a cat"]
-    for row in told["predicted"]["rows"]:
-        assert row["value"]["low"] < row["value"]["value"] < row["value"]["high"]
-    assert rows(run(*words, "--csv").out)[1]["prompt"] == "a cat"
 
 
 def test_compare_finds_the_better_system(run: Run, study: Path) -> None:

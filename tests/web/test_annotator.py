@@ -130,15 +130,6 @@ def test_paused_rounds_hand_out_nothing_but_keep_answers(ann_at: Any) -> None:
     assert ann.answer_page(page, 1)["receipts"][0]["status"] == "stored"
 
 
-def test_another_device_goes_on_where_the_first_was(live: Any, client: Any) -> None:
-    server = live(SINGLE)
-    link = server.invite("ann")
-    desk, phone = client(link), client(link)
-    first = desk.work()["pages"]
-    desk.answer_page(first[0], 1)
-    assert [page["page"] for page in phone.work()["pages"]][:4] == [page["page"] for page in first[1:]]
-
-
 def test_controls_come_at_their_rate_and_look_like_the_rest(ann_at: Any) -> None:
     server, ann = ann_at(
         '[annotate.r]\nmode = "binary_relevance"\nper_item = 1\nahead = 40\nsession_pages = 100\n'
@@ -183,32 +174,3 @@ def test_repeats_are_asked_for_and_are_occasions(ann_at: Any) -> None:
     seen = Counter(row["item_id"] for row in server.answers())
     again = [row for row in server.answers() if row["repetition"] == 1]
     assert len(seen) == 48 and 4 <= len(again) <= 24 and max(seen.values()) == 2
-
-
-def test_languages(live: Any, client: Any) -> None:
-    from sqlalchemy import text
-
-    from sightline.study.schema import database
-
-    server = live(SINGLE + 'languages = ["de"]\n')
-    with database.writing(server.study.engine) as connection:
-        connection.execute(
-            text(
-                "INSERT INTO translation (prompt_id, language, text) SELECT id, 'de', 'ein Bild' FROM prompt"
-            )
-        )
-    ann = client(server.invite("ann"))
-    assert ann.get("/api/task")["languages"] == ["de"] and ann.work()["pages"][0]["original"] is None
-    assert ann.http.post("/api/language", json={"language": "de"}).json()["language"] == "de"
-    page = ann.work()["pages"][0]
-    assert page["prompt"] == "ein Bild" and page["original"].startswith("picture of")
-
-
-def test_linked_prompts_open_beside(ann_at: Any) -> None:
-    _, ann = ann_at(SINGLE + "ahead = 40\n")
-    pages = ann.work()["pages"]
-    page = next(page for page in pages if page["linked"])
-    found = ann.get(f"/api/linked/{page['page']}/0")["prompts"]
-    assert [each["prompt"] for each in found] == ["picture of 0 things"] and len(found[0]["images"]) == 2
-    picture = ann.http.get(found[0]["images"][0])
-    assert picture.status_code == 200 and picture.headers["content-type"] == "image/png"

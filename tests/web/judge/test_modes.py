@@ -18,7 +18,13 @@ RIGHT = "ArrowRight"
 MODES: list[tuple[str, list[str], list[str], list[float], list[float]]] = [
     ("graded_relevance", [*"12341", "Enter"], [RIGHT] * 4 + ["3"], [2, 1, 0, -1, 2], [2, 1, 0, -1, 0]),
     ("binary_relevance(images=4)", [*"riir", "Enter"], [RIGHT] * 3 + ["2"], [1, 0, 0, 1], [1, 0, 0, 0]),
-    ("ternary_relevance(images=3)", [*"riu", "Enter"], [RIGHT] * 2 + ["i"], [1, 0, 0.5], [1, 0, 0]),
+    (
+        "ternary_relevance(images=4)",
+        [*"riui", "Enter"],
+        [RIGHT] * 3 + ["u"],
+        [1, 0, 0.5, 0],
+        [1, 0, 0.5, 0.5],
+    ),
     ("two_sliders", ["4", "ArrowRight", "Tab", "2", "Enter"], ["Tab", "5"], [4.1, 2], [4.1, 5]),
     ("yes_no", ["y"], ["n"], [1], [0]),
     ("two_afc", ["a"], ["b"], [1], [0]),
@@ -235,6 +241,7 @@ def test_simpler_prompts_open_beside(seated: Any) -> None:
     person.press("l")
     page.wait_for_selector("#linked h3")
     assert page.inner_text("#linked h3") == "picture of 0 things"
+    assert page.locator("#linked img").count() == 2
     page.wait_for_function(
         "() => [...document.querySelectorAll('#linked img')].every(each => each.naturalWidth > 0)"
     )
