@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -30,20 +30,6 @@ def watched() -> Iterator[Listener]:
             if now.what not in tasks:
                 tasks[now.what] = bars.add_task(now.what, total=now.total, rate="", left="")
             bars.update(tasks[now.what], completed=now.done, rate=rate(now), left=left(now))
-
-        yield hear
-
-
-@contextmanager
-def counted(what: str) -> Iterator[Callable[[int], None]]:
-    """A listener for work whose total is unknown."""
-    from sightline.study.running.progress import Progress
-
-    started = time.monotonic()
-    with watched() as listener:
-
-        def hear(done: int) -> None:
-            listener(Progress(what, done, 0, done / max(time.monotonic() - started, 1e-9), None))
 
         yield hear
 
@@ -77,17 +63,16 @@ def left(now: Progress) -> str:
     return f"{minutes} min left" if minutes < 120 else f"{minutes / 60:.0f} h left"
 
 
-def _lines(every: float = EVERY) -> Listener:
+def _lines() -> Listener:
     last = time.monotonic()
 
     def hear(now: Progress) -> None:
         nonlocal last
-        if time.monotonic() - last >= every:
+        if time.monotonic() - last >= EVERY:
             last = time.monotonic()
             done = f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}"
-            click.echo(
-                ", ".join(part for part in (f"{now.what}: {done}", rate(now), left(now)) if part), err=True
-            )
+            parts = (f"{now.what}: {done}", rate(now), left(now))
+            click.echo(", ".join(part for part in parts if part), err=True)
 
     return hear
 

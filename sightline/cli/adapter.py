@@ -87,6 +87,12 @@ def faces() -> list[click.Option]:
     ]
 
 
+def check_form(given: Mapping[str, Any]) -> None:
+    """Refuse two forms at once, before anything is computed."""
+    if given["as_json"] and given["as_csv"]:
+        raise UsageError("--json and --csv exclude each other", remedy="Give one of them.")
+
+
 def _parameter(entry: Mapping[str, Any]) -> click.Parameter:
     if entry["type"] == "study":
         return click.Argument(["study"], metavar="STUDY", help=STUDY)
@@ -121,8 +127,7 @@ def _parameter(entry: Mapping[str, Any]) -> click.Parameter:
 
 def _run(entry: Mapping[str, Any], words: dict[str, Any]) -> int:
     wanted = {name: words.pop(name, None) for name in ("as_json", "as_csv", "to_file")}
-    if wanted["as_json"] and wanted["as_csv"]:
-        raise UsageError("--json and --csv exclude each other", remedy="Give one of them.")
+    check_form(wanted)
     address = words.pop("study", None)
     given = {each["name"]: each for each in entry["parameters"]}
     values = {name: _value(given[name], word) for name, word in words.items()}

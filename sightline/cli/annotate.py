@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sightline.cli._errors import guarded
-from sightline.cli.adapter import SETTINGS, STUDY, faces, show
+from sightline.cli.adapter import SETTINGS, STUDY, check_form, faces, show
 from sightline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ SHEETS = "With --sheets:"
 @click.option("--suite", metavar="SUITE", help=f"{SHEETS} only prompts of this suite.", show_default="all")
 @click.option("--seed", default=0, show_default=True, help="Use this seed: it decides who judges what.")
 @guarded
-def annotate(study: str, as_json: bool, as_csv: bool, to_file: str | None, **words: Any) -> None:
+def annotate(study: str, **words: Any) -> None:
     """Let people judge images, in a browser or on sheets.
 
     Serves the rounds that study.toml declares, and prints the owner's link. Stop with Ctrl+C at any time.
@@ -67,8 +67,8 @@ def annotate(study: str, as_json: bool, as_csv: bool, to_file: str | None, **wor
     from sightline import judging
     from sightline.study.study import open_study
 
-    if as_json and as_csv:
-        raise UsageError("--json and --csv exclude each other", remedy="Give one of them.")
+    form = {name: words.pop(name) for name in ("as_json", "as_csv", "to_file")}
+    check_form(form)
     for_sheets = {name: words.pop(name) for name in ("question", "per_item", "suite")}
     annotators, folder, seed = _listed(words.pop("annotators")), words.pop("sheets"), words.pop("seed")
     if folder is None and (annotators or any(for_sheets.values())):
@@ -81,18 +81,17 @@ def annotate(study: str, as_json: bool, as_csv: bool, to_file: str | None, **wor
             "sheets need a question and annotators", remedy="Add --question NAME --annotators A,B,C."
         )
     with open_study(study) as opened:
-        form: dict[str, Any] = {"address": study, "as_json": as_json, "as_csv": as_csv, "to_file": to_file}
         if folder is not None:
             made = judging.sheets(opened, folder, annotators=annotators, seed=seed, **for_sheets)
-            show(made, **form)
+            show(made, address=study, **form)
             return
         mode, names = words.pop("mode"), list(words.pop("rounds"))
         if mode is not None and (added := judging.declare(opened, mode)) not in names:
             names.append(added)
         if words.pop("plan"):
-            show(judging.plan(opened, names), **form)
+            show(judging.plan(opened, names), address=study, **form)
             return
-        _serve(opened, names, to_stderr=as_json or as_csv, **words)
+        _serve(opened, names, to_stderr=form["as_json"] or form["as_csv"], **words)
 
 
 annotate.params += faces()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import click
 
@@ -26,14 +27,7 @@ from sightline.errors import UsageError, near
     show_default="one per core",
 )
 @guarded
-def score(
-    first: str,
-    others: tuple[str, ...],
-    workers: int | None,
-    as_json: bool,
-    as_csv: bool,
-    to_file: str | None,
-) -> int:
+def score(first: str, others: tuple[str, ...], workers: int | None, **form: Any) -> int:
     """Compute automatic measures of a study or of image files.
 
     Only what is not cached is computed, and every batch is stored as soon as it is done. Without a measure,
@@ -44,8 +38,7 @@ def score(
     sightline score my-study sharpness "precision(k=5)"
     sightline score sharpness *.png
     """
-    if as_json and as_csv:
-        raise UsageError("--json and --csv exclude each other", remedy="Give one of them.")
+    adapter.check_form(form)
     words = [first, *others]
     if "://" in first or _is_study(first) or (os.path.isdir(first) and not _is_measure(first)):
         from sightline.cli._progress import watched
@@ -55,7 +48,7 @@ def score(
         with open_study(first) as study, watched() as listener:
             measures = list(others) or None
             result = score_study(study, measures, workers=workers or adapter.cores(), listener=listener)
-        adapter.show(result, address=first, as_json=as_json, as_csv=as_csv, to_file=to_file)
+        adapter.show(result, address=first, **form)
         return result.exit_code
     if not _is_measure(first):
         raise UsageError(
@@ -65,7 +58,7 @@ def score(
 
     files = next((n for n, word in enumerate(words) if n and not _is_measure(word)), len(words))
     scored = score_files(words[:files], words[files:])
-    adapter.show(scored, as_json=as_json, as_csv=as_csv, to_file=to_file)
+    adapter.show(scored, **form)
     return scored.exit_code
 
 

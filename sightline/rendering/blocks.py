@@ -17,8 +17,9 @@ from sightline.estimate import (
     is_absent,
     shared_decimals,
 )
+from sightline.records import Finding
 from sightline.rendering.charts import NARROW, WIDE, Spec
-from sightline.rendering.shown import Finding, Scale, ShownPrompt, Thumbnail
+from sightline.rendering.shown import Scale, ShownPrompt, Thumbnail
 from sightline.rendering.tables import Table
 from sightline.rendering.theme import ACCENT, Colour
 
@@ -240,6 +241,7 @@ def _card(
     short, rest = _shortened(text)
     pictures = [picture(thumbnail, text, colours, of_pictures) for thumbnail in prompt.thumbnails]
     value, interval, n, reason = parts(prompt.mean, of_means)
+    truth = None if prompt.truth is None else meter(Estimate(prompt.truth), scale)
     return Card(
         text=short,
         rest=rest[:LONGEST_PROMPT],
@@ -255,14 +257,8 @@ def _card(
         columns=picture_columns(min(len(pictures), THUMBNAILS_SHOWN)),
         note=prompt.note,
         truth="" if prompt.truth is None else format_number(prompt.truth, decimals=of_means),
-        truth_at=_place(prompt.truth, scale),
+        truth_at=None if truth is None else truth[2],
     )
-
-
-def _place(number: float | None, scale: Scale | None) -> float | None:
-    """Where a number lies on the meter, in per cent of the scale."""
-    marks = None if number is None else meter(Estimate(number), scale)
-    return None if marks is None else marks[2]
 
 
 def picture_columns(count: int) -> tuple[int, int]:

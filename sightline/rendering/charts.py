@@ -14,6 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sightline.estimate import (
     DIRECTION_WORDS,
@@ -88,7 +89,6 @@ def dot_interval(
     series = unique(dot.series or dot.label for dot in dots)
     palette = colours or system_colours(series)
     alone = len(dots) == len(labels)
-    with_numbers = alone and width >= WIDE
     places = column_decimals([dot.estimate for dot in dots])
     row_names, series_names = short_names(labels), short_names(series)
     values = [
@@ -106,32 +106,17 @@ def dot_interval(
         shared["yOffset"] = {"field": "series", "sort": [series_names[name] for name in series]}
     quantity = quantity_axis(axis, direction, domain, ticks=6 if width >= WIDE else 4)
     colour = {"field": "colour", "scale": None, "type": "nominal"}
-    layers: list[Spec] = [
-        {
-            "mark": {"type": "rule", "strokeWidth": 5 if alone else 3, "opacity": 0.35, "strokeCap": "round"},
-            "encoding": {
-                **shared,
-                "x": {**quantity, "field": "low"},
-                "x2": {"field": "high"},
-                "color": colour,
-            },
-        },
-        {
-            "mark": {"type": "point", "size": 120 if alone else 70, "opacity": 1},
-            "encoding": {**shared, "x": {**quantity, "field": "value"}, "color": colour},
-        },
+    interval = {**shared, "x": {**quantity, "field": "low"}, "x2": {"field": "high"}, "color": colour}
+    dot = {**shared, "x": {**quantity, "field": "value"}, "color": colour}
+    layers = [
+        layer("rule", interval, strokeWidth=5 if alone else 3, opacity=0.35, strokeCap="round"),
+        layer("point", dot, size=120 if alone else 70, opacity=1),
     ]
-    if with_numbers:
-        layers.append(
-            {
-                "mark": {"type": "text", "align": "left", "color": INK.light, "fontSize": 13},
-                "encoding": {**shared, "x": {"value": {"expr": "width + 16"}}, "text": {"field": "text"}},
-            }
-        )
+    if alone and width >= WIDE:
+        number = {**shared, "x": {"value": {"expr": "width + 16"}}, "text": {"field": "text"}}
+        layers.append(layer("text", number, align="left", color=INK.light, fontSize=13))
     step = ROW if alone else max(ROW, 13 * len(series) + 12)
-    spec = chart(values, layers, width, step * len(labels))
-    spec["description"] = _describe_dots(dots, axis, direction)
-    return spec
+    return chart(values, layers, width, step * len(labels), _describe_dots(dots, axis, direction))
 
 
 def heatmap(
@@ -154,7 +139,7 @@ def heatmap(
     columns = unique(dot.label for dot in dots)
     rows = unique(dot.series or dot.label for dot in dots)
     room = (width - (150 if width >= WIDE else 120)) / max(1, len(columns))
-    low, high = domain or _extent([dot.estimate.value for dot in dots if dot.estimate.value is not None])
+    low, high = domain or extent([dot.estimate.value for dot in dots if dot.estimate.value is not None])
     places = range_decimals(low, high)
     column_names, row_names = short_names(columns, 14), short_names(rows)
     values = [
@@ -166,38 +151,22 @@ def heatmap(
         }
         for dot in dots
     ]
+    angle = 0 if room > 90 else -40 if room >= 20 else -90
+    above = {"orient": "top", "title": None, "grid": False, "labelAngle": angle, "labelLimit": 120}
     place: Spec = {
-        "x": {
-            "field": "column",
-            "type": "nominal",
-            "sort": None,
-            "axis": {
-                "orient": "top",
-                "title": None,
-                "grid": False,
-                "labelAngle": 0 if room > 90 else -40 if room >= 20 else -90,
-                "labelLimit": 120,
-            },
-        },
+        "x": {"field": "column", "type": "nominal", "sort": None, "axis": above},
         "y": {"field": "row", "type": "nominal", "sort": None, "axis": {**row_axis(width), "grid": False}},
     }
-    opacity = {
-        "field": "value",
-        "type": "quantitative",
-        "scale": {"domain": [low, high], "range": [0.06, 0.6], "clamp": True},
-        "legend": None,
-    }
-    cell = {"type": "rect", "color": ACCENT.light, "cornerRadius": 3, "stroke": CARD.light, "strokeWidth": 2}
-    layers: list[Spec] = [{"mark": cell, "encoding": {**place, "fillOpacity": opacity}}]
+    strength = {"domain": [low, high], "range": [0.06, 0.6], "clamp": True}
+    opacity = {"field": "value", "type": "quantitative", "scale": strength, "legend": None}
+    cell = {"color": ACCENT.light, "cornerRadius": 3, "stroke": CARD.light, "strokeWidth": 2}
+    layers = [layer("rect", {**place, "fillOpacity": opacity}, **cell)]
     if room >= 24:
-        text = {"type": "text", "fontSize": 12 if room >= 40 else 10 if room >= 30 else 9}
-        layers.append({"mark": text, "encoding": {**place, "text": {"field": "text"}}})
-    spec = chart(values, layers, width, 28 * len(rows))
+        size = 12 if room >= 40 else 10 if room >= 30 else 9
+        layers.append(layer("text", {**place, "text": {"field": "text"}}, fontSize=size))
     words = f" ({DIRECTION_WORDS[direction]})" if direction != "none" else ""
-    spec["description"] = clean(
-        f"Heat map of {axis}{words} for {len(rows)} rows and {len(columns)} columns.{highest}"
-    )
-    return spec
+    said = f"Heat map of {axis}{words} for {len(rows)} rows and {len(columns)} columns.{highest}"
+    return chart(values, layers, width, 28 * len(rows), said)
 
 
 def scatter(
@@ -214,25 +183,17 @@ def scatter(
     More than MOST_POINTS would be one blob: they are counted in squares, the stronger the more.
     """
     side = min(width, 440)
-    extent = _extent([float(number) for point in points for number in point])
+    reach = extent([float(number) for point in points for number in point])
     # A prediction may lie beyond the scale: the axes then reach as far as it does.
-    inside = domain if not len(points) else domain and (min(domain[0], extent[0]), max(domain[1], extent[1]))
-    span = list(inside or extent)
+    inside = domain if not len(points) else domain and (min(domain[0], reach[0]), max(domain[1], reach[1]))
+    span = list(inside or reach)
     scale: Spec = {"domain": span, "nice": False} if identity else {"zero": False, "nice": True}
     binned = len(points) > MOST_POINTS
     values = _squares(points, span if identity else None) if binned else _places(points)
     layers: list[Spec] = []
     if identity and len(points):
-        layers.append(
-            {
-                "data": {"values": [{"x": span[0], "y": span[0]}, {"x": span[1], "y": span[1]}]},
-                "mark": {"type": "line", "color": MUTED.light, "strokeDash": [4, 4], "strokeWidth": 1.5},
-                "encoding": {
-                    "x": {"field": "x", "type": "quantitative", "scale": scale},
-                    "y": {"field": "y", "type": "quantitative", "scale": scale},
-                },
-            }
-        )
+        bare = {name: {"field": name, "type": "quantitative", "scale": scale} for name in "xy"}
+        layers.append(dashed([(end, end) for end in span], bare))
     axes: Spec = {
         name: {
             "field": name,
@@ -244,27 +205,17 @@ def scatter(
     }
     if binned:
         # The square root keeps a square of few points visible next to one of hundreds.
-        strength = {
-            "field": "count",
-            "type": "quantitative",
-            "scale": {"type": "sqrt", "range": [0.1, 1]},
-            "legend": None,
-        }
+        root = {"type": "sqrt", "range": [0.1, 1]}
+        strength = {"field": "count", "type": "quantitative", "scale": root, "legend": None}
         edges = {"x2": {"field": "x2"}, "y2": {"field": "y2"}, "fillOpacity": strength}
-        layers.insert(0, {"mark": {"type": "rect", "color": ACCENT.light}, "encoding": {**axes, **edges}})
+        layers.insert(0, layer("rect", {**axes, **edges}, color=ACCENT.light))
     else:
         crowd = max(1.0, len(points) / 150)
-        mark = {
-            "type": "point",
-            "color": ACCENT.light,
-            "size": round(46 / crowd**0.6, 1),
-            "opacity": round(0.6 / crowd**0.2, 2),
-        }
-        layers.append({"mark": mark, "encoding": axes})
-    spec = chart(values, layers, side, side)
+        size, opacity = round(46 / crowd**0.6, 1), round(0.6 / crowd**0.2, 2)
+        layers.append(layer("point", axes, color=ACCENT.light, size=size, opacity=opacity))
     line = " The dashed line marks perfect agreement." if identity else ""
-    spec["description"] = clean(f"Scatter plot of {len(points)} points: {x_axis} against {y_axis}.{line}")
-    return spec
+    said = f"Scatter plot of {len(points)} points: {x_axis} against {y_axis}.{line}"
+    return chart(values, layers, side, side, said)
 
 
 def _places(points: Sequence[tuple[float, float]]) -> list[Spec]:
@@ -274,7 +225,7 @@ def _places(points: Sequence[tuple[float, float]]) -> list[Spec]:
 def _squares(points: Sequence[tuple[float, float]], span: Sequence[float] | None) -> list[Spec]:
     """How many points lie in each of SQUARES by SQUARES equal fields; empty fields are left out."""
     places = np.asarray(points, dtype=float)
-    limits = [_extent(places[:, 0].tolist()), _extent(places[:, 1].tolist())]
+    limits = [extent(places[:, 0].tolist()), extent(places[:, 1].tolist())]
     if span is not None:
         limits = [(span[0], span[1])] * 2
     counts, across, up = np.histogram2d(places[:, 0], places[:, 1], bins=SQUARES, range=limits)
@@ -300,44 +251,29 @@ def histogram(
 ) -> Spec:
     """How many values fall in each of equal bins."""
     data = np.asarray(numbers, dtype=float)
-    low, high = domain or _extent(data.tolist())
+    low, high = domain or extent(data.tolist())
     bins = int(np.clip(np.ceil(np.sqrt(max(1, data.size))) * 1.5, 5, 30))
     counts, edges = np.histogram(data, bins=bins, range=(low, high))
     values = [
         {"from": float(start), "to": float(end), "count": int(number)}
         for start, end, number in zip(edges[:-1], edges[1:], counts, strict=True)
     ]
-    layer: Spec = {
-        "mark": {
-            "type": "rect",
-            "color": ACCENT.light,
-            "opacity": 0.8,
-            "stroke": CARD.light,
-            "strokeWidth": 2,
-        },
-        "encoding": {
-            "x": {
-                "field": "from",
-                "type": "quantitative",
-                "scale": {"domain": [low, high], "nice": False},
-                "axis": {"title": axis, "grid": False, "tickCount": 6},
-            },
-            "x2": {"field": "to"},
-            "y": {
-                "field": "count",
-                "type": "quantitative",
-                "axis": {"title": count, "tickCount": 4, "tickMinStep": 1, "format": "d"},
-            },
-            "y2": {"datum": 0},
-        },
+    scale = {"domain": [low, high], "nice": False}
+    across = {"title": axis, "grid": False, "tickCount": 6}
+    up = {"title": count, "tickCount": 4, "tickMinStep": 1, "format": "d"}
+    bar = {
+        "x": {"field": "from", "type": "quantitative", "scale": scale, "axis": across},
+        "x2": {"field": "to"},
+        "y": {"field": "count", "type": "quantitative", "axis": up},
+        "y2": {"datum": 0},
     }
-    spec = chart(values, [layer], width, 150)
+    bars = layer("rect", bar, color=ACCENT.light, opacity=0.8, stroke=CARD.light, strokeWidth=2)
     peak = max(values, key=lambda bar: bar["count"])
-    spec["description"] = clean(
+    said = (
         f"Histogram of {axis} over {data.size} {count}; "
         f"most lie between {peak['from']:.3g} and {peak['to']:.3g} ({peak['count']})."
     )
-    return spec
+    return chart(values, [bars], width, 150, said)
 
 
 def curve(
@@ -367,37 +303,16 @@ def curve(
     ]
     x = {"field": "x", "type": "quantitative", "axis": {"title": x_axis, "grid": False, "tickCount": 6}}
     quantity = quantity_axis(y_axis, direction, domain)
-    colour = {"field": "colour", "scale": None, "type": "nominal"}
-    split = {"field": "series", "type": "nominal"}
-    layers: list[Spec] = [
-        {
-            "mark": {"type": "area", "opacity": 0.18},
-            "encoding": {
-                "x": x,
-                "y": {**quantity, "field": "low"},
-                "y2": {"field": "high"},
-                "color": colour,
-                "detail": split,
-            },
-        },
-        {
-            "mark": {"type": "line", "strokeWidth": 2.5},
-            "encoding": {"x": x, "y": {**quantity, "field": "value"}, "color": colour, "detail": split},
-        },
-        {
-            "mark": {"type": "text", "align": "left", "dx": 8},
-            "encoding": {
-                "x": x,
-                "y": {**quantity, "field": "value"},
-                "color": colour,
-                "text": {"field": "end"},
-            },
-        },
+    shared: Spec = {"x": x, "color": {"field": "colour", "scale": None, "type": "nominal"}}
+    line = {**shared, "y": {**quantity, "field": "value"}, "detail": {"field": "series", "type": "nominal"}}
+    layers = [
+        layer("area", {**line, "y": {**quantity, "field": "low"}, "y2": {"field": "high"}}, opacity=0.18),
+        layer("line", line, strokeWidth=2.5),
+        layer("text", {**shared, "y": line["y"], "text": {"field": "end"}}, align="left", dx=8),
     ]
-    spec = chart(values, layers, width, 240)
     what = f" for {', '.join(names[:8])}" if names != [""] else ""
-    spec["description"] = clean(f"Curves of {y_axis} against {x_axis}{what}, with their intervals as bands.")
-    return spec
+    said = f"Curves of {y_axis} against {x_axis}{what}, with their intervals as bands."
+    return chart(values, layers, width, 240, said)
 
 
 def render(spec: Spec, theme: Theme = "adaptive") -> str:
@@ -443,8 +358,22 @@ def _drawn(spec: str, theme: Theme) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def chart(values: list[Spec], layers: list[Spec], width: int, height: int) -> Spec:
+def layer(mark: str, encoding: Mapping[str, Any], **look: Any) -> Spec:
+    """One layer of a chart: a kind of mark, where it stands and how it looks."""
+    return {"mark": {"type": mark, **look}, "encoding": encoding}
+
+
+def dashed(places: Sequence[tuple[float, float]], axes: Mapping[str, Any], **look: Any) -> Spec:
+    """A dashed line from place to place."""
+    look = {"color": MUTED.light, "strokeDash": [4, 4], "strokeWidth": 1.5, **look}
+    return {"data": {"values": [{"x": x, "y": y} for x, y in places]}, **layer("line", axes, **look)}
+
+
+def chart(values: list[Spec], layers: list[Spec], width: int, height: int, description: str = "") -> Spec:
+    """Layers over the same values; the description is what a screen reader says."""
+    said = {"description": clean(description)} if description else {}
     return {
+        **said,
         "data": {"values": values},
         "layer": layers,
         "width": width,
@@ -487,12 +416,12 @@ def _describe_dots(dots: Sequence[Dot], axis: str, direction: Direction) -> str:
         for dot in dots[:12]
     ]
     more = f"; and {len(dots) - 12} more" if len(dots) > 12 else ""
-    return clean(f"Dots with intervals of {axis}{words}: {'; '.join(named)}{more}.")
+    return f"Dots with intervals of {axis}{words}: {'; '.join(named)}{more}."
 
 
-def _extent(numbers: Sequence[float]) -> Domain:
+def extent(numbers: Sequence[float] | NDArray[np.float64]) -> Domain:
     """The range of the numbers, never empty."""
-    if not numbers:
+    if not len(numbers):
         return 0.0, 1.0
     low, high = float(min(numbers)), float(max(numbers))
     return (low, high) if high > low else (low - 0.5, high + 0.5)

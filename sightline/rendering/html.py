@@ -10,12 +10,10 @@ from sightline.estimate import clean, direction_said
 from sightline.rendering import charts
 from sightline.rendering.document import Document
 from sightline.rendering.shown import Renderable
-from sightline.rendering.tables import Table
 from sightline.rendering.theme import FONT, css_variables
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
 
 
 def render(document: Document) -> str:
@@ -25,14 +23,9 @@ def render(document: Document) -> str:
     return clean(page.render(report=document, date=date)) + "\n"
 
 
-def page(result: Renderable) -> str:
-    """A verb's result as a complete HTML document."""
-    return clean(_environment().get_template("result.html.jinja").render(result=result, whole=True)) + "\n"
-
-
-def fragment(result: Renderable) -> str:
-    """A verb's result as a part of a page, such as a cell of a notebook."""
-    return clean(_environment().get_template("result.html.jinja").render(result=result, whole=False))
+def page(result: Renderable, *, whole: bool = True) -> str:
+    """A verb's result as a complete HTML document, or as a part of one such as a cell of a notebook."""
+    return clean(_environment().get_template("result.html.jinja").render(result=result, whole=whole)) + "\n"
 
 
 @lru_cache(maxsize=1)
@@ -48,23 +41,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["svg"] = _svg
-    environment.filters["table"] = _table
+    # Both make their markup from escaped parts; all else goes through the template's escaping.
+    environment.filters["svg"] = lambda spec: Markup(charts.render(spec))
+    environment.filters["table"] = lambda table: Markup(table.to_html())
     environment.globals["style"] = Markup((templates / "style.css").read_text("utf-8"))
     environment.globals["colours"] = Markup(css_variables())
     environment.globals["font"] = Markup(FONT)
     environment.globals["direction_said"] = direction_said
     return environment
-
-
-# Both make their markup from escaped parts; everything else on the page goes through the template's escaping.
-def _svg(spec: charts.Spec) -> Markup:
-    from markupsafe import Markup
-
-    return Markup(charts.render(spec, "adaptive"))
-
-
-def _table(table: Table) -> Markup:
-    from markupsafe import Markup
-
-    return Markup(table.to_html())

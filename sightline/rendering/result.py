@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.errors import StudyError, UsageError, near
 from sightline.estimate import clean
-from sightline.rendering import tables as table_forms
 from sightline.rendering.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class Result:
 
     def frame(self, name: str | None = None) -> pl.DataFrame:
         """A table as a polars frame; an estimate takes the columns name, name_low, name_high and name_n."""
-        return table_forms.to_frame(self.table(name))
+        return self.table(name).to_frame()
 
     def to_pandas(self, name: str | None = None) -> Any:
         """A table as a pandas frame, where pandas is installed."""
@@ -100,17 +99,17 @@ class Result:
         if self.notes:
             document["notes"] = list(self.notes)
         for name, table in self.tables().items():
-            made = table_forms.as_data(table)
+            made = table.as_data()
             document |= {name: made} if name else made
         return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
     def to_csv(self) -> str:
         """Everything the tables show; of several, each row says in a first column which `table` it is of."""
-        return table_forms.to_csv(one_table(self.tables()))
+        return one_table(self.tables()).to_csv()
 
     def to_latex(self) -> str:
         """Every table as LaTeX for the package booktabs."""
-        return "\n".join(table_forms.to_latex(table) for table in self.tables().values() if table.rows)
+        return "\n".join(table.to_latex() for table in self.tables().values() if table.rows)
 
     def to_html(self) -> str:
         """The result as one self-contained page."""
@@ -119,9 +118,9 @@ class Result:
         return page(self)
 
     def _repr_html_(self) -> str:
-        from sightline.rendering.html import fragment
+        from sightline.rendering.html import page
 
-        return fragment(self)
+        return page(self, whole=False)
 
     def text(self, width: int | None = None) -> str:
         """The result as a terminal shows it, without colour."""

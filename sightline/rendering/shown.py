@@ -1,16 +1,14 @@
-"""What blocks of a page show: a scale, a thumbnail, a prompt with its images, a finding."""
+"""What blocks of a page show: a scale, a thumbnail, a prompt with its images."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from sightline.estimate import Direction, Estimate
 from sightline.rendering.charts import Domain
 from sightline.rendering.tables import Table
-
-Severity = Literal["error", "warning", "note"]
 
 
 @dataclass(frozen=True)
@@ -53,17 +51,6 @@ class ShownPrompt:
     thumbnails: Sequence[Thumbnail] = ()
     note: str = ""
     truth: float | None = None
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something a check found: how often, for example where, and what to do."""
-
-    what: str
-    count: int
-    severity: Severity = "warning"
-    examples: Sequence[str] = ()
-    remedy: str = ""
 
 
 class Renderable(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -91,138 +92,131 @@ class Table:
         return [plain(row[index]) for row in self.rows]
 
     def to_html(self) -> str:
-        return to_html(self)
+        """An accessible HTML table: caption, scoped headings, the first column as the row's heading.
+
+        Every other cell carries its heading too: on a phone the style sheet sets a row as a list of them.
+        """
+        table = self.for_people
+        numeric, decimals = _numeric(table), _decimals(table)
+        caption = _escape(table.caption or "Table")
+        # Focusable, so that a keyboard can scroll a table that is wider than the page.
+        lines = [f'<div class="{_layout(table)}" role="group" tabindex="0" aria-label="{caption}"><table>']
+        if table.caption:
+            lines.append(f"<caption>{caption}</caption>")
+        lines.append("<thead><tr>")
+        for column, is_numeric in zip(table.columns, numeric, strict=True):
+            heading = f"{_escape(column.heading)}{_direction(column)}"
+            lines.append(f'<th scope="col"{_class(is_numeric)}>{heading}</th>')
+        lines.append("</tr></thead><tbody>")
+        for row, places in zip(table.rows, decimals, strict=True):
+            lines.append("<tr>")
+            for index, (column, cell) in enumerate(zip(table.columns, row, strict=True)):
+                content = _html_cell(plain(cell), column, places[index])
+                if index == 0:
+                    lines.append(f'<th scope="row"{_class(numeric[index])}>{content}</th>')
+                else:
+                    words = _escape(f"{column.heading}\n{direction_said(column.direction)}".strip())
+                    lines.append(f'<td data-label="{words}"{_class(numeric[index])}>{content}</td>')
+            lines.append("</tr>")
+        lines.append("</tbody></table></div>")
+        return "\n".join(lines)
 
     def to_rich(self) -> RichTable:
-        return to_rich(self)
+        """The table for the terminal; cells are literal text: a prompt's brackets are no markup."""
+        from rich import box
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        table = self.for_people
+        shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", title_style="bold")
+        if table.caption:
+            shown.title = Text(clean(table.caption))
+        numeric, decimals = _numeric(table), _decimals(table)
+        for column, is_numeric in zip(table.columns, numeric, strict=True):
+            heading = f"{column.heading} {ARROWS[column.direction]}".rstrip()
+            shown.add_column(Text(heading), justify="right" if is_numeric else "left", overflow="fold")
+        for row, places in zip(table.rows, decimals, strict=True):
+            cells = []
+            for column, cell, digits in zip(table.columns, row, places, strict=True):
+                text = Text(format_cell(cell, column.format, digits).replace("\n", " "))
+                if count := format_n(plain(cell)):
+                    text.append(f" {count}", style="dim")
+                cells.append(text)
+            shown.add_row(*cells)
+        return shown
 
     def to_csv(self) -> str:
-        return to_csv(self)
+        """CSV with full precision.
+
+        An estimate takes the columns name, name_low, name_high and name_n; a missing value is empty, with its
+        reason in name_reason. Text that a spreadsheet would run as a formula gets a leading apostrophe.
+        """
+        header: list[str] = []
+        blocks: list[list[list[str]]] = []
+        for index, column in enumerate(self.columns):
+            cells = self.column(index)
+            estimates = column.estimate or any(map(_known, cells))
+            missing = any(is_absent(cell) for cell in cells)
+            ends = [*(("_low", "_high", "_n") if estimates else ()), *(("_reason",) if missing else ())]
+            header += [neutralised(column.name + end) for end in ("", *ends)]
+            blocks.append([_csv_cells(cell, estimates, missing) for cell in cells])
+        rows = ([text for cells in row for text in cells] for row in zip(*blocks, strict=True))
+        lines = [header, *rows]
+        return "".join(_csv_line(line) for line in lines)
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame; an estimate takes the columns name, name_low, name_high and name_n."""
+        import polars as pl
+
+        made: dict[str, list[Any]] = {}
+        for index, column in enumerate(self.columns):
+            cells = self.column(index)
+            estimates = [cell if isinstance(cell, Estimate) else None for cell in cells]
+            made[column.name] = [cell.value if isinstance(cell, Estimate) else cell for cell in cells]
+            if column.estimate or any(map(_known, cells)):
+                for end in ("low", "high", "n"):
+                    made[f"{column.name}_{end}"] = [None if e is None else getattr(e, end) for e in estimates]
+        return pl.DataFrame(made, strict=False)
+
+    def to_latex(self) -> str:
+        """LaTeX for the package booktabs, numbers with their intervals as a reader sees them."""
+        table = self.for_people
+        numeric, decimals = _numeric(table), _decimals(table)
+        shape = "".join("r" if each else "l" for each in numeric)
+        lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{shape}}}", r"\toprule"]
+        headings = (f"{column.heading} {ARROWS[column.direction]}".strip() for column in table.columns)
+        lines += [" & ".join(map(_latex, headings)) + r" \\", r"\midrule"]
+        for row, places in zip(table.rows, decimals, strict=True):
+            shown = zip(table.columns, row, places, strict=True)
+            cells = (_latex(format_cell(cell, column.format, digits)) for column, cell, digits in shown)
+            lines.append(" & ".join(cells) + r" \\")
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        if table.caption:
+            lines.append(rf"\caption{{{_latex(table.caption)}}}")
+        return "\n".join([*lines, r"\end{table}", ""])
 
     def to_json(self) -> str:
-        return to_json(self)
+        """JSON: what the columns mean, then one object per row; an estimate is an object."""
+        return _writable(json.dumps(self.as_data(), ensure_ascii=False, indent=2, allow_nan=False))
 
-
-def to_html(table: Table) -> str:
-    """An accessible HTML table: caption, scoped headings, the first column as the row's heading.
-
-    Every other cell carries its heading too: on a phone the style sheet sets a row as a list of them.
-    """
-    table = table.for_people
-    numeric, decimals = _numeric(table), _decimals(table)
-    caption = _escape(table.caption or "Table")
-    # Focusable, so that a keyboard can scroll a table that is wider than the page.
-    lines = [f'<div class="{_layout(table)}" role="group" tabindex="0" aria-label="{caption}"><table>']
-    if table.caption:
-        lines.append(f"<caption>{caption}</caption>")
-    lines.append("<thead><tr>")
-    for column, is_numeric in zip(table.columns, numeric, strict=True):
-        lines.append(
-            f'<th scope="col"{_class(is_numeric)}>{_escape(column.heading)}{_direction(column)}</th>'
-        )
-    lines.append("</tr></thead><tbody>")
-    for row, places in zip(table.rows, decimals, strict=True):
-        lines.append("<tr>")
-        for index, (column, cell) in enumerate(zip(table.columns, row, strict=True)):
-            content = _html_cell(plain(cell), column, places[index])
-            if index == 0:
-                lines.append(f'<th scope="row"{_class(numeric[index])}>{content}</th>')
-            else:
-                words = _escape(f"{column.heading}\n{direction_said(column.direction)}".strip())
-                lines.append(f'<td data-label="{words}"{_class(numeric[index])}>{content}</td>')
-        lines.append("</tr>")
-    lines.append("</tbody></table></div>")
-    return "\n".join(lines)
-
-
-def to_rich(table: Table) -> RichTable:
-    """The table for the terminal; cells are literal text: a prompt's brackets are not taken for markup."""
-    from rich import box
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    table = table.for_people
-    shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", title_style="bold")
-    if table.caption:
-        shown.title = Text(clean(table.caption))
-    numeric, decimals = _numeric(table), _decimals(table)
-    for column, is_numeric in zip(table.columns, numeric, strict=True):
-        heading = f"{column.heading} {ARROWS[column.direction]}".rstrip()
-        shown.add_column(Text(heading), justify="right" if is_numeric else "left", overflow="fold")
-    for row, places in zip(table.rows, decimals, strict=True):
-        cells = []
-        for column, cell, digits in zip(table.columns, row, places, strict=True):
-            text = Text(format_cell(cell, column.format, digits).replace("\n", " "))
-            if count := format_n(plain(cell)):
-                text.append(f" {count}", style="dim")
-            cells.append(text)
-        shown.add_row(*cells)
-    return shown
+    def as_data(self) -> dict[str, Any]:
+        """The same as plain data."""
+        columns = [
+            {"name": column.name, "title": column.heading, "direction": column.direction, "unit": column.unit}
+            for column in self.columns
+        ]
+        rows = [
+            {column.name: _json_cell(plain(cell)) for column, cell in zip(self.columns, row, strict=True)}
+            for row in self.rows
+        ]
+        return {"caption": self.caption, "columns": columns, "rows": rows}
 
 
 def reasons(table: Table) -> dict[str, int]:
     """Why cells are missing, and how often: what a command prints beneath a table with "-" in it."""
-    counts: dict[str, int] = {}
-    for row in table.rows:
-        for cell in map(plain, row):
-            if isinstance(cell, Estimate) and cell.value is None:
-                reason = clean(cell.reason or "no value")
-                counts[reason] = counts.get(reason, 0) + 1
-    return counts
-
-
-def to_csv(table: Table) -> str:
-    """CSV with full precision.
-
-    An estimate takes the columns name, name_low, name_high and name_n; a missing value is empty, with its
-    reason in name_reason. Text that a spreadsheet would run as a formula gets a leading apostrophe; numbers
-    stay numbers.
-    """
-    header: list[str] = []
-    blocks: list[list[list[str]]] = []
-    for index, column in enumerate(table.columns):
-        cells = table.column(index)
-        estimates = column.estimate or any(map(_known, cells))
-        missing = any(is_absent(cell) for cell in cells)
-        header += [neutralised(column.name)]
-        header += [neutralised(f"{column.name}_{end}") for end in ("low", "high", "n")] if estimates else []
-        header += [neutralised(f"{column.name}_reason")] if missing else []
-        blocks.append([_csv_cells(cell, estimates, missing) for cell in cells])
-    lines = [header, *([text for block in blocks for text in block[row]] for row in range(len(table.rows)))]
-    return "".join(_csv_line(line) for line in lines)
-
-
-def to_frame(table: Table) -> pl.DataFrame:
-    """A polars frame; an estimate takes the columns name, name_low, name_high and name_n, absent is null."""
-    import polars as pl
-
-    made: dict[str, list[Any]] = {}
-    for index, column in enumerate(table.columns):
-        cells = table.column(index)
-        estimates = [cell if isinstance(cell, Estimate) else None for cell in cells]
-        made[column.name] = [cell.value if isinstance(cell, Estimate) else cell for cell in cells]
-        if column.estimate or any(map(_known, cells)):
-            for end in ("low", "high", "n"):
-                made[f"{column.name}_{end}"] = [None if e is None else getattr(e, end) for e in estimates]
-    return pl.DataFrame(made, strict=False)
-
-
-def to_latex(table: Table) -> str:
-    """LaTeX for the package booktabs, numbers with their intervals as a reader sees them."""
-    table = table.for_people
-    numeric, decimals = _numeric(table), _decimals(table)
-    shape = "".join("r" if each else "l" for each in numeric)
-    lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{shape}}}", r"\toprule"]
-    headings = (f"{column.heading} {ARROWS[column.direction]}".strip() for column in table.columns)
-    lines += [" & ".join(map(_latex, headings)) + r" \\", r"\midrule"]
-    for row, places in zip(table.rows, decimals, strict=True):
-        shown = zip(table.columns, row, places, strict=True)
-        cells = (_latex(format_cell(cell, column.format, digits)) for column, cell, digits in shown)
-        lines.append(" & ".join(cells) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    if table.caption:
-        lines.append(rf"\caption{{{_latex(table.caption)}}}")
-    return "\n".join([*lines, r"\end{table}", ""])
+    cells = (plain(cell) for row in table.rows for cell in row)
+    absent = (cell for cell in cells if isinstance(cell, Estimate) and cell.value is None)
+    return Counter(clean(cell.reason or "no value") for cell in absent)
 
 
 def _latex(words: str) -> str:
@@ -231,24 +225,6 @@ def _latex(words: str) -> str:
     special |= {each: f"\\{each}" for each in "&%$#_{}"}
     special |= {"\u2191": r"$\uparrow$", "\u2193": r"$\downarrow$", "\u2212": "$-$", "\n": " "}
     return "".join(special.get(each, each) for each in clean(words))
-
-
-def to_json(table: Table) -> str:
-    """JSON: what the columns mean, then one object per row; an estimate and an absent value are objects."""
-    return _writable(json.dumps(as_data(table), ensure_ascii=False, indent=2, allow_nan=False))
-
-
-def as_data(table: Table) -> dict[str, Any]:
-    """The same as plain data."""
-    columns = [
-        {"name": column.name, "title": column.heading, "direction": column.direction, "unit": column.unit}
-        for column in table.columns
-    ]
-    rows = [
-        {column.name: _json_cell(plain(cell)) for column, cell in zip(table.columns, row, strict=True)}
-        for row in table.rows
-    ]
-    return {"caption": table.caption, "columns": columns, "rows": rows}
 
 
 def neutralised(text: str) -> str:

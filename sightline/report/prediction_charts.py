@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sightline.estimate import clean, direction_said, format_number, range_decimals
+from sightline.estimate import direction_said, format_number, range_decimals
 from sightline.rendering.blocks import Figure
-from sightline.rendering.charts import MOST_POINTS, NARROW, WIDE, Domain, Spec, chart
+from sightline.rendering.charts import MOST_POINTS, NARROW, WIDE, Domain, Spec, chart, dashed, extent, layer
 from sightline.rendering.shown import Scale
 from sightline.rendering.theme import ACCENT, CARD, INK, MUTED, SERIES, Colour
 from sightline.statistics.prediction_quality import by_quarter
@@ -83,34 +83,22 @@ def map_figure(places: ArrayLike, truth: ArrayLike, *, scale: Scale, how: str, n
         crowd = max(1.0, len(values) / 150)
         axis: Spec = {"type": "quantitative", "axis": None, "scale": {"zero": False, "nice": False}}
         colours = {"domain": names, "range": [LEVELS[level.name][0].light for level in quarters]}
-        strengths = {
-            "type": "ordinal",
-            "domain": names,
-            "range": [LEVELS[level.name][1] for level in quarters],
-        }
+        strengths = {"domain": names, "range": [LEVELS[level.name][1] for level in quarters]}
         legend = {"title": f"true {scale.name}", "columns": 2, "symbolSize": 90, "columnPadding": 24}
-        layer: Spec = {
-            "mark": {"type": "point", "size": round(max(8.0, 60 / crowd**0.45), 1)},
-            "encoding": {
-                "x": {**axis, "field": "x"},
-                "y": {**axis, "field": "y"},
-                "color": {
-                    "field": "level",
-                    "type": "nominal",
-                    "scale": colours,
-                    "sort": names,
-                    "legend": legend,
-                },
-                "opacity": {"field": "level", "type": "nominal", "scale": strengths, "legend": legend},
-            },
+        level: Spec = {"field": "level", "type": "nominal", "legend": legend}
+        place = {
+            "x": {**axis, "field": "x"},
+            "y": {**axis, "field": "y"},
+            "color": {**level, "scale": colours, "sort": names},
+            "opacity": {**level, "scale": {**strengths, "type": "ordinal"}},
         }
-        spec = chart(values, [layer], side, side)
+        dots = layer("point", place, size=round(max(8.0, 60 / crowd**0.45), 1))
         ends = f"{names[0]}; {names[-1]}" if names else "no prompts"
-        spec["description"] = clean(
+        said = (
             f"Map of {len(values):,} prompts, those alike near each other, coloured by the quarter of their "
             f"true {scale.name}: from {ends}."
         )
-        return spec
+        return chart(values, [dots], side, side, said)
 
     caption = f"Each dot is one of {len(values):,} prompts. {how} Its colour tells its true {scale.name}."
     narrow = draw(MAP_SIDES[1]) if len(values) <= MOST_POINTS else None
@@ -174,13 +162,12 @@ def box_figure(
 
     def draw(width: int) -> Spec:
         values = [_as_value(box) for box in bins if box.cuts]
-        spec = chart(values, _box_layers(span, scale, few, width), min(width, BOX_WIDTH), 300)
         middles = [f"{(box.low + box.high) / 2:.3g}: {box.cuts[2]:.3g}" for box in bins if box.cuts]
-        spec["description"] = clean(
+        said = (
             f"Box plots of predicted {scale.name}{who} by its true value, over {sum(b.n for b in bins):,} "
             f"prompts. Medians by the middle of each step: {'; '.join(middles) or 'too few prompts'}."
         )
-        return spec
+        return chart(values, _box_layers(span, scale, few, width), min(width, BOX_WIDTH), 300, said)
 
     caption = (
         f"What was predicted{who}, by what came true. A box holds the middle half of the predictions, its "
@@ -210,64 +197,30 @@ def _box_layers(span: Domain, scale: Scale, few: Sequence[tuple[float, float]], 
     better = f"  ({direction_said(scale.direction)})" if scale.direction != "none" else ""
     ticks = 6 if width >= WIDE else 4
     both = {"domain": list(span), "nice": False}
-    x: Spec = {
-        "type": "quantitative",
-        "scale": both,
-        "axis": {"title": f"true {scale.name}{better}", "grid": False, "tickCount": ticks},
-    }
-    y: Spec = {
-        "type": "quantitative",
-        "scale": both,
-        "axis": {"title": f"predicted {scale.name}", "tickCount": 5},
-    }
+    below = {"title": f"true {scale.name}{better}", "grid": False, "tickCount": ticks}
+    x: Spec = {"type": "quantitative", "scale": both, "axis": below}
+    left = {"title": f"predicted {scale.name}", "tickCount": 5}
+    y: Spec = {"type": "quantitative", "scale": both, "axis": left}
+    at, point = {"x": {**x, "field": "x"}}, {"x": {**x, "field": "x"}, "y": {**y, "field": "y"}}
     across = {"x": {**x, "field": "from"}, "x2": {"field": "to"}}
-    made: list[Spec] = [
-        {
-            "data": {"values": [{"x": span[0], "y": span[0]}, {"x": span[1], "y": span[1]}]},
-            "mark": {"type": "line", "color": MUTED.light, "strokeDash": [4, 4], "strokeWidth": 1.5},
-            "encoding": {"x": {**x, "field": "x"}, "y": {**y, "field": "y"}},
-        },
-        {
-            "mark": {"type": "rule", "color": ACCENT.light, "strokeWidth": 1.5},
-            "encoding": {"x": {**x, "field": "x"}, "y": {**y, "field": "p05"}, "y2": {"field": "p95"}},
-        },
+    middle_half = {**across, "y": {**y, "field": "p25"}, "y2": {"field": "p75"}}
+    whisker = {**at, "y": {**y, "field": "p05"}, "y2": {"field": "p95"}}
+    size, count = (11, "n") if width >= WIDE else (9, "short")
+    number = {**at, "y": {"value": -4}, "text": {"field": count}}
+    line = {"color": ACCENT.light, "strokeWidth": 1.5}
+    outline = {"stroke": ACCENT.light, "strokeWidth": 1.5}
+    made = [
+        dashed([(end, end) for end in span], point),
+        layer("rule", whisker, **line),
         # The card's own colour first, or the whisker and the dashed line would show through.
-        *(
-            {
-                "mark": {"type": "rect", "cornerRadius": 2, **look},
-                "encoding": {**across, "y": {**y, "field": "p25"}, "y2": {"field": "p75"}},
-            }
-            for look in (
-                {"color": CARD.light},
-                {"color": ACCENT.light, "fillOpacity": 0.3, "stroke": ACCENT.light, "strokeWidth": 1.5},
-            )
-        ),
-        {
-            "mark": {"type": "rule", "color": INK.light, "strokeWidth": 2.5},
-            "encoding": {**across, "y": {**y, "field": "p50"}},
-        },
-        {
-            "mark": {
-                "type": "text",
-                "fontSize": 11 if width >= WIDE else 9,
-                "color": MUTED.light,
-                "baseline": "bottom",
-            },
-            "encoding": {
-                "x": {**x, "field": "x"},
-                "y": {"value": -4},
-                "text": {"field": "n" if width >= WIDE else "short"},
-            },
-        },
+        layer("rect", middle_half, cornerRadius=2, color=CARD.light),
+        layer("rect", middle_half, cornerRadius=2, color=ACCENT.light, fillOpacity=0.3, **outline),
+        layer("rule", {**across, "y": {**y, "field": "p50"}}, color=INK.light, strokeWidth=2.5),
+        layer("text", number, fontSize=size, color=MUTED.light, baseline="bottom"),
     ]
     if few:
-        made.append(
-            {
-                "data": {"values": [{"x": true, "y": guess} for true, guess in few]},
-                "mark": {"type": "point", "color": ACCENT.light, "size": 28, "opacity": 0.7},
-                "encoding": {"x": {**x, "field": "x"}, "y": {**y, "field": "y"}},
-            }
-        )
+        dots = layer("point", point, color=ACCENT.light, size=28, opacity=0.7)
+        made.append({"data": {"values": [{"x": true, "y": guess} for true, guess in few]}, **dots})
     return made
 
 
@@ -279,10 +232,3 @@ def _to_the_ends(span: Domain, scale: Scale) -> Domain:
     return (min(low, first) if low - first <= near else low), (
         max(high, last) if last - high <= near else high
     )
-
-
-def extent(values: Array) -> Domain:
-    if not values.size:
-        return 0.0, 1.0
-    low, high = float(values.min()), float(values.max())
-    return (low, high) if high > low else (low - 0.5, high + 0.5)

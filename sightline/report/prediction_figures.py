@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -22,11 +23,7 @@ from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import Colour
 from sightline.report.difficulty_scales import both_kinds, difficulty, truth_of
 from sightline.report.image_files import Drawing, Figures, write_figures
-from sightline.report.prediction_charts import (
-    box_figure,
-    levels,
-    map_figure,
-)
+from sightline.report.prediction_charts import box_figure, levels, map_figure
 from sightline.report.prompt_cards import scale_of, thumbnails
 from sightline.report.quadrant_charts import Quadrant, quadrant_figure, quadrants
 from sightline.report.stored_predictions import StoredPredictions, best, quality_table, read_predictions
@@ -133,8 +130,8 @@ def prediction_figures(
     names = _named(study, questions)
     for number, name in enumerate(names):
         stored = read_predictions(study, name)
-        if number or whole:
-            making.quality(name, stored)
+        if stored and (number or whole):
+            making.blocks += [Heading(f"Predicting {name}"), Grid(quality_table(name, stored))]
         making.predicted(name, stored, with_prompts=whole or not number)
     if names:
         making.maps(names if whole else names[:1], encoder, most, seed)
@@ -156,11 +153,6 @@ class _Making:
     def draw(self, name: str, title: str, below: str, figure: Figure) -> None:
         self.drawings.append(Drawing(name, title, below, figure))
         self.blocks.append(figure)
-
-    def quality(self, name: str, stored: Sequence[StoredPredictions]) -> None:
-        """Every predictor of a question with its quality."""
-        if stored:
-            self.blocks += [Heading(f"Predicting {name}"), Grid(quality_table(name, stored))]
 
     def predicted(self, name: str, stored: Sequence[StoredPredictions], *, with_prompts: bool) -> None:
         """The best predictor against truth: boxes, quarters, and prompts where it did well and badly."""
@@ -192,21 +184,22 @@ class _Making:
             self._cards("Missed most", shown, _missed(shown))
 
     def _cards(self, title: str, shown: StoredPredictions, picked: Sequence[Picked]) -> None:
-        if not picked:
-            return
-        texts = reading.prompt_records(self.study, [int(shown.ids[row]) for row, _ in picked])
-        predicted = replace(shown.scale, name=f"predicted {shown.scale.name}")
-        prompts = [
-            ShownPrompt(
-                texts[int(shown.ids[row])].text,
-                shown.estimate(row),
-                thumbnails=self._thumbnails(int(shown.ids[row])),
-                note=said,
-                truth=float(shown.truth[row]),
+        rows = [
+            (
+                int(shown.ids[row]),
+                {"mean": shown.estimate(row), "note": said, "truth": float(shown.truth[row])},
             )
             for row, said in picked
         ]
-        self.blocks += [Heading(title), replace(cards(prompts, predicted, self.colours), paired=True)]
+        self._paired(title, rows, replace(shown.scale, name=f"predicted {shown.scale.name}"))
+
+    def _paired(self, title: str, rows: Sequence[tuple[int, dict[str, Any]]], scale: Scale | None) -> None:
+        """Prompts two and two side by side, each with what else is said of it."""
+        if not rows:
+            return
+        texts = reading.prompt_records(self.study, [key for key, _ in rows])
+        shown = [ShownPrompt(texts[key].text, thumbnails=self._thumbnails(key), **more) for key, more in rows]
+        self.blocks += [Heading(title), replace(cards(shown, scale, self.colours), paired=True)]
 
     def _thumbnails(self, prompt_id: int) -> list[Thumbnail]:
         answers = reading.answers(self.study).filter(
@@ -288,20 +281,14 @@ class _Making:
         related = pearson(*columns)
         note = f"Pearson's r between both is {format_cell(related)}." if related.value is not None else ""
         figure = quadrant_figure(columns[0], columns[1], scales=scales, words=words, note=note)
-        self.blocks.append(Heading(f"Easy and hard, {' and '.join(words)}"))
         name, title = f"quadrants-{across[0]}-{across[1]}", f"Easy and hard, {' and '.join(words)}"
+        self.blocks.append(Heading(title))
         self.draw(name, title, f"{len(ids):,} prompts, divided at the middle of each scale", figure)
-        found = quadrants(columns[0], columns[1], scales, words)
-        rows: list[list[Cell]] = [
-            [each.name, int(each.rows.size), each.rows.size / len(ids)] for each in found
-        ]
-        table = Table(
-            [Column("prompts"), Column("n", "how many"), Column("proportion", format="%")],
-            rows,
-            "The four groups",
-        )
-        self.blocks.append(Grid(table))
-        self._examples(found, ids, scales, columns)
+        four = quadrants(columns[0], columns[1], scales, words)
+        rows: list[list[Cell]] = [[each.name, each.rows.size, each.rows.size / len(ids)] for each in four]
+        groups = [Column("prompts"), Column("n", "how many"), Column("proportion", format="%")]
+        self.blocks.append(Grid(Table(groups, rows, "The four groups")))
+        self._examples(four, ids, scales, columns)
 
     def _examples(
         self,
@@ -318,23 +305,12 @@ class _Making:
             for each in sorted(four, key=lambda each: each.easy_first)
             if each.easy_second == easy and number < each.rows.size
         ]
-        texts = reading.prompt_records(self.study, [ids[row] for _, row in picked])
-        shown = [
-            ShownPrompt(
-                texts[ids[row]].text,
-                tags=[
-                    (scale.name, format_number(float(column[row]), decimals=2))
-                    for scale, column in zip(scales, columns, strict=True)
-                ],
-                thumbnails=self._thumbnails(ids[row]),
-                note=each.name[0].upper() + each.name[1:],
-            )
-            for each, row in picked
-        ]
-        self.blocks += [
-            Heading("The clearest of each group"),
-            replace(cards(shown, None, self.colours), paired=True),
-        ]
+        rows = []
+        for each, row in picked:
+            values = [format_number(float(column[row]), decimals=2) for column in columns]
+            tags = [(scale.name, value) for scale, value in zip(scales, values, strict=True)]
+            rows.append((ids[row], {"tags": tags, "note": each.name[0].upper() + each.name[1:]}))
+        self._paired("The clearest of each group", rows, None)
 
 
 def laid_out(vectors: Array, *, seed: int = 0) -> Array:
@@ -422,9 +398,7 @@ def _missed(shown: StoredPredictions) -> list[Picked]:
 
 def _side_by_side(left: Sequence[Picked], right: Sequence[Picked]) -> list[Picked]:
     """Two columns, row by row; what one has more comes last."""
-    rows = [pair for both in zip(left, right, strict=False) for pair in both]
-    even = min(len(left), len(right))
-    return [*rows, *left[even:], *right[even:]]
+    return [each for both in zip_longest(left, right) for each in both if each]
 
 
 def _named(study: Study, questions: Sequence[str]) -> list[str]:

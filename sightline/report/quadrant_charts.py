@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sightline.estimate import clean, direction_said, format_number
+from sightline.estimate import direction_said, format_number
 from sightline.rendering.blocks import Figure
-from sightline.rendering.charts import MOST_POINTS, NARROW, WIDE, Domain, Spec, chart
+from sightline.rendering.charts import MOST_POINTS, NARROW, WIDE, Domain, Spec, chart, dashed, extent, layer
 from sightline.rendering.shown import Scale
 from sightline.rendering.theme import ACCENT, INK
-from sightline.report.prediction_charts import extent
 
 Array = NDArray[np.float64]
 
@@ -72,10 +72,8 @@ def quadrants(
     for one, two in ((True, True), (True, False), (False, True), (False, False)):
         rows = np.flatnonzero((easy[0] == one) & (easy[1] == two))
         order = rows[np.lexsort((rows, -clearest[rows]))]
-        parts = [
-            f"{'easy' if is_easy else 'hard'} {word}" for is_easy, word in zip((one, two), words, strict=True)
-        ]
-        four.append(Quadrant(", ".join(parts), one, two, order.astype(np.int64)))
+        name = f"{_said(one, words[0])}, {_said(two, words[1])}"
+        four.append(Quadrant(name, one, two, order.astype(np.int64)))
     return four
 
 
@@ -97,27 +95,26 @@ def quadrant_figure(
     total = max(1, sum(each.rows.size for each in groups))
     spans = [_with_room(column, scale) for column, scale in zip(columns, scales, strict=True)]
     cuts = [_line(column, scale) for column, scale in zip(columns, scales, strict=True)]
-    shares = "; ".join(
+    proportions = "; ".join(
         f"{each.name} {each.rows.size:,} ({format_number(each.rows.size / total, '%')})" for each in groups
     )
 
     def draw(width: int) -> Spec:
         side = min(width, SIDE)
-        spec = chart(_dots(columns, side), [_DOTS, *_cross(cuts, spans)], side, side - 90)
-        spec["encoding"] = {
+        said = (
+            f"{total:,} prompts by {scales[0].name} and {scales[1].name}, parted at the middle of each: "
+            f"{proportions}."
+        )
+        layers = [_DOTS, *_cross(cuts, spans), *_sides(scales, words)]
+        encoding = {
             name: {
                 "type": "quantitative",
                 "scale": {"domain": list(span), "nice": False},
                 "axis": {"title": _titled(scale), "grid": False, "tickCount": 5},
             }
-            for name, span, scale in zip(("x", "y"), spans, scales, strict=True)
+            for name, span, scale in zip("xy", spans, scales, strict=True)
         }
-        spec["layer"] += _sides(scales, words)
-        spec["description"] = clean(
-            f"{total:,} prompts by {scales[0].name} and {scales[1].name}, parted at the middle of each: "
-            f"{shares}."
-        )
-        return spec
+        return {**chart(_dots(columns, side), layers, side, side - 90, said), "encoding": encoding}
 
     caption = (
         "Each dot is a prompt, a larger one several prompts in the same place. The dashed lines part the "
@@ -160,28 +157,15 @@ def _dots(columns: Sequence[Array], side: int) -> list[Spec]:
     ]
 
 
-_DOTS: Spec = {
-    "mark": {"type": "point", "color": ACCENT.light, "opacity": 0.55},
-    "encoding": {
-        "x": {"field": "x"},
-        "y": {"field": "y"},
-        "size": {"field": "area", "type": "quantitative", "scale": None, "legend": None},
-    },
-}
+_PLACE: Spec = {"x": {"field": "x"}, "y": {"field": "y"}}
+_AREA = {"field": "area", "type": "quantitative", "scale": None, "legend": None}
+_DOTS = layer("point", {**_PLACE, "size": _AREA}, color=ACCENT.light, opacity=0.55)
 
 
 def _cross(cuts: Sequence[float], spans: Sequence[Domain]) -> list[Spec]:
-    look = {"type": "line", "color": INK.light, "strokeWidth": 1.5, "strokeDash": [5, 4]}
     (x, y), (across, up) = cuts, spans
     ends = ([(x, up[0]), (x, up[1])], [(across[0], y), (across[1], y)])
-    return [
-        {
-            "data": {"values": [{"x": float(a), "y": float(b)} for a, b in pair]},
-            "mark": look,
-            "encoding": {"x": {"field": "x"}, "y": {"field": "y"}},
-        }
-        for pair in ends
-    ]
+    return [dashed(pair, _PLACE, color=INK.light, strokeDash=[5, 4]) for pair in ends]
 
 
 def _sides(scales: tuple[Scale, Scale], words: tuple[str, str]) -> list[Spec]:
@@ -190,24 +174,16 @@ def _sides(scales: tuple[Scale, Scale], words: tuple[str, str]) -> list[Spec]:
     for number, (scale, word) in enumerate(zip(scales, words, strict=True)):
         for at_end in (False, True):
             easy = at_end == (scale.direction != "lower")
-            mark: Spec = {
-                "type": "text",
-                "align": "right" if at_end else "left",
-                "color": INK.light,
-                "fontSize": 12,
-                "fontWeight": 600,
-            }
-            if number == 0:
-                place = {"x": {"value": {"expr": "width"} if at_end else 0}, "y": {"value": -14}}
-            else:
-                mark["angle"] = -90
-                place = {
-                    "x": {"value": {"expr": "width + 16"}},
-                    "y": {"value": 0 if at_end else {"expr": "height"}},
-                }
+            look: Spec = {"align": "right" if at_end else "left", "fontSize": 12, "fontWeight": 600}
+            x: Any = {"expr": "width"} if at_end else 0
+            y: Any = -14
+            if number:
+                look["angle"] = -90
+                x, y = {"expr": "width + 16"}, 0 if at_end else {"expr": "height"}
             said = _said(easy, word)
             text = {"datum": said if len(said) <= LONGEST_AT_AN_EDGE else said[:4]}
-            made.append({"data": {"values": [{}]}, "mark": mark, "encoding": {**place, "text": text}})
+            place = {"x": {"value": x}, "y": {"value": y}, "text": text}
+            made.append({"data": {"values": [{}]}, **layer("text", place, color=INK.light, **look)})
     return made
 
 

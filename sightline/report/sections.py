@@ -14,17 +14,16 @@ from sightline.comparison.compare import Comparison, compare
 from sightline.comparison.queries import queries
 from sightline.comparison.trust import trust
 from sightline.comparison.values import ranking_measures, scores_by_system
-from sightline.data.check import check
+from sightline.data.check import SEVERITIES, check
 from sightline.errors import DataError, UsageError
 from sightline.estimate import Cell, Estimate, absent, direction_said
 from sightline.judging.charts import label_pictures
 from sightline.measures.rankings import rankings_for
 from sightline.prediction.fit import LEAST
-from sightline.records import Question
+from sightline.records import Finding, Question
 from sightline.rendering.blocks import Block, Figure, Findings, Grid, Section
 from sightline.rendering.charts import Dot, dot_interval
 from sightline.rendering.document import Fact, NextStep, section_of
-from sightline.rendering.shown import Finding, Severity
 from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import Colour
 from sightline.report.prediction_figures import prediction_figures
@@ -61,22 +60,15 @@ def comparisons(study: Study, asked: Sequence[Question], seed: int) -> list[Comp
 def rankings(compared: Sequence[Comparison], asked: Sequence[Question], colours: Colours) -> list[Section]:
     """Every comparison, the headline first."""
     wordings = {question.name: question.wording for question in asked}
-
-    def said(number: int, each: Comparison) -> str:
-        """The first finding is the answer at the top of the page already."""
-        return each.sentence if number > 1 else ""
-
-    return [
-        section_of(
-            each,
-            f"ranking-{number}" if number > 1 else "ranking",
-            f"The ranking by {each.by}" if number > 1 else "The ranking",
-            " ".join(part for part in (wordings.get(each.by), each.brief, said(number, each)) if part),
-            figures=each.figures(colours),
-            notes=(),
-        )
-        for number, each in enumerate(compared, 1)
-    ]
+    made = []
+    for number, each in enumerate(compared, 1):
+        # The first finding is the answer at the top of the page already.
+        anchor, title, said = "ranking", "The ranking", ""
+        if number > 1:
+            anchor, title, said = f"ranking-{number}", f"The ranking by {each.by}", each.sentence
+        lead = " ".join(part for part in (wordings.get(each.by), each.brief, said) if part)
+        made.append(section_of(each, anchor, title, lead, figures=each.figures(colours), notes=()))
+    return made
 
 
 def breakdowns(study: Study, head: Comparison, colours: Colours) -> list[Section]:
@@ -200,18 +192,12 @@ def _agreement(notes: Mapping[str, Any]) -> Estimate:
     return Estimate(float(notes["agreement"]), *ends, n=int(notes["agreement_n"]))
 
 
-_SEVERITIES: Mapping[str, Severity] = {"error": "error", "note": "note"}
-
-
 def checks(study: Study) -> Section:
     """What the integrity rules found."""
     result = check(study)
-    findings = [
-        Finding(each.what, each.n, _SEVERITIES.get(each.severity, "warning"), each.examples, each.remedy)
-        for each in (row.finding for row in result.findings)
-    ]
-    findings += [Finding(f"{rule} is switched off: {reason}", 0, "note") for rule, reason in result.off]
-    findings.sort(key=lambda each: ("error", "warning", "note").index(each.severity))
+    findings = [each.finding for each in result.findings]
+    findings += [Finding(f"{rule} is switched off: {why}", 0, severity="note") for rule, why in result.off]
+    findings.sort(key=lambda each: SEVERITIES.index(each.severity))
     checked = result.checked.rstrip(". ")
     lead = (
         f"{_counted(len(findings), 'finding')} in {checked}." if findings else f"Nothing found in {checked}."

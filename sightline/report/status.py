@@ -82,7 +82,11 @@ def status(study: Study) -> Status:
     asked = [question.name for _, question in reading.questions(study)]
     systems = [(str(name), str(kind), int(n)) for _, name, kind, n in reading.systems(study).iter_rows()]
     imports = [(row["id"], row["importer"], row["path"], row["at"]) for row in sources(study)]
-    notes = _notes(counts)
+    notes = []
+    if named := counts["image"] - counts["image_file"]:
+        notes.append(
+            f"{named:,} of {counts['image']:,} images are known by name only: their files are not here."
+        )
     newest = {row["question"]: row["newer_votes"] for row in settlements.iter_rows(named=True)}
     for name, votes in newest.items():
         if votes:
@@ -100,16 +104,6 @@ def status(study: Study) -> Status:
     database = study.engine.url.render_as_string(hide_password=True).removeprefix("sqlite:///")
     name = str(study.settings.get("study", {}).get("name") or study.name)
     return Status(name, database, counts, systems, asked, imports, command, why, notes)
-
-
-def _notes(counts: dict[str, int]) -> list[str]:
-    notes = []
-    named = counts["image"] - counts["image_file"]
-    if named:
-        notes.append(
-            f"{named:,} of {counts['image']:,} images are known by name only: their files are not here."
-        )
-    return notes
 
 
 def _next(counts: dict[str, int], asked: Sequence[str], with_truth: set[str], stale: bool) -> tuple[str, str]:

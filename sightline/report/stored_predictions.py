@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sightline import registry
 from sightline.errors import UsageError
-from sightline.estimate import Cell, Direction, Estimate, absent
+from sightline.estimate import Cell, Direction, Estimate
 from sightline.rendering import charts
 from sightline.rendering.blocks import Figure
 from sightline.rendering.shown import Scale
@@ -76,18 +76,9 @@ def read_predictions(study: Study, question: str) -> list[StoredPredictions]:
     of = scale_of(study, question)
     stored = []
     for (spec,), rows in both.group_by(["spec"], maintain_order=True):
-        columns = {name: rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("low", "high")}
-        stored.append(
-            StoredPredictions(
-                _short(str(spec)),
-                of,
-                rows["prompt_id"].to_numpy(),
-                rows["value"].to_numpy(),
-                columns["low"],
-                columns["high"],
-                rows["truth"].to_numpy(),
-            )
-        )
+        low, high = (rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("low", "high"))
+        ids, predicted, truth = (rows[name].to_numpy() for name in ("prompt_id", "value", "truth"))
+        stored.append(StoredPredictions(_short(str(spec)), of, ids, predicted, low, high, truth))
     return stored
 
 
@@ -120,23 +111,12 @@ def quality_table(question: str, stored: Sequence[StoredPredictions]) -> Table:
     columns = [Column("predictor")]
     columns += [Column(name, title, direction, estimate=True) for name, title, direction in FIGURES]
     columns.append(Column("error", "mean error", "lower", estimate=True))
-    rows: list[list[Cell]] = [[each.predictor, *_cells(each), _error(each)] for each in stored]
+    rows: list[list[Cell]] = []
+    for each in stored:
+        quality = prediction_quality.quality(each.predicted, each.truth)
+        error = mean_interval(np.abs(each.predicted - each.truth))
+        rows.append([each.predictor, *(quality[name] for name, _, _ in FIGURES), error])
     return Table(columns, rows, f"How well {question} is predicted; 95 % intervals by the jackknife")
-
-
-def _cells(stored: StoredPredictions) -> list[Estimate]:
-    quality = prediction_quality.quality(stored.predicted, stored.truth)
-    known = [quality[name] for name, _, _ in FIGURES]
-    return [
-        absent(each.reason or "not defined")
-        if each.value is None
-        else Estimate(each.value, each.low, each.high, each.n)
-        for each in known
-    ]
-
-
-def _error(stored: StoredPredictions) -> Estimate:
-    return mean_interval(np.abs(stored.predicted - stored.truth))
 
 
 def _short(spec: str) -> str:

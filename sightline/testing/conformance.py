@@ -23,13 +23,10 @@ from sightline.rendering.tables import Column, Table
 from sightline.study.running.validate import gate
 from sightline.study.scores import Outcome
 from sightline.testing import inputs
+from sightline.testing.importing import check_importer
 
-TOLERANCE: Mapping[str, float] = {
-    **dict.fromkeys(KINDS, 1e-5),
-    **dict.fromkeys(
-        ("encoder", "consensus", "distance", "of_answer", "of_set", "predictor", "retriever"), 1e-3
-    ),
-}
+ITERATIVE = ("encoder", "consensus", "distance", "of_answer", "of_set", "predictor", "retriever")
+TOLERANCE = {kind: 1e-3 if kind in ITERATIVE else 1e-5 for kind in KINDS}
 """Relative, by kind: float32 networks and iterative solvers differ slightly between processors."""
 JOINT = ("of_answer", "retriever", "predictor")
 """Kinds whose encoder is replaced by a small one, since its weights may be missing."""
@@ -49,11 +46,8 @@ class Conformance(Result):
         return f"{self.kind} {self.name} ({self.origin}) conforms to what every {self.kind} promises."
 
     def tables(self) -> dict[str, Table]:
-        return {
-            "": Table(
-                [Column("kind"), Column("name"), Column("origin")], [(self.kind, self.name, self.origin)]
-            )
-        }
+        columns = [Column("kind"), Column("name"), Column("origin")]
+        return {"": Table(columns, [(self.kind, self.name, self.origin)])}
 
 
 def check_extension(extension: str | Extension | Configured, kind: str | None = None) -> Conformance:
@@ -91,18 +85,13 @@ def _configured(extension: str | Extension | Configured, kind: str | None) -> Co
     if isinstance(extension, Configured):
         return extension
     if isinstance(extension, Extension):
-        example = extension.spec.details.get("parameters") or {}
-        made = {
-            parameter.name: parameter.default
-            for parameter in extension.spec.parameters
-            if not parameter.nested
+        arguments = {
+            each.name: registry.configure(each.default.kind, each.default.spec)
+            if each.nested
+            else each.default
+            for each in extension.spec.parameters
         }
-        nested = {
-            parameter.name: registry.configure(parameter.default.kind, parameter.default.spec)
-            for parameter in extension.spec.parameters
-            if parameter.nested
-        }
-        return Configured(extension, {**made, **nested, **example})
+        return Configured(extension, {**arguments, **(extension.spec.details.get("parameters") or {})})
     name = extension.partition("(")[0].partition("@")[0]
     kinds = [each for each in (KINDS if kind is None else (kind,)) if registry.has(each, name)]
     if not kinds:
@@ -110,19 +99,18 @@ def _configured(extension: str | Extension | Configured, kind: str | None) -> Co
         raise UsageError(f"there is no extension called {name!r}", remedy=near(name, known))
     if len(kinds) > 1:
         raise UsageError(f"{name} is several: {', '.join(kinds)}", remedy=f"Name its kind: kind={kinds[0]!r}")
-    if name == extension:
-        example = registry.get(kinds[0], name).spec.details.get("parameters") or {}
-        return registry.configure(kinds[0], extension, **example)
-    return registry.configure(kinds[0], extension)
+    example = registry.get(kinds[0], name).spec.details.get("parameters") if name == extension else None
+    return registry.configure(kinds[0], extension, **(example or {}))
 
 
 def _loaded(ready: Configured) -> Any:
     """The extension, with a small joint encoder in place of one whose weights may be missing."""
-    nested = {name: value for name, value in ready.arguments.items() if isinstance(value, Configured)}
     joint = {
         name: inputs.Joint()
-        for name, value in nested.items()
-        if value.spec.kind == "encoder" and set(value.spec.details["encodes"]) >= {"text", "image"}
+        for name, value in ready.arguments.items()
+        if isinstance(value, Configured)
+        and value.spec.kind == "encoder"
+        and set(value.spec.details["encodes"]) >= {"text", "image"}
     }
     return ready.load(joint) if joint and ready.spec.kind in JOINT else ready.load()
 
@@ -432,18 +420,9 @@ def _exporter(ready: Configured) -> Any:
     return sorted(first)
 
 
-def _importer(ready: Configured) -> Any:
-    from sightline.testing.importing import check_importer
-
-    return check_importer(ready, _need)
-
-
 def _check(ready: Configured) -> Any:
-    _need(
-        ready.spec.details["severity"] in ("error", "warning", "note"),
-        "its severity is error, warning or note",
-    )
-    return None
+    known = ready.spec.details["severity"] in ("error", "warning", "note")
+    _need(known, "its severity is error, warning or note")
 
 
 BEHAVIOUR: Mapping[str, Callable[[Configured], Any]] = {
@@ -462,6 +441,6 @@ BEHAVIOUR: Mapping[str, Callable[[Configured], Any]] = {
     "generator": _generator,
     "retriever": _retriever,
     "exporter": _exporter,
-    "importer": _importer,
+    "importer": lambda ready: check_importer(ready, _need),
     "check": _check,
 }

@@ -12,8 +12,9 @@ import polars as pl
 from sightline import registry
 from sightline.errors import UsageError, near
 from sightline.estimate import Estimate
+from sightline.records import Finding
 from sightline.rendering.blocks import Block, Figure, Findings, Heading
-from sightline.rendering.shown import Finding, Scale, Thumbnail
+from sightline.rendering.shown import Scale, Thumbnail
 from sightline.rendering.theme import Colour, system_colours
 from sightline.statistics.intervals import mean_interval, within
 from sightline.statistics.reuse import in_common, mean_curve
@@ -91,7 +92,7 @@ def variability_pictures(
     ]
     notes = made.notes()
     if notes:
-        findings = [Finding(said, n, "note") for said, n in notes.items()]
+        findings = [Finding(said, n, severity="note") for said, n in notes.items()]
         blocks += [Heading("What these pictures leave out"), Findings(findings)]
     return Pictured(blocks, [f"{said}: {n:,}" for said, n in notes.items()])
 

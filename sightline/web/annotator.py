@@ -3,15 +3,15 @@
 # Annotations are not postponed here: FastAPI could not find those that name what is made inside `routes`.
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response, Security
 from starlette.concurrency import run_in_threadpool
 
 from sightline import judging
-from sightline.judging import Assignment, Receipt, SubmittedAnswer
+from sightline.judging import Assignment, SubmittedAnswer
 from sightline.records import Question
 from sightline.study.schema import database
 from sightline.study.schema.storable import now
@@ -19,7 +19,7 @@ from sightline.web import payloads as p
 from sightline.web.session import FAULTS, annotator_cookie, annotator_of
 from sightline.web.state import State, Who
 
-KEEP = {"Cache-Control": "private, max-age=86400, immutable"}
+Made = TypeVar("Made")
 PageKey = Annotated[str, Path(min_length=32, max_length=32, pattern="^[0-9a-f]+$")]
 Small = Annotated[int, Path(ge=0, le=1000)]
 
@@ -30,79 +30,76 @@ def routes(state: State) -> APIRouter:
         prefix=p.ROUTES, tags=["annotator"], responses=FAULTS, dependencies=[Security(annotator_cookie)]
     )
 
-    async def who(request: Request) -> Who:
-        found = await run_in_threadpool(annotator_of, state, request)
+    def who(request: Request) -> Who:
+        asking = annotator_of(state, request)
         meant = request.headers.get("x-task")
-        if meant is not None and meant != _task_id(state, found):
+        if meant is not None and meant != _task_id(state, asking):
             # Another link was opened in this browser: what waits for the first task must not be refused.
             raise HTTPException(409, "another link was opened in this browser meanwhile; open yours again")
-        return found
+        return asking
 
     Annotator = Annotated[Who, Depends(who)]
 
+    async def write(change: Callable[[Any], Made]) -> Made:
+        return await asyncio.wrap_future(state.committer.submit(change))
+
+    def picture(path: str) -> Callable[..., Any]:
+        return router.get(path, response_class=Response, responses=p.PICTURE)
+
     @router.get("/task")
-    async def task(annotator: Annotator) -> p.Task:
-        return await run_in_threadpool(_task, state, annotator)
+    def task(annotator: Annotator) -> p.Task:
+        return _task(state, annotator)
 
     @router.get("/work")
     async def work(annotator: Annotator) -> p.Work:
-        at = datetime.now(UTC)
-        job = state.committer.submit(
-            lambda connection: judging.assign(
-                connection, annotator.round, annotator.annotator_id, annotator.role, at
-            )
-        )
-        assigned: Assignment = await asyncio.wrap_future(job)
+        at, who = datetime.now(UTC), (annotator.round, annotator.annotator_id)
+        assigned = await write(lambda connection: judging.assign(connection, *who, annotator.role, at))
         return await run_in_threadpool(_work, state, annotator, assigned, assigned.tasks)
 
     @router.get("/pages")
-    async def past(
+    def past(
         annotator: Annotator,
         last: Annotated[int, Query(ge=1, le=100)] = 20,
         before: Annotated[int, Query(ge=1, le=2_000_000_000)] = 2_000_000_000,
     ) -> p.Work:
-        return await run_in_threadpool(_past, state, annotator, before - 1, last)
+        return _past(state, annotator, before - 1, last)
 
     @router.post("/answers")
     async def answers(annotator: Annotator, body: p.Answers) -> p.Receipts:
         given = [SubmittedAnswer(**each.model_dump()) for each in body.answers]
-        at = now()
-        job = state.committer.submit(
-            lambda connection: judging.record_answers(
-                connection, annotator.round, annotator.annotator_id, given, at
-            )
-        )
-        receipts: list[Receipt] = await asyncio.wrap_future(job)
+        at, who = now(), (annotator.round, annotator.annotator_id)
+        receipts = await write(lambda connection: judging.record_answers(connection, *who, given, at))
         return p.Receipts(receipts=receipts, progress=await run_in_threadpool(_standing, state, annotator))
 
     @router.post("/language")
     async def language(annotator: Annotator, body: p.Language) -> p.Progress:
         chosen = body.language or None
-        job = state.committer.submit(
-            lambda connection: judging.set_language(connection, annotator.annotator_id, chosen)
-        )
-        await asyncio.wrap_future(job)
+        await write(lambda connection: judging.set_language(connection, annotator.annotator_id, chosen))
         state.forget()
         return (await run_in_threadpool(_standing, state, annotator)).model_copy(update={"language": chosen})
 
     @router.get("/linked/{page}/{slot}")
-    async def linked(annotator: Annotator, page: PageKey, slot: Small) -> p.Linked:
-        return await run_in_threadpool(_linked, state, annotator, page, slot)
+    def linked(annotator: Annotator, page: PageKey, slot: Small) -> p.Linked:
+        return _linked(state, annotator, page, slot)
 
-    @router.get("/images/{page}/{slot}/{n}", response_class=Response, responses=p.PICTURE)
-    async def image(annotator: Annotator, page: PageKey, slot: Small, n: Small) -> Response:
-        found = await run_in_threadpool(_image, state, annotator, page, slot, n)
-        return Response(found[0], media_type=found[1], headers=KEEP)
+    @picture("/images/{page}/{slot}/{n}")
+    def image(annotator: Annotator, page: PageKey, slot: Small, n: Small) -> Response:
+        shown = _slot(state, annotator, page, slot).shown
+        return _picture(state, shown[n] if n < len(shown) else None, _alike(annotator))
 
-    @router.get("/linked/{page}/{slot}/{k}/{n}", response_class=Response, responses=p.PICTURE)
-    async def linked_image(annotator: Annotator, page: PageKey, slot: Small, k: Small, n: Small) -> Response:
-        found = await run_in_threadpool(_linked_image, state, annotator, page, slot, k, n)
-        return Response(found[0], media_type=found[1], headers=KEEP)
+    @picture("/linked/{page}/{slot}/{k}/{n}")
+    def linked_image(annotator: Annotator, page: PageKey, slot: Small, k: Small, n: Small) -> Response:
+        prompts = _linked_of(state, annotator, page, slot)
+        images = prompts[k][1] if k < len(prompts) else []
+        return _picture(state, images[n] if n < len(images) else None)
 
-    @router.get("/examples/{n}", response_class=Response, responses=p.PICTURE)
-    async def example(annotator: Annotator, n: Small) -> Response:
-        found = await run_in_threadpool(_example, annotator, n)
-        return Response(found[0], media_type=found[1], headers=KEEP)
+    @picture("/examples/{n}")
+    def example(annotator: Annotator, n: Small) -> Response:
+        examples = annotator.settings.examples
+        file = examples[n].image if n < len(examples) else None
+        if file is None:
+            raise HTTPException(404, "there is no such example")
+        return p.kept(*judging.blind(file.read_bytes(), file.name))
 
     return router
 
@@ -145,20 +142,12 @@ def _task_id(state: State, who: Who) -> str:
     return hashlib.sha256(seal).hexdigest()[:16]
 
 
-def _example(who: Who, n: int) -> tuple[bytes, str]:
-    examples = who.settings.examples
-    file = examples[n].image if n < len(examples) else None
-    if file is None:
-        raise HTTPException(404, "there is no such example")
-    return judging.blind(file.read_bytes(), file.name)
-
-
 # -- pages --------------------------------------------------------------------------------------------------
 
 
 def _work(state: State, who: Who, assigned: Assignment, shown: Sequence[judging.Task]) -> p.Work:
     with database.reading(state.study.engine) as connection:
-        given = _by_slot(judging.given_answers(connection, shown))
+        given = judging.given_answers(connection, shown)
         prompts = {slot.prompt_id for page in shown for slot in page.slots} - {0}
         texts = judging.wordings(connection, prompts, who.language)
         linking = judging.linking(connection, prompts) if who.settings.found.linked else set()
@@ -169,27 +158,19 @@ def _work(state: State, who: Who, assigned: Assignment, shown: Sequence[judging.
 def _past(state: State, who: Who, before: int, most: int) -> p.Work:
     with database.reading(state.study.engine) as connection:
         shown = judging.past_tasks(connection, who.round.id, who.annotator_id, before, most)
-        standing = judging.standing(connection, who.round.id, who.annotator_id)
-    return _work(state, who, Assignment([], standing, _state(who), None), shown)
-
-
-def _by_slot(given: Sequence[judging.Given]) -> dict[tuple[int, int], list[judging.Given]]:
-    found: dict[tuple[int, int], list[judging.Given]] = {}
-    for each in given:
-        found.setdefault((each.task_id, each.slot), []).append(each)
-    return found
+    return _work(state, who, _unassigned(state, who), shown)
 
 
 def _page(
     who: Who,
     page: judging.Task,
-    given: Mapping[tuple[int, int], Sequence[judging.Given]],
+    given: Sequence[judging.Given],
     texts: Mapping[int, judging.Wording],
     linking: set[int],
 ) -> p.Page:
     prompt = page.slots[0].prompt_id
     wording = texts.get(prompt) if who.settings.found.shows_prompt else None
-    names = {key: question for key, question in who.round.questions}
+    names = dict(who.round.questions)
     slots = []
     for slot in page.slots:
         shown = [
@@ -198,8 +179,8 @@ def _page(
                 value=_as_shown(names[each.question_id], slot, each.value),
                 skipped=each.skipped,
             )
-            for each in given.get((page.id, slot.slot), ())
-            if each.question_id in names
+            for each in given
+            if (each.task_id, each.slot) == (page.id, slot.slot) and each.question_id in names
         ]
         images = [f"{p.ROUTES}/images/{page.key}/{slot.slot}/{n}" for n in range(len(slot.parts))]
         slots.append(p.Slot(slot=slot.slot, images=images, given=shown))
@@ -239,14 +220,15 @@ def _progress(state: State, who: Who, assigned: Assignment) -> p.Progress:
     )
 
 
-def _standing(state: State, who: Who) -> p.Progress:
+def _unassigned(state: State, who: Who) -> Assignment:
+    """How far an annotator is, without new tasks."""
     with database.reading(state.study.engine) as connection:
         standing = judging.standing(connection, who.round.id, who.annotator_id)
-    return _progress(state, who, Assignment([], standing, _state(who), None))
+    return Assignment([], standing, "open" if who.round.state == "open" else "paused", None)
 
 
-def _state(who: Who) -> str:
-    return "open" if who.round.state == "open" else "paused"
+def _standing(state: State, who: Who) -> p.Progress:
+    return _progress(state, who, _unassigned(state, who))
 
 
 # -- images -------------------------------------------------------------------------------------------------
@@ -255,17 +237,16 @@ def _state(who: Who) -> str:
 def _slot(state: State, who: Who, key: str, slot: int) -> judging.Slot:
     with database.reading(state.study.engine) as connection:
         page = judging.task_by_key(connection, who.round.id, who.annotator_id, key)
-    found = next((each for each in page.slots if each.slot == slot), None) if page else None
-    if found is None:
+    chosen = next((each for each in page.slots if each.slot == slot), None) if page else None
+    if chosen is None:
         raise HTTPException(404, "there is no such task")
-    return found
+    return chosen
 
 
-def _image(state: State, who: Who, key: str, slot: int, n: int) -> tuple[bytes, str]:
-    shown = _slot(state, who, key, slot).shown
-    if n >= len(shown):
+def _picture(state: State, image_id: int | None, alike: bool = False) -> Response:
+    if image_id is None:
         raise HTTPException(404, "there is no such image")
-    return state.images.get(shown[n], _alike(who))
+    return p.kept(*state.images.get(image_id, alike))
 
 
 def _alike(who: Who) -> bool:
@@ -274,30 +255,23 @@ def _alike(who: Who) -> bool:
 
 
 def _linked_of(state: State, who: Who, key: str, slot: int) -> list[tuple[int, list[int]]]:
-    found = _slot(state, who, key, slot)
+    chosen = _slot(state, who, key, slot)
     if not who.settings.found.linked:
         raise HTTPException(404, "no prompts are linked here")
     with database.reading(state.study.engine) as connection:
-        return judging.linked_prompts(connection, found.prompt_id, found.parts[0])
+        return judging.linked_prompts(connection, chosen.prompt_id, chosen.parts[0])
 
 
 def _linked(state: State, who: Who, key: str, slot: int) -> p.Linked:
-    found = _linked_of(state, who, key, slot)
+    linked = _linked_of(state, who, key, slot)
     with database.reading(state.study.engine) as connection:
-        texts = judging.wordings(connection, {prompt for prompt, _ in found}, who.language)
+        texts = judging.wordings(connection, {prompt for prompt, _ in linked}, who.language)
     return p.Linked(
         prompts=[
             p.LinkedPrompt(
                 prompt=texts[prompt].shown,
                 images=[f"{p.ROUTES}/linked/{key}/{slot}/{k}/{n}" for n in range(len(images))],
             )
-            for k, (prompt, images) in enumerate(found)
+            for k, (prompt, images) in enumerate(linked)
         ]
     )
-
-
-def _linked_image(state: State, who: Who, key: str, slot: int, k: int, n: int) -> tuple[bytes, str]:
-    found = _linked_of(state, who, key, slot)
-    if k >= len(found) or n >= len(found[k][1]):
-        raise HTTPException(404, "there is no such image")
-    return state.images.get(found[k][1][n])

@@ -17,7 +17,7 @@ from fastapi.templating import Jinja2Templates
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from sightline.errors import DataError, SightlineError, StudyError, UsageError
+from sightline.errors import DataError, SightlineError, StudyError
 from sightline.judging import OpenRound
 from sightline.study.study import Study
 from sightline.version import __version__
@@ -25,7 +25,7 @@ from sightline.web import annotator, owner
 from sightline.web import predicting as prediction
 from sightline.web.guarding import Guard, Rules
 from sightline.web.payloads import Fault
-from sightline.web.session import COOKIES, NoSession, require_owner
+from sightline.web.session import COOKIES, NoSession, annotator_of, require_owner
 from sightline.web.state import State, make_state
 
 HERE = Path(__file__).parent
@@ -74,15 +74,15 @@ def _pages(app: FastAPI, state: State, templates: Jinja2Templates) -> None:
         return {"ok": True}
 
     @app.get("/j/{token}", include_in_schema=False)
-    async def enter(request: Request, token: str) -> Response:
-        found = await run_in_threadpool(state.holder, token)
-        if isinstance(found, str) or (found.role != "owner" and found.round_id not in state.opened):
-            why = found if isinstance(found, str) else "this round is not being judged at the moment"
+    def enter(request: Request, token: str) -> Response:
+        holder = state.holder(token)
+        if isinstance(holder, str) or (holder.role != "owner" and holder.round_id not in state.opened):
+            why = holder if isinstance(holder, str) else "this round is not being judged at the moment"
             return refused(request, templates, why)
-        where = "/owner" if found.role == "owner" else "/judge"
+        where, kind = ("/owner", "owner") if holder.role == "owner" else ("/judge", "annotator")
         reply = RedirectResponse(where, 303)
         reply.set_cookie(
-            COOKIES["owner" if found.role == "owner" else "annotator"],
+            COOKIES[kind],
             token,
             httponly=True,
             samesite="lax",
@@ -97,10 +97,8 @@ def _pages(app: FastAPI, state: State, templates: Jinja2Templates) -> None:
         return RedirectResponse("/owner" if COOKIES["owner"] in request.cookies else "/judge", 303)
 
     @app.get("/judge", include_in_schema=False)
-    async def judge(request: Request) -> Response:
-        from sightline.web.session import annotator_of
-
-        who = await run_in_threadpool(annotator_of, state, request)
+    def judge(request: Request) -> Response:
+        who = annotator_of(state, request)
         shown = {"title": who.round.settings.get("title") or who.round.name}
         return templates.TemplateResponse(request, "judge.html.jinja", shown)
 
@@ -114,8 +112,8 @@ def _faults(app: FastAPI, templates: Jinja2Templates) -> None:
     @app.exception_handler(NoSession)
     async def no_session(request: Request, error: NoSession) -> Response:
         if request.url.path.startswith("/api"):
-            return fault(401, error.why, "Open the link that you were sent.")
-        return refused(request, templates, error.why, 401)
+            return fault(401, str(error), "Open the link that you were sent.")
+        return refused(request, templates, str(error), 401)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
@@ -134,8 +132,6 @@ def _faults(app: FastAPI, templates: Jinja2Templates) -> None:
         if status == 503:
             log.error("%s", error)
         return fault(status, error.what, error.remedy)
-
-    assert issubclass(UsageError, SightlineError)
 
 
 def fault(status: int, error: str, remedy: str = "", headers: Any = None) -> JSONResponse:

@@ -10,21 +10,17 @@ import asyncio
 import ipaddress
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sightline.errors import UsageError
 from sightline.web.payloads import Fault
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
 log = logging.getLogger("sightline.web")
@@ -120,7 +116,7 @@ class Refused(Exception):
 class Guard:
     """The application with the guard before it."""
 
-    def __init__(self, app: App, rules: Rules | None = None) -> None:
+    def __init__(self, app: ASGIApp, rules: Rules | None = None) -> None:
         self.app = app
         self.rules = rules or Rules()
 
@@ -147,7 +143,7 @@ class _Exchange:
         self.refused: Refused | None = None
         self.started = self.withheld = False
 
-    async def run(self, app: App) -> None:
+    async def run(self, app: ASGIApp) -> None:
         self.deadline = asyncio.get_running_loop().time() + self.allowed.seconds
         try:
             self._check()
@@ -246,8 +242,7 @@ class _Exchange:
             # Too late for another reply: leaving it unfinished makes the server close the connection.
             return
         self.started = True
-        body = refused.fault.model_dump_json().encode()
-        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        body, headers = _as_json(refused.fault)
         await self._send(
             {"type": "http.response.start", "status": refused.status, "headers": self._dressed(headers)}
         )
@@ -299,16 +294,15 @@ def check_host(rules: Rules, given: Sequence[str]) -> None:
 
 def raw_reply(status: int, phrase: str, fault: Fault) -> bytes:
     """A whole reply as bytes, for faults that happen before there is a request."""
-    body = fault.model_dump_json().encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", b"%d" % len(body)),
-        (b"connection", b"close"),
-        *ALWAYS,
-        NO_STORE,
-    ]
+    body, headers = _as_json(fault)
+    headers += [(b"connection", b"close"), *ALWAYS, NO_STORE]
     lines = [f"HTTP/1.1 {status} {phrase}".encode(), *(name + b": " + value for name, value in headers)]
     return b"\r\n".join([*lines, b"", body])
+
+
+def _as_json(fault: Fault) -> tuple[bytes, Headers]:
+    body = fault.model_dump_json().encode()
+    return body, [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
 
 
 def _host_name(host: str) -> str | None:

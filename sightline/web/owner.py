@@ -20,15 +20,13 @@ from sightline.rendering.charts import render
 from sightline.rendering.tables import Table
 from sightline.study.schema import database
 from sightline.web import payloads_owner as p
-from sightline.web.payloads import PICTURE, ROUTES, Fault, asked
+from sightline.web.payloads import CSV_OUT, PICTURE, ROUTES, Fault, asked, csv_file, kept
 from sightline.web.session import FAULTS, owner_cookie, require_owner
 from sightline.web.state import State
 
 OLDEST = 15.0
 """Seconds after which numbers are computed again though nothing was added: time itself goes by."""
-KEEP = {"Cache-Control": "private, max-age=86400, immutable"}
 CSV_IN = {"requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}}}
-CSV_OUT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
 RoundName = Annotated[str | None, Query(min_length=1, max_length=64)]
 ItemId = Annotated[int, Path(ge=1, le=2**53)]
 # The renderer of charts is one for the whole process.
@@ -38,14 +36,13 @@ _ONE = threading.Lock()
 def routes(state: State) -> APIRouter:
     """Every address of the owner's page."""
 
-    async def owner(request: Request) -> None:
-        await run_in_threadpool(require_owner, state, request)
+    def owner(request: Request) -> None:
+        require_owner(state, request)
 
     router = APIRouter(responses=FAULTS, dependencies=[Security(owner_cookie), Depends(owner)])
     templates = Jinja2Templates(FilePath(__file__).parent / "templates")
     _watch(router, state, templates)
     _act(router, state)
-    _tables(router, state)
     return router
 
 
@@ -58,7 +55,7 @@ def _round(state: State, name: str | None) -> str:
 
 def _page(state: State, name: str, version: tuple[int, ...]) -> p.OwnerPage:
     """Everything the page shows of a round."""
-    found = judging.overview(state.study, name)
+    overview = judging.overview(state.study, name)
     round_ = judging.get_round(state.study, name)
     with database.reading(state.study.engine) as connection:
         languages = judging.languages(connection)
@@ -71,8 +68,8 @@ def _page(state: State, name: str, version: tuple[int, ...]) -> p.OwnerPage:
         version="-".join(str(number) for number in version),
         languages=[each for each in languages if each in wanted],
         questions=[asked(question) for question in questions],
-        charts=judging.offered_charts(found, questions),
-        overview=found,
+        charts=judging.offered_charts(overview, questions),
+        overview=overview,
     )
 
 
@@ -108,74 +105,62 @@ def _watch(router: APIRouter, state: State, templates: Jinja2Templates) -> None:
     async def page(request: Request) -> Response:
         return templates.TemplateResponse(request, "owner.html.jinja", {"study": state.study.name})
 
-    def overview_of(name: str | None) -> p.OwnerPage:
-        chosen = _round(state, name)
-        version = judging.newest(state.study)
-        return numbers.get(chosen, version, lambda: _page(state, chosen, version))
-
     @router.get(ROUTES + "/owner/overview", tags=["owner"])
-    async def overview(round: RoundName = None) -> p.OwnerPage:
-        return await run_in_threadpool(overview_of, round)
+    def overview(round: RoundName = None) -> p.OwnerPage:
+        chosen, version = _round(state, round), judging.newest(state.study)
+        return numbers.get(chosen, version, lambda: _page(state, chosen, version))
 
     def chart_of(name: str, round: str | None, question: str | None) -> tuple[Figure, Table]:
         chosen = _round(state, round)
-        found: tuple[Figure, Table] | None = drawings.get(
+        drawn: tuple[Figure, Table] | None = drawings.get(
             (name, chosen, question),
             judging.newest(state.study),
             lambda: judging.round_chart(state.study, chosen, name, question),
         )
-        if found is None:
+        if drawn is None:
             raise HTTPException(404, "there is nothing to draw yet")
-        return found
-
-    def svg_of(figure: Figure, theme: Literal["light", "dark"], width: str) -> str:
-        with _ONE:
-            return render(figure.narrow if figure.narrow and width == "narrow" else figure.wide, theme)
+        return drawn
 
     ChartName = Annotated[str, Path(pattern=f"^({'|'.join(judging.CHARTS)})$")]
     Question = Annotated[str | None, Query(min_length=1, max_length=200)]
 
-    @router.get(
-        ROUTES + "/owner/charts/{name}.svg",
-        tags=["owner"],
-        response_class=Response,
-        responses={200: {"content": {"image/svg+xml": {}}}},
-    )
-    async def chart(
+    def get_file(path: str, responses: dict[int | str, dict[str, Any]]) -> Callable[..., Any]:
+        return router.get(
+            f"{ROUTES}/owner/{path}", tags=["owner"], response_class=Response, responses=responses
+        )
+
+    @get_file("charts/{name}.svg", {200: {"content": {"image/svg+xml": {}}}})
+    def chart(
         name: ChartName,
         round: RoundName = None,
         question: Question = None,
         theme: Literal["light", "dark"] = "light",
         width: Literal["wide", "narrow"] = "wide",
     ) -> Response:
-        figure, _ = await run_in_threadpool(chart_of, name, round, question)
-        svg = await run_in_threadpool(svg_of, figure, theme, width)
+        figure, _ = chart_of(name, round, question)
+        with _ONE:
+            svg = render(figure.narrow if figure.narrow and width == "narrow" else figure.wide, theme)
         return Response(svg, media_type="image/svg+xml")
 
-    @router.get(
-        ROUTES + "/owner/charts/{name}.csv", tags=["owner"], response_class=Response, responses=CSV_OUT
-    )
-    async def chart_csv(name: ChartName, round: RoundName = None, question: Question = None) -> Response:
-        _, table = await run_in_threadpool(chart_of, name, round, question)
-        return _csv(table.to_csv(), name)
+    @get_file("charts/{name}.csv", CSV_OUT)
+    def chart_csv(name: ChartName, round: RoundName = None, question: Question = None) -> Response:
+        return csv_file(chart_of(name, round, question)[1].to_csv(), name)
 
     @router.get(ROUTES + "/owner/charts/{name}.json", tags=["owner"])
-    async def chart_table(name: ChartName, round: RoundName = None, question: Question = None) -> p.TableText:
-        _, table = await run_in_threadpool(chart_of, name, round, question)
-        return _as_text(table)
+    def chart_table(name: ChartName, round: RoundName = None, question: Question = None) -> p.TableText:
+        return _as_text(chart_of(name, round, question)[1])
 
-    @router.get(
-        ROUTES + "/owner/images/{item}/{n}", tags=["owner"], response_class=Response, responses=PICTURE
-    )
-    async def image(item: ItemId, n: Annotated[int, Path(ge=0, le=2)]) -> Response:
-        def get() -> tuple[bytes, str]:
-            image_id = judging.image_of(state.study, item, n)
-            if image_id is None:
-                raise HTTPException(404, "there is no such image")
-            return state.images.get(image_id)
+    @get_file("images/{item}/{n}", PICTURE)
+    def image(item: ItemId, n: Annotated[int, Path(ge=0, le=2)]) -> Response:
+        image_id = judging.image_of(state.study, item, n)
+        if image_id is None:
+            raise HTTPException(404, "there is no such image")
+        return kept(*state.images.get(image_id))
 
-        data, media = await run_in_threadpool(get)
-        return Response(data, media_type=media, headers=KEEP)
+    @get_file("judgements.csv", CSV_OUT)
+    def download(round: RoundName = None) -> Response:
+        chosen = _round(state, round)
+        return csv_file(judging.judgements_csv(state.study, chosen), f"judgements-{chosen}")
 
 
 def _as_text(table: Table) -> p.TableText:
@@ -192,16 +177,11 @@ def _as_text(table: Table) -> p.TableText:
     )
 
 
-def _csv(text: str, name: str) -> Response:
-    headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
-    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
-
-
 def _act(router: APIRouter, state: State) -> None:
     study = state.study
 
-    async def do(action: Callable[..., Any], *words: Any) -> Any:
-        result = await run_in_threadpool(action, study, *words)
+    def do(action: Callable[..., Any], *words: Any) -> Any:
+        result = action(study, *words)
         state.forget()
         return result
 
@@ -209,57 +189,47 @@ def _act(router: APIRouter, state: State) -> None:
         return router.post(f"{ROUTES}/owner/{name}", tags=["owner"])
 
     @post("invite")
-    async def invite(request: Request, body: p.Invite) -> p.Invited:
+    def invite(request: Request, body: p.Invite) -> p.Invited:
         words = (body.round, body.name, body.role, body.days, body.language or None)
-        invitation = await do(judging.invite, *words)
+        invitation = do(judging.invite, *words)
         base = state.public or str(request.base_url).rstrip("/")
         return p.Invited(link=f"{base}/j/{invitation.token}", expires=invitation.expires)
 
     @post("revoke")
-    async def revoke(body: p.PersonOfRound) -> p.Done:
-        valid = await do(judging.revoke, body.round, body.name)
+    def revoke(body: p.PersonOfRound) -> p.Done:
+        valid = do(judging.revoke, body.round, body.name)
         return p.Done(message=f"{valid} {'link' if valid == 1 else 'links'} of {body.name} revoked.")
 
     @post("pause")
-    async def pause(body: p.OfRound) -> p.Done:
-        await do(judging.pause, body.round)
+    def pause(body: p.OfRound) -> p.Done:
+        do(judging.pause, body.round)
         return p.Done(message=f"{body.round} is paused: no new tasks are assigned.")
 
     @post("resume")
-    async def resume(body: p.OfRound) -> p.Done:
-        await do(judging.resume, body.round)
+    def resume(body: p.OfRound) -> p.Done:
+        do(judging.resume, body.round)
         return p.Done(message=f"{body.round} resumes.")
 
     @post("exclude")
-    async def exclude(body: p.Exclude) -> p.Done:
-        await do(judging.exclude, body.name, body.reason)
+    def exclude(body: p.Exclude) -> p.Done:
+        do(judging.exclude, body.name, body.reason)
         return p.Done(message=f"The judgements of {body.name} no longer count; they stay in the study.")
 
     @post("restore")
-    async def restore(body: p.Restore) -> p.Done:
-        await do(judging.restore, body.name)
+    def restore(body: p.Restore) -> p.Done:
+        do(judging.restore, body.name)
         return p.Done(message=f"The judgements of {body.name} count again.")
 
     @post("adjudicate")
-    async def adjudicate(body: p.Adjudicate) -> p.Done:
-        decision = await do(judging.adjudicate, body.question, body.item, body.value)
+    def adjudicate(body: p.Adjudicate) -> p.Done:
+        decision = do(judging.adjudicate, body.question, body.item, body.value)
         how = "decided so already" if not decision.fresh else "revised" if decision.revision else "decided"
         return p.Done(message=f"{body.question}: {how}.")
 
     @post("again")
-    async def again(body: p.JudgeAgain) -> p.Done:
-        sample = await do(judging.again, body.round, body.share, body.by, body.seed)
+    def again(body: p.JudgeAgain) -> p.Done:
+        sample = do(judging.again, body.round, body.share, body.by, body.seed)
         return p.Done(message=sample.sentence)
-
-
-def _tables(router: APIRouter, state: State) -> None:
-    @router.get(ROUTES + "/owner/judgements.csv", tags=["owner"], response_class=Response, responses=CSV_OUT)
-    async def download(round: RoundName = None) -> Response:
-        def make() -> tuple[str, str]:
-            chosen = _round(state, round)
-            return judging.judgements_csv(state.study, chosen), f"judgements-{chosen}"
-
-        return _csv(*await run_in_threadpool(make))
 
     @router.post(
         ROUTES + "/owner/judgements", tags=["owner"], response_model=p.Uploaded, openapi_extra=CSV_IN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from fastapi import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from sightline.judging import Receipt
@@ -16,6 +17,19 @@ MOST_STEPS = 50
 PICTURE: dict[int | str, dict[str, Any]] = {
     200: {"content": {kind: {} for kind in ("image/png", "image/jpeg", "image/webp", "image/gif")}}
 }
+CSV_OUT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
+
+
+def kept(data: bytes, media_type: str) -> Response:
+    """An image, which a browser keeps for a day."""
+    headers = {"Cache-Control": "private, max-age=86400, immutable"}
+    return Response(data, media_type=media_type, headers=headers)
+
+
+def csv_file(text: str, name: str) -> Response:
+    """A table that is saved as a file."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 class Strict(BaseModel):

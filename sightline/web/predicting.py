@@ -31,7 +31,7 @@ from sightline.prediction import (
 )
 from sightline.rendering.tables import Column, Table
 from sightline.web.guarding import MIB, Allowance
-from sightline.web.payloads import ROUTES, Strict
+from sightline.web.payloads import CSV_OUT, ROUTES, Strict, csv_file
 from sightline.web.session import FAULTS, owner_cookie
 
 ADDRESS = ROUTES + "/owner/predict"
@@ -119,8 +119,8 @@ def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
     `study` is the name of the one that is judged here, whose page it links to; it may be empty.
     """
 
-    async def admitted(request: Request) -> None:
-        await run_in_threadpool(admit, request)
+    def admitted(request: Request) -> None:
+        admit(request)
 
     router = APIRouter(responses=FAULTS, dependencies=[Security(owner_cookie), Depends(admitted)])
     templates = Jinja2Templates(Path(__file__).parent / "templates")
@@ -132,6 +132,10 @@ def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
         async with turn:
             return await run_in_threadpool(what)
 
+    async def predicted(body: Ask) -> Predictions:
+        _bounded(body.prompts, MOST_EXPLAINED if body.explain else MOST_PROMPTS)
+        return await work(lambda: known.predict(body.prompts, body.tier, body.explain))
+
     @router.get("/owner/predict", include_in_schema=False)
     async def page(request: Request) -> Response:
         limits = {"prompts": MOST_PROMPTS, "characters": MOST_CHARACTERS, "listed": MOST_LISTED}
@@ -140,20 +144,11 @@ def routes(admit: Callable[[Request], None], study: str) -> APIRouter:
 
     @router.post(ADDRESS, tags=["predict"])
     async def ask(body: Ask) -> PredictionsPage:
-        _bounded(body.prompts, MOST_EXPLAINED if body.explain else MOST_PROMPTS)
-        return await work(lambda: shown(known.predict(body.prompts, body.tier, body.explain)))
+        return shown(await predicted(body))
 
-    @router.post(
-        ADDRESS + "/table.csv",
-        tags=["predict"],
-        response_class=Response,
-        responses={200: {"content": {"text/csv": {}}}},
-    )
+    @router.post(ADDRESS + "/table.csv", tags=["predict"], response_class=Response, responses=CSV_OUT)
     async def table(body: Ask) -> Response:
-        _bounded(body.prompts, MOST_EXPLAINED if body.explain else MOST_PROMPTS)
-        made = await work(lambda: as_table(known.predict(body.prompts, body.tier, body.explain)).to_csv())
-        headers = {"Content-Disposition": 'attachment; filename="predicted.csv"'}
-        return Response(made, media_type="text/csv; charset=utf-8", headers=headers)
+        return csv_file(as_table(await predicted(body)).to_csv(), "predicted")
 
     @router.post(ADDRESS + "/suggest", tags=["predict"])
     async def suggest(body: AskWhich) -> PredictionsPage:
@@ -176,9 +171,9 @@ class Known:
             each for each in dict.fromkeys(prompts) if self._lacks(self._held.get((tier, each)), explain)
         ]
         if missing:
-            found = predict_prompts(missing, tier=tier, explain=explain)
-            self._about[tier] = replace(found, predictions=())
-            self._held.update({(tier, each.prompt): each for each in found.predictions})
+            fresh = predict_prompts(missing, tier=tier, explain=explain)
+            self._about[tier] = replace(fresh, predictions=())
+            self._held.update({(tier, each.prompt): each for each in fresh.predictions})
         for each in prompts:
             self._held.move_to_end((tier, each))
         made = replace(self._about[tier], predictions=[self._held[tier, each] for each in prompts])
@@ -201,33 +196,35 @@ def _bounded(prompts: Sequence[str], most: int) -> None:
         raise UsageError(f"{length:,} characters are too many: {MOST_CHARACTERS:,} at once", remedy=remedy)
 
 
-def shown(found: Predictions) -> PredictionsPage:
+def shown(predictions: Predictions) -> PredictionsPage:
     """Predictions as the page receives them."""
     return PredictionsPage(
-        tier=found.tier,
-        why=found.why,
-        coverage=found.coverage,
+        tier=predictions.tier,
+        why=predictions.why,
+        coverage=predictions.coverage,
         targets=SHIPPED,
-        predictions=[_explained(each) for each in found.predictions],
+        predictions=[_explained(each) for each in predictions.predictions],
     )
 
 
-def _explained(found: Prediction) -> ExplainedPrediction:
-    effects = {target: found.effects.get(target, ()) for target in SHOWN if target in found.expected}
+def _explained(prediction: Prediction) -> ExplainedPrediction:
+    effects = {
+        target: prediction.effects.get(target, ()) for target in SHOWN if target in prediction.expected
+    }
     words = {
-        target: Words(pieces(found.prompt, each), _telling(each, 1), _telling(each, -1))
+        target: Words(pieces(prediction.prompt, each), _telling(each, 1), _telling(each, -1))
         for target, each in effects.items()
     }
-    return ExplainedPrediction(**vars(found), words=words)
+    return ExplainedPrediction(**vars(prediction), words=words)
 
 
 def _strongest(words: Sequence[tuple[str, float]]) -> dict[str, tuple[str, float]]:
     """The words that add something, strongest first; of one that stands there twice, where it adds more."""
-    found: dict[str, tuple[str, float]] = {}
+    strongest: dict[str, tuple[str, float]] = {}
     for word, adds in sorted(words, key=lambda each: -abs(each[1])):
         if abs(adds) >= LEAST and (key := _key(word)):
-            found.setdefault(key, (word, adds))
-    return found
+            strongest.setdefault(key, (word, adds))
+    return strongest
 
 
 def _telling(words: Sequence[tuple[str, float]], sign: int) -> list[tuple[str, float]]:
@@ -242,7 +239,7 @@ def pieces(prompt: str, words: Sequence[tuple[str, float]]) -> list[Piece]:
     """
     effects = {key: adds for key, (_, adds) in _strongest(words).items()}
     longest = max((len(PART.findall(key)) for key in effects), default=0)
-    spots = [found.span() for found in PART.finditer(prompt)]
+    spots = [match.span() for match in PART.finditer(prompt)]
     marked: list[tuple[int, int, float]] = []
     place = 0
     while effects and place < len(spots):
@@ -262,7 +259,7 @@ def pieces(prompt: str, words: Sequence[tuple[str, float]]) -> list[Piece]:
 
 def _key(word: str) -> str:
     """A word as it is looked for: without case, and without what stands around it."""
-    spots = [found.span() for found in PART.finditer(word)]
+    spots = [match.span() for match in PART.finditer(word)]
     return _plain(word[spots[0][0] : spots[-1][1]]) if spots else ""
 
 
@@ -270,14 +267,14 @@ def _plain(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def as_table(found: Predictions) -> Table:
+def as_table(predictions: Predictions) -> Table:
     """A prediction as a table, with the columns that `sightline predict --file` writes, and the words."""
     columns = [Column("prompt")]
     for target in SHOWN:
         columns += [Column(target), Column(f"{target}_low"), Column(f"{target}_high")]
     columns += [Column(name) for name in ("easier", "harder", "warnings", "reason", "tier")]
     rows = []
-    for each in found.predictions:
+    for each in predictions.predictions:
         row: list[str | float] = [each.prompt]
         for target in SHOWN:
             expected = each.expected.get(target)
@@ -286,5 +283,5 @@ def as_table(found: Predictions) -> Table:
         words = each.effects.get(SHOWN[0], ())
         for sign in (1, -1):
             row.append(", ".join(f"{word} {adds:+.2f}" for word, adds in _telling(words, sign)))
-        rows.append([*row, "; ".join(each.warnings), each.refused, found.tier])
+        rows.append([*row, "; ".join(each.warnings), each.refused, predictions.tier])
     return Table(columns, rows)

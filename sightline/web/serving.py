@@ -14,7 +14,7 @@ import logging
 import signal
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -82,11 +82,11 @@ def listen(host: str, port: int) -> list[socket.socket]:
     if not 0 <= port <= 65_535:
         raise UsageError(f"there is no port {port}", remedy="Ports go up to 65535; port 0 takes a free one.")
     try:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as fault:
         raise UsageError(f"{host!r} is not an address of this machine", remedy="Try 127.0.0.1.") from fault
     # A name may stand for two addresses; with port 0 each would get a port of its own, so one it is.
-    family, kind, protocol, _, address = sorted(found, key=lambda one: one[0] != socket.AF_INET)[0]
+    family, kind, protocol, _, address = sorted(addresses, key=lambda one: one[0] != socket.AF_INET)[0]
     opened = socket.socket(family, kind, protocol)
     try:
         # Else a server that was killed could not come back on its port for a minute.
@@ -194,7 +194,7 @@ class Protocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection, unless there are too many."""
-        super().connection_made(Lingering(transport, self))
+        super().connection_made(Lingering(transport, self))  # type: ignore[arg-type]
         address = self.client[0] if self.client else ""
         if address and not _is_here(address):
             self.counted = address
@@ -296,7 +296,7 @@ class Protocol(H11Protocol):
         """Whoever asks for a web socket gets a plain reply."""
 
 
-class Lingering(asyncio.Transport):
+class Lingering:
     """A transport whose close() neither loses the reply nor waits for ever.
 
     Closing while the client still sends makes the system reset the connection, and the client then throws
@@ -305,7 +305,6 @@ class Lingering(asyncio.Transport):
     """
 
     def __init__(self, real: asyncio.Transport, protocol: Protocol) -> None:
-        super().__init__()
         self.real, self.protocol = real, protocol
         self.closing = False
         self.timer: asyncio.TimerHandle | None = None
@@ -352,29 +351,9 @@ class Lingering(asyncio.Transport):
         self.closing = True
         self.real.abort()
 
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Send."""
-        self.real.write(data)
-
-    def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
-        """Send all of it."""
-        self.real.writelines(list_of_data)
-
-    def get_write_buffer_size(self) -> int:
-        """Bytes not sent yet."""
-        return self.real.get_write_buffer_size()
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """What the system knows of the connection."""
-        return self.real.get_extra_info(name, default)
-
-    def pause_reading(self) -> None:
-        """Read no more for now."""
-        self.real.pause_reading()
-
-    def resume_reading(self) -> None:
-        """Read on."""
-        self.real.resume_reading()
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the real transport's."""
+        return getattr(self.real, name)
 
 
 def _is_here(address: str) -> bool:

@@ -34,10 +34,6 @@ FAULTS: dict[int | str, dict[str, Any]] = {
 class NoSession(Exception):
     """Nobody is let in, and why."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
 
 def annotator_of(state: State, request: Request) -> Who:
     """The annotator behind a request."""
@@ -66,7 +62,7 @@ def _holder(state: State, request: Request, kind: str) -> Holder:
     token = request.cookies.get(COOKIES[kind])
     if not token:
         raise NoSession("you need the link that you were sent")
-    found = state.holder(token)
-    if isinstance(found, str):
-        raise NoSession(found)
-    return found
+    holder = state.holder(token)
+    if isinstance(holder, str):
+        raise NoSession(holder)
+    return holder

@@ -93,12 +93,7 @@ class State:
 
     def person(self, annotator_id: int) -> dict[str, Any]:
         """An annotator as they are now."""
-
-        def ask() -> dict[str, Any]:
-            with database.reading(self.study.engine) as connection:
-                return judging.person_of(connection, annotator_id)
-
-        return self._recent(("person", annotator_id), ask)
+        return self._recent(("person", annotator_id), lambda: self._read(judging.person_of, annotator_id))
 
     def round(self, round_id: int) -> Round:
         """A round as it is now."""
@@ -107,17 +102,16 @@ class State:
 
     def items(self, round_id: int) -> dict[str, int]:
         """How many items of each kind a round has."""
-
-        def ask() -> dict[str, int]:
-            with database.reading(self.study.engine) as connection:
-                return judging.count_items(connection, round_id)
-
-        return self._recent(("items", round_id), ask)
+        return self._recent(("items", round_id), lambda: self._read(judging.count_items, round_id))
 
     def forget(self) -> None:
         """Something was changed here: ask the study again."""
         with self._lock:
             self._held.clear()
+
+    def _read(self, query: Any, key: int) -> Any:
+        with database.reading(self.study.engine) as connection:
+            return query(connection, key)
 
     def _recent(self, key: Any, ask: Any) -> Any:
         now = time.monotonic()
@@ -125,12 +119,12 @@ class State:
             known = self._held.get(key)
         if known is not None and now - known[0] < FRESH_SECONDS:
             return known[1]
-        found = ask()
+        fresh = ask()
         with self._lock:
             if len(self._held) > 10_000:
                 self._held.clear()
-            self._held[key] = (now, found)
-        return found
+            self._held[key] = (now, fresh)
+        return fresh
 
 
 def make_state(study: Study, opened: Sequence[OpenRound], public: str = "") -> State:

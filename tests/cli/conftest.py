@@ -62,6 +62,32 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return call
 
 
+@pytest.fixture
+def counts(run: Run) -> Callable[[Path | str], dict[str, int]]:
+    """How many of each kind a study holds, as `sightline status` says."""
+
+    def count(study: Path | str) -> dict[str, int]:
+        return {row["what"]: row["n"] for row in run("status", study, "--json").json["counts"]["rows"]}
+
+    return count
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Path]:
+    """Writes a plug-in of this name, which commands then find."""
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(folder))
+
+    def write(name: str, code: str) -> Path:
+        (folder / f"{name}.py").write_text(
+            f"from sightline.extension import measure\n{code}", encoding="utf-8"
+        )
+        return folder / f"{name}.py"
+
+    return write
+
+
 def draw(path: Path, seed: int, colour: str = "red") -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     image = Image.new("RGB", (40, 40), "white")

@@ -133,6 +133,9 @@ def test_a_study_is_learned_from_and_predictors_are_compared(run: Run, study: Pa
     assert {row["quarter"] for row in told["quarters"]["rows"]} >= {"hardest", "easiest"}
     assert {"words", "mean_idf"} <= {row["feature"] for row in told["features"]["rows"]}
     assert [row["prompt"] for row in told["predicted"]["rows"]] == ["a red ball", "a cat"]
+    assert told["quality"]["rows"][0]["prompts"] == 12
+    values = [row["value"] for row in told["predicted"]["rows"]]
+    assert all(value["low"] < value["value"] < value["high"] for value in values)
     done = run("fit", study, "--folds", 3)
     assert done.code == 0
     for word in ("Pearson", "Kendall", "Spearman", "sMARE", "RMSE", "quarter", "alignment:", "Next:"):

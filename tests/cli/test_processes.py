@@ -43,52 +43,43 @@ def test_from_a_shell(files: Path, tmp_path: Path) -> None:
     assert err.startswith("Error: my study: there is no truth to compare by\n  ")
 
 
-def test_the_unknown_is_wrong_usage() -> None:
-    code, out, err = finish(start("frobnicate"))
-    assert (code, out) == (2, "")
-    assert "No such command 'frobnicate'" in err
-
-
-def test_two_importing_at_once(run: Run, study: Path, tmp_path: Path) -> None:
-    tables = []
-    for half in ("left", "right"):
-        table = tmp_path / f"{half}.csv"
-        lines = "".join(f"{half}-{n},the {half} prompt number {n}\n" for n in range(3000))
+def halves(folder: Path, n: int) -> list[Path]:
+    """Two tables of prompts that have none in common."""
+    tables = [folder / "left.csv", folder / "right.csv"]
+    for table in tables:
+        lines = "".join(f"{table.stem}-{k},the {table.stem} prompt number {k}\n" for k in range(n))
         table.write_text("prompt_id,prompt\n" + lines, encoding="utf-8")
-        tables.append(table)
-    before = _counts(run, study)
+    return tables
+
+
+def test_two_importing_at_once(run: Run, counts: Any, study: Path, tmp_path: Path) -> None:
+    tables = halves(tmp_path, 3000)
+    before = counts(study)
     running = [start("import", study, table) for table in tables]
     for process in running:
         code, _, err = finish(process)
         assert code == 0, err
-    assert _counts(run, study)["prompts"] == before["prompts"] + 6000
+    assert counts(study)["prompts"] == before["prompts"] + 6000
     assert len(run("imports", study, "--json").json["rows"]) == 4
 
 
-def test_two_making_one_study_at_once(run: Run, tmp_path: Path) -> None:
+def test_two_making_one_study_at_once(counts: Any, tmp_path: Path) -> None:
     """Both may succeed one after the other, or one is told to run again; never does half of one remain."""
     study = tmp_path / "new"
-    for half in ("left", "right"):
-        lines = "".join(f"{half}-{n},the {half} prompt number {n}\n" for n in range(500))
-        (tmp_path / f"{half}.csv").write_text("prompt_id,prompt\n" + lines, encoding="utf-8")
-    ended = [
-        finish(p) for p in [start("import", study, tmp_path / f"{half}.csv") for half in ("left", "right")]
-    ]
+    ended = [finish(p) for p in [start("import", study, table) for table in halves(tmp_path, 500)]]
     done = [code for code, _, _ in ended].count(0)
     for code, _, err in ended:
         assert code == 0 or (code == 3 and "Run the same command again." in err)
     assert done >= 1
-    assert _counts(run, study)["prompts"] == 500 * done
+    assert counts(study)["prompts"] == 500 * done
     assert sorted(path.name for path in tmp_path.iterdir()) == ["left.csv", "new", "right.csv"]
 
 
-def test_stopping_keeps_what_was_done(run: Run, study: Path, tmp_path: Path) -> None:
-    plugins = tmp_path / "plugins"
-    plugins.mkdir()
+def test_stopping_keeps_what_was_done(plugin: Any, study: Path, tmp_path: Path) -> None:
     # 48 images in batches of 32 and 16; the second waits to be stopped.
-    (plugins / "slow.py").write_text(
+    slow = plugin(
+        "slow",
         "import pathlib, time\n"
-        "from sightline.extension import measure\n"
         f"MARK = pathlib.Path({str(tmp_path / 'mark')!r})\n"
         "@measure.of_image(source='test', licence='Apache-2.0')\n"
         "def slow(images):\n"
@@ -98,10 +89,8 @@ def test_stopping_keeps_what_was_done(run: Run, study: Path, tmp_path: Path) -> 
         "        time.sleep(600)\n"
         "    MARK.touch()\n"
         "    return [1.0] * len(images)\n",
-        encoding="utf-8",
     )
-    environment = {**os.environ, "SIGHTLINE_PLUGINS": str(plugins)}
-    process = start("score", study, "slow", "--json", "--workers", 1, env=environment)
+    process = start("score", study, "slow", "--json", "--workers", 1)
     deadline = time.monotonic() + 120
     while not (tmp_path / "waiting").exists():
         assert process.poll() is None and time.monotonic() < deadline, process.communicate()
@@ -110,10 +99,8 @@ def test_stopping_keeps_what_was_done(run: Run, study: Path, tmp_path: Path) -> 
     code, out, err = finish(process)
     assert (code, out) == (130, "")
     assert err.startswith("Stopped. What was done is kept")
-    (plugins / "slow.py").write_text(
-        (plugins / "slow.py").read_text("utf-8").replace("time.sleep(600)", "pass"), encoding="utf-8"
-    )
-    code, out, _ = finish(start("score", study, "slow", "--json", env=environment))
+    slow.write_text(slow.read_text("utf-8").replace("time.sleep(600)", "pass"), encoding="utf-8")
+    code, out, _ = finish(start("score", study, "slow", "--json"))
     (row,) = json.loads(out)["measures"]["rows"]
     assert (code, row["total"], row["known"], row["computed"]) == (0, 48, 32, 16)
 
@@ -148,8 +135,3 @@ def _here() -> dict[str, str]:
     """The environment with this checkout on the path, for a program that starts in another folder."""
     root = str(Path(__file__).resolve().parents[2])
     return {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
-
-
-def _counts(run: Run, study: Path) -> dict[str, int]:
-    told = run("status", study, "--json").json
-    return {row["what"]: row["n"] for row in told["counts"]["rows"]}

@@ -6,7 +6,7 @@ import errno
 import io
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,6 @@ from sightline.errors import ConflictError, DataError, SightlineError, UsageErro
 COMMANDS = {name: summary for name, (_, summary) in summaries().items()}
 
 
-def commands() -> Iterator[tuple[str, Any]]:
-    for name in summaries():
-        yield name, parser(name)
-
-
 def test_help_lists_every_command_with_its_meaning(run: Callable[..., Any]) -> None:
     shown = run("--help")
     assert shown.code == 0
@@ -38,17 +33,14 @@ def test_help_lists_every_command_with_its_meaning(run: Callable[..., Any]) -> N
 
 
 def test_the_help_page_says_what_the_commands_say() -> None:
-    told = {name: found.help.strip().split("\n")[0] for name, found in commands()}
-    assert told == dict(COMMANDS)
+    assert {name: str(parser(name).help).strip().split("\n")[0] for name in COMMANDS} == COMMANDS
 
 
 def test_every_argument_and_option_is_documented() -> None:
-    walked = list(commands())
-    assert len(walked) == len(COMMANDS)
     bare = [
-        f"{name} {parameter.name}"
-        for name, found in [*walked, ("sightline", build())]
-        for parameter in found.params
+        f"{command.name} {parameter.name}"
+        for command in [*map(parser, COMMANDS), build()]
+        for parameter in command.params
         if not (getattr(parameter, "help", None) or "").strip()
     ]
     assert bare == []
@@ -115,26 +107,14 @@ def ends(error: BaseException) -> int:
     [
         (SightlineError("no luck"), 1, "Error: no luck\n"),
         (UsageError("what", remedy="Do this."), 2, "Error: what\n  Do this.\n"),
-        (
-            DataError("bad cell", where="a.csv:3", remedy="Mend it."),
-            3,
-            "Error: a.csv:3: bad cell\n  Mend it.\n",
-        ),
+        (DataError("bad", where="a.csv:3", remedy="Mend it."), 3, "Error: a.csv:3: bad\n  Mend it.\n"),
         (ConflictError("two", where="b\x1b[2J"), 3, "Error: b\ufffd[2J: two\n"),
         (PermissionError(errno.EACCES, "Permission denied", "x.csv"), 3, "x.csv: permission denied\n  Check"),
         (OSError(errno.ENOSPC, "No space left on device"), 3, "no space left on device\n  Free some space"),
         (OSError(errno.EROFS, "Read-only file system", "y"), 3, "y: read-only file system\n  The disk is"),
         (MemoryError(), 3, "not enough memory"),
-        (
-            KeyboardInterrupt(),
-            STOPPED,
-            "Stopped. What was done is kept",
-        ),
-        (
-            KeyError("gone"),
-            UNEXPECTED,
-            "Sorry, Sightline met something it was not prepared for (KeyError: 'gone')",
-        ),
+        (KeyboardInterrupt(), STOPPED, "Stopped. What was done is kept"),
+        (KeyError("gone"), UNEXPECTED, "(KeyError: 'gone')"),
     ],
 )
 def test_errors_become_messages(

@@ -33,11 +33,14 @@ def test_lines_come_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch
         for second in range(12):
             clock[0] = 100.0 + second
             hear(Progress("sharpness", second * 10, 200, 10.0, 20.0 - second))
+        clock[0] = 120.0
+        hear(Progress("records", 20_000, 0, 2_000.0, None))
     shown = capsys.readouterr()
-    # After 5 and 10 seconds.
+    # After 5, 10 and 20 seconds; a total of 0 is unknown.
     assert shown.err.splitlines() == [
         "sharpness: 50 of 200, 10/s, 15 s left",
         "sharpness: 100 of 200, 10/s, 10 s left",
+        "records: 20,000, 2,000/s",
     ]
     assert shown.out == ""
 
@@ -57,17 +60,6 @@ def test_a_terminal_has_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     shown = terminal.getvalue()
     assert "[bold]sharpness" in shown and "12/s" in shown and "13 s left" in shown
     assert capsys.readouterr().out == ""
-
-
-def test_work_without_an_end_is_counted(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    with _progress.counted("records") as hear:
-        clock[0] = 110.0
-        hear(20_000)
-    assert capsys.readouterr().err == "records: 20,000, 2,000/s\n"
 
 
 def test_a_sign_of_life_on_a_terminal_only(

@@ -56,22 +56,16 @@ def test_what_is_absent_is_null_and_does_not_fail(run: Run, data: Path, tmp_path
     ran = run("reproduce", "conqa", "--data", tmp_path, "--json")
     assert ran.code == 0
     figures = {figure["id"]: figure for figure in ran.json["figures"]}
-    assert figures["queries"] == {
-        "id": "queries",
-        "printed": 80,
-        "obtained": None,
-        "tolerance": 0,
-        "ok": None,
-        "note": "Not here: seed.json.",
-    }
+    absent = {"id": "queries", "printed": 80, "obtained": None, "tolerance": 0, "ok": None}
+    assert figures["queries"] == {**absent, "note": "Not here: seed.json."}
     assert figures["votes.unsure"]["ok"] is True
 
 
-def test_an_empty_folder_ends_with_3(run: Run, tmp_path: Path) -> None:
-    ran = run("reproduce", "pqpp", "--data", tmp_path, "--json")
-    assert ran.code == 3
-    assert "None of the files of pqpp" in ran.json["sentence"]
-    assert all(figure["ok"] is None for figure in ran.json["figures"])
+@pytest.mark.parametrize("paper", ["conqa", "w1kp", "pqpp"])
+def test_an_empty_folder_ends_with_3_and_nothing_passes(run: Run, tmp_path: Path, paper: str) -> None:
+    ran = run("reproduce", paper, "--data", tmp_path, "--json")
+    assert ran.code == 3 and f"None of the files of {paper}" in ran.json["sentence"]
+    assert ran.json["figures"] and all(figure["ok"] is None for figure in ran.json["figures"])
 
 
 def test_wrong_usage(run: Run, tmp_path: Path) -> None:
@@ -87,9 +81,3 @@ def test_the_help_names_every_paper() -> None:
     command = build().get_command(None, "reproduce")
     said = next(parameter.help for parameter in command.params if parameter.name == "paper")
     assert all(paper in said for paper in papers())
-
-
-def test_without_data_nothing_passes(run: Run, tmp_path: Path) -> None:
-    for paper in ("conqa", "w1kp", "pqpp"):
-        figures = run("reproduce", paper, "--data", tmp_path, "--json").json["figures"]
-        assert figures and all(figure["ok"] is None for figure in figures)

@@ -32,8 +32,8 @@ def search(run: Run, tmp_path: Path) -> Path:
     (tmp_path / "queries.csv").write_text("prompt_id,prompt\nq1,a red thing\nq2,the blue sea\n")
     assert run("import", study, tmp_path / "captions.csv", "--option", "collection=photos").code == 0
     assert run("import", study, tmp_path / "queries.csv").code == 0
-    words = ("--with", "caption_words", "--collection", "photos")
-    assert run("retrieve", study, "words", *words).code == 0
+    words = ("retrieve", study, "words", "--with", "caption_words", "--collection", "photos", "--json")
+    assert run(*words).json["rows"][0]["prompts"] == 2 and run(*words).json["already"] is True
     assert run("retrieve", study, "dense", "--with", "text_only", "--collection", "photos").code == 0
     return study
 

@@ -1,4 +1,4 @@
-"""sightline variability: scales, calibration and reuse, for people and for programs."""
+"""Variability by command: scales, calibration and reuse, for people and for programs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
+from sightline import registry
 from sightline.records import (
     AnnotatorKey,
     Answer,
@@ -30,27 +31,37 @@ Run = Callable[..., Any]
 SHADES = tuple(range(0, 240, 12))
 
 
+def asked(mode: str) -> list[Record]:
+    """The questions of an annotation mode."""
+    return list(registry.configure("annotation_mode", mode).load()().questions)
+
+
+def paint(folder: Path, prompt: str, shade: int) -> Image:
+    """An image of one shade of grey."""
+    file = folder / f"{prompt}-{shade}.png"
+    Pillow.new("RGB", (8, 8), (shade,) * 3).save(file)
+    return Image(ImageKey("greys", file.name), str(file))
+
+
+def study_of(folder: Path, records: list[Record]) -> Path:
+    with create_study(folder / "study") as study:
+        load(study, records, importer="test", path="greys", digest="1")
+    return folder / "study"
+
+
 @pytest.fixture
 def greys(tmp_path: Path) -> Path:
     """Five prompts of ten grey images of two systems; pairs graded by 3, triplets judged by 5 people."""
-    from sightline import registry
-
-    modes = [
-        registry.configure("annotation_mode", name).load()() for name in ("similarity_rating", "two_afc")
-    ]
-    records: list[Record] = [question for mode in modes for question in mode.questions]
+    records = [*asked("similarity_rating"), *asked("two_afc")]
     rng = np.random.default_rng(0)
     keys: list[tuple[PromptKey, int, ImageKey]] = []
     for number in range(5):
         prompt = PromptKey("s", str(number))
         records.append(Prompt(prompt, f"grey {number}", {"kind": "even" if number % 2 == 0 else "odd"}))
         for place, shade in enumerate(SHADES):
-            file = tmp_path / f"{number}-{place}.png"
-            Pillow.new("RGB", (8, 8), (shade + number,) * 3).save(file)
-            image = ImageKey("greys", file.name)
-            system = ("dark", "light")[place % 2]
-            records += [Image(image, str(file)), Answer(prompt, system, place // 2, image)]
-            keys.append((prompt, shade, image))
+            image = paint(tmp_path, str(number), shade + number)
+            records += [image, Answer(prompt, ("dark", "light")[place % 2], place // 2, image.key)]
+            keys.append((prompt, shade, image.key))
     for start in range(0, 100, 20):
         for _ in range(12):
             one, two, three = rng.choice(20, 3, replace=False) + start
@@ -62,9 +73,7 @@ def greys(tmp_path: Path) -> Path:
             records += [
                 Judgement("closer_to_reference", triplet, chosen, AnnotatorKey("p", n)) for n in "vwxyz"
             ]
-    with create_study(tmp_path / "study") as study:
-        load(study, records, importer="test", path="greys", digest="1")
-    return tmp_path / "study"
+    return study_of(tmp_path, records)
 
 
 def test_a_scale_is_made_and_used(run: Run, greys: Path, tmp_path: Path) -> None:
@@ -214,3 +223,65 @@ def test_wording(run: Run, study: Path) -> None:
     assert run("wording", study, "--to", study.parent / "none" / "x.html").code != 0
     wrong = run("setting-effect", study, "guidance_scale")
     assert wrong.code == 3 and "guidance_scale" in wrong.err
+
+
+# Differences of grey from black, and the grades.
+GRADES = ((255, 1), (200, 1), (190, 1), (180, 1), (30, 3), (25, 3))
+
+
+@pytest.fixture
+def graded(tmp_path: Path) -> Path:
+    """Six prompts of an image beside six others; nobody says 4 or 5 but of an image beside itself."""
+    records = asked("similarity_rating")
+    for number in range(6):
+        prompt = PromptKey("s", str(number))
+        records.append(Prompt(prompt, f"prompt {number}"))
+        keys = {}
+        for n, shade in enumerate((0, *(difference for difference, _ in GRADES))):
+            image = paint(tmp_path, str(number), shade)
+            keys[shade] = image.key
+            records += [image, Answer(prompt, "s", n, image.key)]
+        for difference, grade in GRADES:
+            # In two prompts one pair of grade 3 looks nothing alike, and no cut-off puts that right.
+            given = 3 if difference == 255 and number < 2 else grade
+            pair = Item(prompt, None, keys[0], keys[difference])
+            # c is wrong about every 3, d about everything; d fails the attention check.
+            values = {"a": given, "b": given, "c": 1, "d": 4 - given}
+            records += [Judgement("alike", pair, float(v), AnnotatorKey("p", n)) for n, v in values.items()]
+        twice = Item(prompt, None, keys[0], keys[0])
+        for name in "abcd":
+            value = 1.0 if name == "d" else 5.0
+            records.append(Judgement("alike", twice, value, AnnotatorKey("p", name)))
+    return study_of(tmp_path, records)
+
+
+def test_each_figure_of_a_calibration_is_under_its_heading(run: Run, graded: Path) -> None:
+    words = ("calibrate", graded, "alike", "--distance", "pixel_l2")
+    told = run(*words, "--json").json
+    rows = {row["who"]: row for row in told["accuracy"]["rows"]}
+    # 36 pairs: 14 of grade 3, of which 12 can be told, and 22 of grade 1, all of which can.
+    mine = rows["pixel_l2"]
+    assert mine["micro"]["value"] == pytest.approx(34 / 36)
+    assert mine["macro"]["value"] == pytest.approx((12 / 14 + 1) / 2)
+    # a and b are always right, c about the 1s alone: 2 x 36 + 22 of 108, and by grade 2/3 and 1.
+    people = rows["annotators"]
+    assert people["micro"]["value"] == pytest.approx(94 / 108)
+    assert people["macro"]["value"] == pytest.approx((2 / 3 + 1) / 2)
+    # Of a 3 a and b stand between 3 and 1, half right each, and c alone.
+    others = rows["annotators, each against the others"]
+    assert others["micro"]["value"] == pytest.approx((22 * 3 + 14 * 1) / 108)
+    assert told["excluded"] == {"failed": 1, "before": 0}
+    assert told["without"] == {"attention check: an image with itself": 6}
+    said = run(*words).out
+    assert "Excluded with all their votes: 1 who failed an attention check." in said
+    assert "6 (attention check: an image with itself)" in said and "Excluded before" not in said
+
+
+def test_a_level_nobody_gave_stays_out_of_reach(run: Run, graded: Path) -> None:
+    """Nobody called any pair high: its cut-off is just above the most similar, not rounded down to it."""
+    words = ("calibrate", graded, "alike", "--distance", "pixel_l2")
+    cuts = [row["from"] for row in run(*words, "--json").json["cut_offs"]["rows"]]
+    most = 1 - 25 / 255
+    last = run(*words).out.rstrip().splitlines()[-1]
+    suggested = float(last.rsplit("--cut-off ", 1)[1])
+    assert suggested == cuts[-1] and most < suggested < most + 1e-6

@@ -14,10 +14,11 @@ from sightline.comparison.breakdown import Breakdown, GroupMean
 from sightline.comparison.compare import Comparison
 from sightline.comparison.trust import MeasureTrust, Trust
 from sightline.estimate import Direction, Estimate
+from sightline.records import Finding
 from sightline.rendering import charts
 from sightline.rendering.blocks import Figure, Findings, Grid, Heading, Section, cards
 from sightline.rendering.document import Document, Fact, section_of
-from sightline.rendering.shown import Finding, Scale, ShownPrompt, Thumbnail
+from sightline.rendering.shown import Scale, ShownPrompt, Thumbnail
 from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import system_colours
 from sightline.statistics.comparison import Pair, Standing
@@ -130,8 +131,8 @@ def make_report() -> Document:
         )
     )
     findings = [
-        Finding("the same image answers two prompts", 4, "warning", ["a red circle.png"], "Look at both."),
-        Finding("image cannot be decoded", 1, "error", ["sloppy/0012.png: truncated"], "Import it again."),
+        Finding("the same image answers two prompts", 4, ["a red circle.png"], "Look at both.", "warning"),
+        Finding("image cannot be decoded", 1, ["sloppy/0012.png: truncated"], "Import it again.", "error"),
     ]
     gaps = Table([Column("what"), Column("reason")], [("text_read", "the prompt asks for no text")], "Gaps")
     colours = system_colours(SYSTEMS)

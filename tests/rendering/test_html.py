@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sightline.estimate import Estimate, absent
+from sightline.records import Finding
 from sightline.rendering import charts
 from sightline.rendering.blocks import (
     LONGEST_PROMPT,
@@ -25,7 +26,7 @@ from sightline.rendering.blocks import (
 from sightline.rendering.charts import Dot
 from sightline.rendering.document import Document, Fact, NextStep, section_of
 from sightline.rendering.html import render
-from sightline.rendering.shown import Finding, Scale, ShownPrompt, Thumbnail
+from sightline.rendering.shown import Scale, ShownPrompt, Thumbnail
 from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import system_colours
 
@@ -168,7 +169,7 @@ def test_script_in_every_text_is_only_text(comparison_of: Any) -> None:
         Figure(spec, None, evil, [(evil, "accent")]),
         Grid(Table([Column(evil)], [(evil,), (missing,)], evil), evil),
         cards([prompt], Scale(evil, "lower", 0, 1), {}),
-        Findings([Finding(evil, 1, "error", (evil,), evil)]),
+        Findings([Finding(evil, 1, (evil,), evil, "error")]),
     ]
     hostile = Document(
         evil,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,6 @@ from sightline.records import (
     Truth,
 )
 from sightline.rendering.blocks import Block, Cards, Figure, Grid, Heading
-from sightline.rendering.tables import to_frame
 from sightline.report.image_files import file_name
 from sightline.report.prediction_figures import (
     FEATURES,
@@ -45,6 +44,7 @@ from sightline.study.study import Study, create_study
 from sightline.study.writing import settling
 from sightline.study.writing.loading import load
 
+Loaded = Callable[[Sequence[Record]], Study]
 N = 24
 
 
@@ -107,7 +107,7 @@ def test_the_best_predictor_is_shown_and_one_without_a_figure_comes_last(predict
     assert [each.predictor for each in stored] == ["ridge", "mean"]
     shown = best(stored[::-1])
     assert shown is not None and shown.predictor == "ridge"
-    frame = to_frame(quality_table("drawn", stored))
+    frame = quality_table("drawn", stored).to_frame()
     # Two of 24 are off, by .9 - 2/24 and 21/24 - .05: RMSE = sqrt((.8167^2 + .825^2) / 24).
     assert frame["rmse"][0] == pytest.approx(np.sqrt((0.816667**2 + 0.825**2) / 24), abs=1e-6)
     assert frame["error"][0] == pytest.approx((0.816667 + 0.825) / 24, abs=1e-6)
@@ -131,11 +131,10 @@ def test_what_was_missed_and_what_was_predicted(predicted: Study) -> None:
     assert isinstance(quarters, Figure) and "The best of 2 predictors" in quarters.caption
 
 
-def test_a_predictor_that_knows_nothing_is_said_to(tmp_path: Path) -> None:
-    with create_study(tmp_path / "study") as study:
-        load(study, records_of(tmp_path), importer="test", path="test", digest="1")
-        keep(study, "drawn", np.random.default_rng(0).permutation(N) / N)
-        found = prediction_figures(study)
+def test_a_predictor_that_knows_nothing_is_said_to(loaded: Loaded, tmp_path: Path) -> None:
+    study = loaded(records_of(tmp_path))
+    keep(study, "drawn", np.random.default_rng(0).permutation(N) / N)
+    found = prediction_figures(study)
     warning = "ridge predicts drawn no better than the mean of all prompts: useless."
     assert warning in found.notes
     boxes = titled(found.blocks, "Predicted against true")
@@ -167,14 +166,13 @@ def test_quadrants_are_of_generation_and_retrieval_where_there_are_both(predicte
     assert list(clearest.cards[0].tags) == [("drawn", "0.00"), ("sought", "1.00")]
 
 
-def test_two_questions_about_the_same_systems_go_by_their_names(tmp_path: Path) -> None:
-    with create_study(tmp_path / "study") as study:
-        load(study, records_of(tmp_path, retrieval=False), importer="test", path="test", digest="1")
-        found = prediction_figures(study)
-        titled(found.blocks, "Easy and hard, by drawn and by sought")
-        assert found.notes[0] == "No predictions of drawn are stored: sightline fit STUDY --question drawn."
-        other = prediction_figures(study, across=("sought", "drawn"))
-        titled(other.blocks, "Easy and hard, by sought and by drawn")
+def test_two_questions_about_the_same_systems_go_by_their_names(loaded: Loaded, tmp_path: Path) -> None:
+    study = loaded(records_of(tmp_path, retrieval=False))
+    found = prediction_figures(study)
+    titled(found.blocks, "Easy and hard, by drawn and by sought")
+    assert found.notes[0] == "No predictions of drawn are stored: sightline fit STUDY --question drawn."
+    other = prediction_figures(study, across=("sought", "drawn"))
+    titled(other.blocks, "Easy and hard, by sought and by drawn")
 
 
 def test_names_that_are_not_there(predicted: Study) -> None:
@@ -187,26 +185,28 @@ def test_names_that_are_not_there(predicted: Study) -> None:
         prediction_figures(predicted, encoder="colour_layout")
 
 
-def test_without_truth_there_is_nothing_to_draw(tmp_path: Path) -> None:
-    with create_study(tmp_path / "study") as study:
-        some: list[Record] = [Question("fit"), *(Prompt(PromptKey("s", str(n)), f"p {n}") for n in range(9))]
-        load(study, some, importer="test", path="test", digest="1")
-        with pytest.raises(DataError, match="nothing to draw"):
-            figures(study, tmp_path / "pictures")
-        with pytest.raises(DataError, match="fit has no truth"):
-            prediction_figures(study, questions=["fit"])
+def test_without_truth_there_is_nothing_to_draw(loaded: Loaded, tmp_path: Path) -> None:
+    study = loaded([Question("fit"), *(Prompt(PromptKey("s", str(n)), f"p {n}") for n in range(9))])
+    with pytest.raises(DataError, match="nothing to draw"):
+        figures(study, tmp_path / "pictures")
+    with pytest.raises(DataError, match="fit has no truth"):
+        prediction_figures(study, questions=["fit"])
 
 
-def test_a_map_of_too_few_prompts_is_left_out_and_said(tmp_path: Path) -> None:
-    with create_study(tmp_path / "study") as study:
-        some: list[Record] = [Question("fit", low=0, high=1)]
-        for n in range(3):
-            key = PromptKey("s", str(n))
-            some += [Prompt(key, f"prompt {n}"), Truth("fit", Item(key), n / 2)]
-        load(study, some, importer="test", path="test", digest="1")
-        found = prediction_figures(study)
-        assert found.drawings == []
-        assert "A map needs 4 prompts with truth; there are 3." in found.notes
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["one", "two", "three"], "A map needs 4 prompts with truth; there are 3."),
+        (["the same"] * 12, "There is no map: to the encoder all prompts are the same."),
+    ],
+)
+def test_a_map_that_cannot_be_is_left_out_and_said(loaded: Loaded, texts: list[str], said: str) -> None:
+    some: list[Record] = [Question("fit", low=0, high=1)]
+    for n, text in enumerate(texts):
+        key = PromptKey("s", str(n))
+        some += [Prompt(key, text), Truth("fit", Item(key), n / len(texts))]
+    found = prediction_figures(loaded(some))
+    assert found.drawings == [] and said in found.notes
 
 
 def test_a_layout_is_the_same_twice_and_keeps_neighbours() -> None:
@@ -237,16 +237,6 @@ def test_a_sample_is_drawn_of_more_and_features_serve_as_well(predicted: Study) 
     features = titled(prediction_figures(predicted, encoder=FEATURES).blocks, "A map of the prompts")
     assert isinstance(features, Figure) and "alike in their features" in features.caption
     assert len(features.wide["data"]["values"]) == N
-
-
-def test_prompts_that_are_all_the_same_have_no_map(tmp_path: Path) -> None:
-    with create_study(tmp_path / "study") as study:
-        some: list[Record] = [Question("fit", low=0, high=1)]
-        for n in range(12):
-            key = PromptKey("s", str(n))
-            some += [Prompt(key, "the same"), Truth("fit", Item(key), n / 12)]
-        load(study, some, importer="test", path="test", digest="1")
-        assert "There is no map: to the encoder all prompts are the same." in prediction_figures(study).notes
 
 
 def test_files_stand_alone(predicted: Study, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -33,6 +33,7 @@ from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load, undo
 from sightline.variability.variability import variability
 
+Loaded = Callable[[Sequence[Record]], Study]
 SYSTEMS = {"good": 5.0, "bad": 1.0}
 
 
@@ -62,21 +63,19 @@ def answers(folder: Path, prompts: int = 12, samples: int = 2, text: str = "prom
 
 
 def votes(records: list[Record]) -> list[Record]:
-    found: list[Record] = [Question("fit", low=0, high=6, wording="Does it fit?")]
+    made: list[Record] = [Question("fit", low=0, high=6, wording="Does it fit?")]
     for n, record in enumerate(r for r in records if isinstance(r, Answer)):
         for who in range(3):
             value = SYSTEMS[record.system] + 0.1 * ((n + who) % 5) - 0.2
             subject = Item(prompt=record.prompt, image=record.image)
-            found.append(Judgement("fit", subject, value, AnnotatorKey("p", f"judge {who}")))
-    return found
+            made.append(Judgement("fit", subject, value, AnnotatorKey("p", f"judge {who}")))
+    return made
 
 
 @pytest.fixture
-def judged(tmp_path: Path) -> Study:
-    study = create_study(tmp_path / "s")
+def judged(loaded: Loaded, tmp_path: Path) -> Study:
     records = answers(tmp_path)
-    load(study, records, importer="t", path="p", digest="1")
-    load(study, votes(records), importer="t", path="p", digest="2")
+    study = loaded([*records, *votes(records)])
     truth(study)
     score(study, "brightness")
     variability(study, distance="colour_histogram")
@@ -112,37 +111,27 @@ def test_the_same_study_gives_the_same_page_but_for_the_time(judged: Study) -> N
     assert build(judged).sections == build(judged).sections
 
 
-def test_an_unjudged_study_says_so_and_shows_its_pictures(tmp_path: Path) -> None:
-    with create_study(tmp_path / "s") as study:
-        load(study, answers(tmp_path), importer="t", path="p", digest="1")
-        found = build(study)
-        assert "no judgements yet" in found.answer
-        assert found.sections[0].anchor == "gallery" and len(cards_of(found.sections[0])[0]) == 8
-        page = report(study, tmp_path / "out" / "r.html").path.read_text("utf-8")
-        assert "sightline annotate" in page
+def test_an_unjudged_study_says_so_and_shows_its_pictures(loaded: Loaded, tmp_path: Path) -> None:
+    hostile = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+    study = loaded(answers(tmp_path, text=hostile))
+    found = build(study)
+    assert "no judgements yet" in found.answer
+    assert found.sections[0].anchor == "gallery" and len(cards_of(found.sections[0])[0]) == 8
+    page = report(study, tmp_path / "out" / "r.html").path.read_text("utf-8")
+    assert "sightline annotate" in page
+    assert "<script" not in page and "<img src=x" not in page and "&lt;script&gt;" in page
 
 
-def test_published_truth_without_images(tmp_path: Path) -> None:
-    with create_study(tmp_path / "s") as study:
-        records: list[Record] = [Question("hbpp", low=-1, high=2)]
-        for p in range(12):
-            key = PromptKey("s", str(p))
-            records += [Prompt(key, f"p {p}"), Truth("hbpp", Item(prompt=key), p / 6)]
-            records += [Truth("hbpp", Item(prompt=key, system=name), p / 6) for name in ("a", "b")]
-        load(study, records, importer="t", path="p", digest="1")
-        found = build(study)
-        assert "a and b cannot be told apart on hbpp" in found.answer
-        prompts = found.section("prompts")
-        assert prompts is not None and cards_of(prompts)[0][0].text == "p 0"
-
-
-def test_script_in_a_prompt_stays_text(tmp_path: Path) -> None:
-    with create_study(tmp_path / "s") as study:
-        hostile = "<script>alert(1)</script><img src=x onerror=alert(2)>"
-        load(study, answers(tmp_path, 2, text=hostile), importer="t", path="p", digest="1")
-        page = report(study).path.read_text("utf-8")
-        assert "<script" not in page and "<img src=x" not in page
-        assert "&lt;script&gt;" in page
+def test_published_truth_without_images(loaded: Loaded) -> None:
+    records: list[Record] = [Question("hbpp", low=-1, high=2)]
+    for p in range(12):
+        key = PromptKey("s", str(p))
+        records += [Prompt(key, f"p {p}"), Truth("hbpp", Item(prompt=key), p / 6)]
+        records += [Truth("hbpp", Item(prompt=key, system=name), p / 6) for name in ("a", "b")]
+    found = build(loaded(records))
+    assert "a and b cannot be told apart on hbpp" in found.answer
+    prompts = found.section("prompts")
+    assert prompts is not None and cards_of(prompts)[0][0].text == "p 0"
 
 
 def test_an_empty_study_has_no_report(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_blank_and_missing_images_are_passed_over_and_said(pictured: Pictured) -
         "prompts of a system passed over for images that cannot be shown (refused by a filter): 1",
     ]
     findings = one(pictured, "What these pictures leave out")
-    assert isinstance(findings, Findings) and sum(each.count for each in findings.findings) == 2
+    assert isinstance(findings, Findings) and sum(each.n for each in findings.findings) == 2
 
 
 def test_the_same_prompt_is_shown_in_every_system_where_they_differ_most(pictured: Pictured) -> None:

@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ def counted(told: str) -> tuple[int, int]:
     ids=["annotator", "a page", "owner"],
 )
 def test_the_application_is_as_it_is_described(
-    live: Any, client: Callable[[str], Any], tmp_path: Path, who: str, paths: str, least: int
+    live: Any, client: Any, tmp_path: Path, who: str, paths: str, least: int
 ) -> None:
     server = live(ROUND, prompts=4, images=1)
     worker = client(server.invite("ann"))

@@ -6,16 +6,14 @@ import csv
 import io
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
-from sightline.judging.store import rounds, tokens
-from sightline.rendering.theme import ACCENT, ALARM, CARD, INK, LINE, MUTED, PAPER
-from sightline.study import listing
-from sightline.web.app import HERE
+from sightline.rendering.theme import PAPER
 
 RELEVANCE = (
     '[screening]\nrules = ["one_value(least=4)"]\n[annotate.relevance]\nmode = "binary_relevance(images=2)"\n'
@@ -23,10 +21,6 @@ RELEVANCE = (
 )
 YES_NO = '[annotate.fits]\nmode = "yes_no"\nper_item = 2\n[annotate.other]\nmode = "preference"\npairs = 1\n'
 EVIL = "<img src=x onerror=alert(1)>"
-
-
-def owner_of(server: Any, client: Callable[[str], Any]) -> Any:
-    return client(server.owner())
 
 
 def judge(server: Any, client: Callable[[str], Any], name: str, value: Any, pages: int) -> Any:
@@ -76,62 +70,10 @@ def disputed(judged: Path, tmp_path: Path, live: Any, client: Any) -> tuple[Any,
         judge(server, client, "ann", 1, 20)
         judge(server, client, "bob", 0, 20)
         server.stop()
-        server.study.close()
         shutil.copytree(tmp_path / "first", judged)
     shutil.copytree(judged, tmp_path / "study")
     server = live(RELEVANCE)
-    return server, owner_of(server, client)
-
-
-# -- who gets in --------------------------------------------------------------------------------------------
-
-READ = (
-    "/api/owner/overview",
-    "/api/owner/judgements.csv",
-    "/api/owner/charts/labels.svg",
-    "/api/owner/images/1/0",
-)
-CHANGE = ("invite", "revoke", "pause", "resume", "exclude", "restore", "adjudicate", "again", "judgements")
-
-
-def test_nobody_else_gets_in(live: Any, client: Any) -> None:
-    server = live(RELEVANCE)
-    annotator = client(server.invite("ann"))
-    stranger = client(server.url + "/j/none")
-    forged = client(server.invite("bob"))
-    # An annotator's token in the owner's cookie is still an annotator's.
-    forged.http.cookies.set("sightline_owner", server.links["bob"].rpartition("/")[2])
-    for who in (annotator, stranger, forged):
-        assert who.http.get("/owner").status_code == 401
-        for path in READ:
-            assert who.http.get(path).status_code == 401, path
-        for what in CHANGE:
-            assert who.http.post(f"/api/owner/{what}", json={}).status_code == 401, what
-    assert rounds.get_round(server.study, "relevance").state == "open"
-    assert [what for what, _ in listing.events(server.study, "owner")] == ["invite", "invite"]
-
-
-def test_what_changes_something_needs_the_header(live: Any, client: Any) -> None:
-    server = live(RELEVANCE)
-    who = owner_of(server, client)
-    del who.http.headers["X-Sightline"]
-    for what in CHANGE:
-        assert who.http.post(f"/api/owner/{what}", json={"round": "relevance"}).status_code == 403, what
-    assert rounds.get_round(server.study, "relevance").state == "open"
-
-
-def test_a_revoked_owner_is_out(live: Any, client: Any) -> None:
-    from sqlalchemy import text
-
-    from sightline.study.schema import database
-
-    server = live(RELEVANCE)
-    who = owner_of(server, client)
-    overview(who)
-    with database.writing(server.study.engine) as connection:
-        connection.execute(text("UPDATE token SET revoked = '2026-01-01T00:00:00Z' WHERE role = 'owner'"))
-    time.sleep(2.1)
-    assert who.http.get("/api/owner/overview").status_code == 401
+    return server, client(server.owner())
 
 
 # -- the numbers --------------------------------------------------------------------------------------------
@@ -161,19 +103,11 @@ def test_the_overview_counts_what_was_judged(disputed: Any) -> None:
 
 
 def test_rounds_are_chosen_by_name(live: Any, client: Any) -> None:
-    who = owner_of(live(YES_NO), client)
+    who = client(live(YES_NO).owner())
     assert overview(who)["round"] == "fits"
     assert overview(who, "other")["round"] == "other"
     reply = who.http.get("/api/owner/overview?round=othre")
     assert reply.status_code == 400 and "other" in reply.json()["remedy"]
-
-
-def test_new_answers_are_in_the_next_overview(live: Any, client: Any) -> None:
-    server = live(RELEVANCE)
-    who = owner_of(server, client)
-    assert overview(who)["progress"]["judgements"] == 0
-    judge(server, client, "ann", 1, 2)
-    assert overview(who)["progress"]["judgements"] == 4
 
 
 # -- actions ------------------------------------------------------------------------------------------------
@@ -181,7 +115,7 @@ def test_new_answers_are_in_the_next_overview(live: Any, client: Any) -> None:
 
 def test_an_invitation_opens_the_judging_page(live: Any, client: Any) -> None:
     server = live(RELEVANCE)
-    who = owner_of(server, client)
+    who = client(server.owner())
     made = post(who, "invite", round="relevance", name="Zoë", role="annotator", days=3, language=None)
     assert made["link"].startswith(f"{server.url}/j/")
     annotator = client(made["link"])
@@ -193,23 +127,13 @@ def test_an_invitation_opens_the_judging_page(live: Any, client: Any) -> None:
 
 def test_pausing_is_felt_at_once(live: Any, client: Any) -> None:
     server = live(RELEVANCE)
-    who, annotator = owner_of(server, client), client(server.invite("ann"))
+    who, annotator = client(server.owner()), client(server.invite("ann"))
     assert annotator.work()["progress"]["state"] == "open"
     post(who, "pause", round="relevance")
     assert annotator.work()["progress"]["state"] == "paused"
     assert overview(who)["state"] == "paused"
     post(who, "resume", round="relevance")
     assert annotator.work()["progress"]["state"] == "open"
-
-
-def test_excluding_and_restoring(disputed: Any) -> None:
-    _, who = disputed
-    post(who, "exclude", name="bob", reason="always no")
-    told = overview(who)
-    assert told["people"][1]["excluded"] == "always no"
-    assert told["disputes"]["relevance"] == []
-    post(who, "restore", name="bob")
-    assert len(disputes(who)) == 20
 
 
 def test_deciding_a_dispute(disputed: Any) -> None:
@@ -259,7 +183,7 @@ def test_wrong_requests_are_told_why(
 ) -> None:
     server = live(RELEVANCE)
     server.invite("ann")
-    who = owner_of(server, client)
+    who = client(server.owner())
     told = post(who, what, status, **body)
     assert set(told) == {"error", "remedy"} and told["error"]
 
@@ -285,7 +209,7 @@ def test_judgements_go_out_and_come_back(disputed: Any, live: Any, client: Any) 
     assert {key: send(reply.text)[key] for key in ("added", "known")} == {"added": 0, "known": 64}
     table[3]["value"] = "0.0" if table[3]["value"] == "1.0" else "1.0"
     assert send(_written(table), 409)["error"].startswith("mine.csv:5: ")
-    fresh = owner_of(live(RELEVANCE, name="fresh"), client)
+    fresh = client(live(RELEVANCE, name="fresh").owner())
     back = fresh.http.post("/api/owner/judgements", content=reply.text, headers={"Content-Type": "text/csv"})
     assert back.json()["added"] == 64
     assert overview(fresh)["progress"]["done"] == 32
@@ -308,7 +232,7 @@ def test_charts_come_light_and_dark_and_as_tables(disputed: Any, name: str) -> N
 
 
 def test_charts_that_there_are_none_of(live: Any, client: Any) -> None:
-    who = owner_of(live(RELEVANCE), client)
+    who = client(live(RELEVANCE).owner())
     assert who.http.get("/api/owner/charts/labels.svg").status_code == 404
     assert who.http.get("/api/owner/charts/nonsense.svg").status_code == 422
     assert who.http.get("/api/owner/charts/labels.svg?theme=pink").status_code == 422
@@ -325,49 +249,19 @@ def test_images_of_disputes_do_not_tell_their_maker(disputed: Any) -> None:
     assert who.http.get(images(dispute)[0][:-1] + "1").status_code == 404
 
 
-def test_the_page_has_the_colours_of_the_house() -> None:
-    style = (HERE / "static" / "owner.css").read_text("utf-8")
-    light, _, dark = style.partition("@media (prefers-color-scheme: dark)")
-    for colour in (PAPER, CARD, INK, MUTED, LINE, ACCENT, ALARM):
-        assert f"--{colour.name}: {colour.light};" in light
-        assert f"--{colour.name}: {colour.dark};" in dark
-
-
-def test_the_page_holds_no_script_or_style_of_its_own() -> None:
-    page = (HERE / "templates" / "owner.html.jinja").read_text("utf-8")
-    assert "style=" not in page and "<style" not in page and " on" + "click" not in page
-    assert page.count("<script") == page.count('<script type="module" src="/static/') == 1
-    for file in (HERE / "static" / "owner").glob("*.js"):
-        told = file.read_text("utf-8")
-        assert "innerHTML" not in told and "eval(" not in told and "http" not in told.replace("https ", ""), (
-            file
-        )
-
-
 # -- in a browser -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def opened(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens the owner's page; whatever it says on the console fails the test."""
-    contexts: list[Any] = []
-    said: list[str] = []
+def opened(open_page: Any) -> Callable[..., Any]:
+    """Opens the owner's page."""
 
-    def open_page(server: Any, **more: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **more})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.goto(server.owner())
+    def open_(server: Any, **more: Any) -> Any:
+        page = open_page(server.owner(), **more)
         page.locator("#all").wait_for(state="visible")
         return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert [each for each in said if "status of 4" not in each] == []
+    return open_
 
 
 @pytest.mark.parametrize(
@@ -414,8 +308,6 @@ def test_inviting_shows_the_link_once(live: Any, client: Any, opened: Any) -> No
     page.get_by_role("button", name="Copy").click()
     page.get_by_text("Copied").wait_for()
     page.get_by_role("button", name="Close").click()
-    from playwright.sync_api import expect
-
     expect(page.locator("#link-text")).to_have_value("")
     assert link.rpartition("/")[2] not in page.content()
     # The name is text wherever it stands.
@@ -437,10 +329,10 @@ def test_excluding_asks_for_a_reason_first(disputed: Any, opened: Any) -> None:
     page.get_by_label("Reason").fill("always no")
     page.locator("#ask-yes").click()
     row.get_by_text("excluded", exact=True).wait_for()
-    assert overview(who)["people"][1]["excluded"] == "always no"
+    assert overview(who)["people"][1]["excluded"] == "always no" and disputes(who) == []
     row.get_by_role("button", name="Restore").click()
     row.get_by_role("button", name="Exclude").wait_for()
-    assert overview(who)["people"][1]["excluded"] is None
+    assert overview(who)["people"][1]["excluded"] is None and len(disputes(who)) == 20
 
 
 def test_revoking_and_pausing_ask_first(disputed: Any, opened: Any) -> None:
@@ -474,23 +366,9 @@ def test_one_click_decides(disputed: Any, opened: Any) -> None:
     card.get_by_role("button", name="relevant", exact=True).click()
     page.get_by_text("relevance: decided.").wait_for()
     # It sinks below what is still open, and the next one stands first.
-    from playwright.sync_api import expect
-
     expect(page.locator(".dispute").first.locator("img")).to_have_attribute("src", images(second)[0])
     kept = [row for row in server.answers() if row["annotator"] == "owner"]
     assert [(row["item_id"], row["value"]) for row in kept] == [(first["item"], 1.0)]
-
-
-def test_a_prompt_is_never_markup(live: Any, client: Any, opened: Any) -> None:
-    server = live(RELEVANCE, text=EVIL + " ")
-    judge(server, client, EVIL, 1, 20)
-    judge(server, client, "bob", 0, 20)
-    page = opened(server)
-    assert page.locator(".dispute .text").first.inner_text().startswith(EVIL)
-    assert page.locator(".dispute img:not([src^='/api/owner/images/'])").count() == 0
-    page.locator("summary", has_text="As a table").last.click()
-    page.locator(".chart td").first.wait_for()
-    assert page.locator("#charts img:not([data-address])").count() == 0
 
 
 def test_judging_again_and_tables(disputed: Any, opened: Any, tmp_path: Any) -> None:
@@ -509,8 +387,6 @@ def test_judging_again_and_tables(disputed: Any, opened: Any, tmp_path: Any) -> 
     table = list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
     table[3]["value"] = "0.0" if table[3]["value"] == "1.0" else "1.0"
     path.write_text(_written(table), "utf-8")
-    from playwright.sync_api import expect
-
     # The form is emptied once the first table is in.
     expect(page.locator("input[type=file]")).to_have_value("")
     page.locator("input[type=file]").set_input_files(path)
@@ -540,11 +416,8 @@ def test_tokens_are_not_kept_in_the_page(live: Any, opened: Any) -> None:
     server = live(RELEVANCE)
     page = opened(server)
     assert page.url == f"{server.url}/owner"
-    token = next(each["value"] for each in page.context.cookies() if each["name"] == "sightline_owner")
-    assert isinstance(
-        tokens.token_holder(server.study, tokens.signing_key(server.study), token), tokens.Holder
-    )
-    assert token not in page.content()
+    (token,) = [each["value"] for each in page.context.cookies() if each["name"] == "sightline_owner"]
+    assert token and token not in page.content()
     assert page.evaluate("document.cookie") == ""
 
 

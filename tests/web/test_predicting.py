@@ -38,41 +38,41 @@ def post(who: Any, body: Any, what: str = "", status: int = 200) -> Any:
     return reply if what.endswith(".csv") and status == 200 else reply.json()
 
 
-def cut(prompt: str, *words: tuple[str, float]) -> list[tuple[str, float | None]]:
-    return [(piece.text, piece.adds) for piece in pieces(prompt, words)]
+def cut(prompt: str, *words: tuple[str, float]) -> str:
+    """The prompt with what is marked in brackets, and what it adds."""
+    parts = pieces(prompt, words)
+    return "".join(part.text if part.adds is None else f"[{part.text}{part.adds:+}]" for part in parts)
 
 
 # -- which words are marked ---------------------------------------------------------------------------------
 
 
-def test_words_are_marked_where_they_stand() -> None:
-    found = cut("A Dog, a dog and a hotdog.", ("dog", 0.25), ("and", -0.5))
-    assert found == [
-        ("A ", None),
-        ("Dog", 0.25),
-        (", a ", None),
-        ("dog", 0.25),
-        (" ", None),
-        ("and", -0.5),
-        (" a hotdog.", None),
-    ]
-
-
-def test_the_longest_word_is_marked() -> None:
-    found = cut("a black-and-white  cat", ("black-and-white", -0.25), ("black", 0.5), ("white cat", 0.125))
-    assert found == [("a ", None), ("black-and-white", -0.25), ("  cat", None)]
-    assert cut("it don't fit", ("don't", 0.5)) == [("it ", None), ("don't", 0.5), (" fit", None)]
-    assert cut("a hot \n dog", ("Hot dog,", 0.5)) == [("a ", None), ("hot \n dog", 0.5)]
-
-
-def test_what_would_show_as_nothing_is_not_marked() -> None:
-    assert cut("a dog", ("dog", 0.0049), ("a", -0.005)) == [("a", -0.005), (" dog", None)]
-    assert cut("a dog", ("cat", 0.5), ("?!", 0.5)) == [("a dog", None)]
-    assert cut("") == []
-
-
-def test_of_a_word_told_twice_the_stronger_counts() -> None:
-    assert cut("dog", ("dog", 0.125), ("Dog", -0.5)) == [("dog", -0.5)]
+@pytest.mark.parametrize(
+    ("prompt", "words", "marked"),
+    [
+        (
+            "A Dog, a dog and a hotdog.",
+            [("dog", 0.25), ("and", -0.5)],
+            "A [Dog+0.25], a [dog+0.25] [and-0.5] a hotdog.",
+        ),
+        # The longest word is marked.
+        (
+            "a black-and-white  cat",
+            [("black-and-white", -0.25), ("black", 0.5), ("white cat", 0.125)],
+            "a [black-and-white-0.25]  cat",
+        ),
+        ("it don't fit", [("don't", 0.5)], "it [don't+0.5] fit"),
+        ("a hot \n dog", [("Hot dog,", 0.5)], "a [hot \n dog+0.5]"),
+        # What would show as nothing is not marked.
+        ("a dog", [("dog", 0.0049), ("a", -0.005)], "[a-0.005] dog"),
+        ("a dog", [("cat", 0.5), ("?!", 0.5)], "a dog"),
+        ("", [], ""),
+        # Of a word told twice the stronger counts.
+        ("dog", [("dog", 0.125), ("Dog", -0.5)], "[dog-0.5]"),
+    ],
+)
+def test_words_are_marked_where_they_stand(prompt: str, words: list[tuple[str, float]], marked: str) -> None:
+    assert cut(prompt, *words) == marked
 
 
 @given(
@@ -104,23 +104,11 @@ def expecting(
 
 
 def test_all_that_is_told_is_sent() -> None:
-    words = [
-        ("x", -0.5),
-        ("a", 0.25),
-        ("b", 0.125),
-        ("c", 0.0625),
-        ("d", 0.03125),
-        ("A", -0.125),
-        ("f", 0.02),
-        ("e", 0.001),
-    ]
+    words = list(zip("xabcdAfe", (-0.5, 0.25, 0.125, 0.0625, 0.03125, -0.125, 0.02, 0.001), strict=True))
     found = shown(made(expecting("x a e", words, ["odd"]), Prediction("?", refused="no word in it")))
     assert (found.tier, found.why, found.coverage) == ("small", "the others are not installed", 0.9)
-    assert [(name, each.low, each.high) for name, each in found.targets.items()] == [
-        ("hbpp", -1, 2),
-        ("p_at_10", 0, 1),
-        ("rr", 0, 1),
-    ]
+    ends = {name: (each.low, each.high) for name, each in found.targets.items()}
+    assert ends == {"hbpp": (-1, 2), "p_at_10": (0, 1), "rr": (0, 1)}
     first, second = found.predictions
     assert list(first.words) == list(SHOWN)
     assert first.expected["p_at_10"] == Estimate(0.5, 0.25, 1.0)
@@ -156,11 +144,6 @@ def test_the_page_says_what_the_stage_says(owner: Any) -> None:
             assert "".join(piece["text"] for piece in words["pieces"]) == each["prompt"]
     # A caption of a dog has words that matter for it.
     assert any(piece["adds"] for piece in told["predictions"][0]["words"]["hbpp"]["pieces"])
-
-
-def test_a_tier_may_be_named(owner: Any) -> None:
-    assert post(owner, {"prompts": PROMPTS, "tier": "small"})["tier"] == "small"
-    assert "tier" in post(owner, {"prompts": PROMPTS, "tier": "heavy"}, status=422)["error"]
 
 
 def test_odd_prompts_get_a_word_of_care_or_a_refusal(owner: Any) -> None:
@@ -211,6 +194,7 @@ WRONG: list[tuple[str, Any, int, str]] = [
     ("", {"prompts": "a dog"}, 422, "prompts"),
     ("", {"prompts": [1]}, 422, "prompts"),
     ("", {"prompts": ["a"], "more": 1}, 422, "more"),
+    ("", {"prompts": ["a"], "tier": "heavy"}, 422, "tier"),
     ("/suggest", {"prompt": "a", "candidates": ["b"], "by": "hbpp.glide"}, 422, "by"),
     ("/suggest", {"prompt": "a", "candidates": []}, 422, "candidates"),
 ]
@@ -258,19 +242,6 @@ def test_only_so_much_is_remembered() -> None:
         assert [each.prompt for each in found.predictions] == prompts
     assert len(known._held) == prediction.MOST_KEPT
     assert len(known.predict(["a dog and 0 cats"] * 3, "small", explain=False).predictions) == 3
-
-
-def test_only_the_owner_gets_in_and_only_from_this_page(live: Any, client: Any) -> None:
-    server = live(ROUND, **SMALL)
-    for who in (client(server.invite("ann")), client(server.url + "/j/none")):
-        assert who.http.get("/owner/predict").status_code == 401
-        for what in ("", "/table.csv", "/suggest"):
-            post(who, {"prompts": PROMPTS}, what, 401)
-    who = client(server.owner())
-    assert who.http.get("/owner/predict").status_code == 200
-    del who.http.headers["X-Sightline"]
-    for what in ("", "/table.csv", "/suggest"):
-        post(who, {"prompts": PROMPTS}, what, 403)
 
 
 def test_nothing_is_written(live: Any, client: Any, tmp_path: Path) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sightline.prediction import SHIPPED, SHOWN, predict_prompts, rank
-from sightline.rendering.theme import SERIES
-from sightline.web.app import HERE
 from sightline.web.predicting import pieces
 
 ROUND = '[annotate.r]\nmode = "yes_no"\nper_item = 3\n'
@@ -21,55 +19,41 @@ EVIL = "<img src=x onerror=alert(1)>"
 SMALL = {"prompts": 2, "images": 1}
 
 
-def test_the_page_has_colours_that_everybody_tells_apart() -> None:
-    """The first two series, which the theme's own tests hold against colour-vision deficiencies."""
-    style = (HERE / "static" / "predict.css").read_text("utf-8")
-    light, _, dark = style.partition("@media (prefers-color-scheme: dark)")
-    for name, colour in zip(("easier", "harder"), SERIES, strict=False):
-        assert f"--{name}: {colour.light};" in light
-        assert f"--{name}: {colour.dark};" in dark
-
-
-def test_the_page_holds_no_script_or_style_of_its_own() -> None:
-    page = (HERE / "templates" / "predict.html.jinja").read_text("utf-8")
-    assert "style=" not in page and "<style" not in page and " on" + "click" not in page
-    assert page.count("<script") == page.count('<script type="module" src="/static/') == 1
-    for file in (HERE / "static" / "predict").glob("*.js"):
-        told = file.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
-        assert "innerHTML" not in told and "eval(" not in told and "http" not in told, file
-
-
 @pytest.fixture
-def opened(browser: Any, live: Any) -> Iterator[Callable[..., Any]]:
-    """Opens the page by the link on the owner's; whatever it says on the console fails the test."""
-    contexts: list[Any] = []
-    said: list[str] = []
+def opened(open_page: Any, live: Any) -> Callable[..., Any]:
+    """Opens the page by the link on the owner's."""
 
-    def open_page(**more: Any) -> Any:
-        server = live(ROUND, **SMALL)
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **more})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.goto(server.owner())
+    def open_(**more: Any) -> Any:
+        page = open_page(live(ROUND, **SMALL).owner(), **more)
         page.get_by_role("link", name="Predict prompts").click()
         page.locator("#ask .primary:enabled").wait_for()
         return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert [each for each in said if "status of 4" not in each] == []
+    return open_
 
 
-def ask(page: Any, *prompts: str) -> None:
+def begin(page: Any, *prompts: str) -> None:
     # The tier that is everywhere, and fast.
     page.select_option("[name=tier]", "small")
     page.fill("#prompts", "\n".join(prompts))
     page.get_by_role("button", name="Predict", exact=True).click()
+
+
+def ask(page: Any, *prompts: str) -> None:
+    """Ask, and wait until all is there."""
+    begin(page, *prompts)
     page.locator("#results").wait_for(state="visible")
+    page.locator("#working").wait_for(state="hidden")
+
+
+def hold_up(page: Any, *prompts: str) -> list[Any]:
+    """Ask, and keep what is sent from the server until it is let through."""
+    held: list[Any] = []
+    page.route("**/api/owner/predict", lambda route: held.append(route))
+    page.select_option("[name=tier]", "small")
+    page.fill("#prompts", "\n".join(prompts))
+    page.keyboard.press("Control+Enter")
+    return held
 
 
 def written(page: Any) -> list[str]:
@@ -91,7 +75,6 @@ def written(page: Any) -> list[str]:
 def test_figures_words_and_tier_are_shown(opened: Any, width: int, scheme: str) -> None:
     page = opened(viewport={"width": width, "height": 900}, color_scheme=scheme)
     ask(page, *PROMPTS)
-    page.locator("#working").wait_for(state="hidden")
     found = predict_prompts(PROMPTS, tier="small")
     assert page.locator("#said").inner_text() == "2 prompts predicted."
     assert page.locator("#tier").inner_text().startswith(f"By the {found.tier} tier")
@@ -115,7 +98,6 @@ def test_words_are_marked_by_more_than_colour(opened: Any) -> None:
     page = opened()
     prompts = [*PROMPTS, "the concept of regret", "seven clocks and a receipt, none of them sharp"]
     ask(page, *prompts)
-    page.locator("#working").wait_for(state="hidden")
     found = predict_prompts(prompts, tier="small")
     signs = {"easier": "+", "harder": "−"}
     for target in SHOWN:
@@ -141,7 +123,6 @@ def test_prompts_are_put_in_order(opened: Any) -> None:
     page = opened()
     prompts = [*PROMPTS, "the concept of regret", "?!?"]
     ask(page, *prompts)
-    page.locator("#working").wait_for(state="hidden")
     found = {each.prompt: each for each in predict_prompts(prompts, tier="small").predictions}
 
     assert written(page) == prompts
@@ -159,7 +140,6 @@ def test_prompts_are_put_in_order(opened: Any) -> None:
 def test_odd_prompts_say_so_and_markup_is_text(opened: Any) -> None:
     page = opened()
     ask(page, EVIL, "?!?", "犬が走っている")
-    page.locator("#working").wait_for(state="hidden")
     cards = page.locator("#predictions > li")
     assert written(page) == [EVIL, "?!?", "犬が走っている"]
     assert page.locator("#predictions img").count() == 0
@@ -182,11 +162,7 @@ def parts_of(page: Any) -> list[Any]:
 @pytest.mark.slow
 def test_it_shows_that_it_works(opened: Any) -> None:
     page = opened()
-    held: list[Any] = []
-    page.route("**/api/owner/predict", lambda route: held.append(route))
-    page.select_option("[name=tier]", "small")
-    page.fill("#prompts", PROMPTS[0])
-    page.keyboard.press("Control+Enter")
+    held = hold_up(page, PROMPTS[0])
     page.locator("#working").wait_for(state="visible")
     assert page.locator("#working-said").inner_text() == "Predicting …"
     assert page.get_by_role("button", name="Predict", exact=True).is_disabled()
@@ -207,11 +183,7 @@ def test_it_shows_that_it_works(opened: Any) -> None:
 
 def test_it_can_be_stopped(opened: Any) -> None:
     page = opened()
-    held: list[Any] = []
-    page.route("**/api/owner/predict", lambda route: held.append(route))
-    page.select_option("[name=tier]", "small")
-    page.fill("#prompts", "\n".join(f"a dog and {number} cats" for number in range(30)))
-    page.get_by_role("button", name="Predict", exact=True).click()
+    held = hold_up(page, *(f"a dog and {number} cats" for number in range(30)))
     page.get_by_text("Predicting: 0 of 30").wait_for()
     held[0].continue_()
     page.get_by_text("Predicting: 4 of 30").wait_for()
@@ -228,11 +200,7 @@ def test_it_can_be_stopped(opened: Any) -> None:
 
 def test_the_keyboard_keeps_its_place_while_words_come_in(opened: Any) -> None:
     page = opened()
-    held: list[Any] = []
-    page.route("**/api/owner/predict", lambda route: held.append(route))
-    page.select_option("[name=tier]", "small")
-    page.fill("#prompts", "\n".join(PROMPTS))
-    page.keyboard.press("Control+Enter")
+    held = hold_up(page, *PROMPTS)
     page.get_by_text("Predicting: 0 of 2").wait_for()
     held[0].continue_()
     page.get_by_text("Weighing words").wait_for()
@@ -245,7 +213,6 @@ def test_the_keyboard_keeps_its_place_while_words_come_in(opened: Any) -> None:
 def test_faults_are_told_and_what_was_shown_stays(opened: Any) -> None:
     page = opened()
     ask(page, PROMPTS[0])
-    page.locator("#predictions mark").first.wait_for()
     sent = parts_of(page)
     for prompts, said in (
         (["a dog"] * 501, "501 prompts are too many: 500 at once"),
@@ -256,7 +223,7 @@ def test_faults_are_told_and_what_was_shown_stays(opened: Any) -> None:
         page.locator("#failed").get_by_text(said).wait_for()
     assert page.locator("#predictions > li").count() == 1 and sent == []
     page.context.clear_cookies()
-    ask(page, PROMPTS[1])
+    begin(page, PROMPTS[1])
     page.locator("#failed").get_by_text("you need the link that you were sent").wait_for()
     assert page.get_by_role("button", name="Predict", exact=True).is_enabled()
 
@@ -354,15 +321,15 @@ def test_a_long_list_is_shown_in_parts(opened: Any) -> None:
     page = opened()
     sent = parts_of(page)
     ask(page, *(f"a dog and {number} cats" for number in range(130)))
-    page.get_by_text("130 prompts predicted.").wait_for()
+    assert page.locator("#said").inner_text() == "130 prompts predicted."
     assert page.locator(".prediction").count() == 100
     # Words would take as many predictions as there are of them.
     assert page.get_by_text("Words are weighed in lists of up to 100 prompts.").is_visible()
     assert page.locator("#predictions mark").count() == 0 and not page.locator(".legend").is_visible()
     page.get_by_role("button", name="Show 30 more prompts").click()
     assert page.locator(".prediction").count() == 130
-    # The keyboard goes on where it was.
     # It was asked for in parts, each prompt once.
     assert len(sent) > 2 and sum(len(each["prompts"]) for each in sent) == 130
+    # The keyboard goes on where it was.
     place = "[...document.querySelectorAll('.prediction')].indexOf(document.activeElement.closest('li'))"
     assert page.evaluate(place) == 100

@@ -11,7 +11,7 @@ import json
 import re
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -55,11 +55,6 @@ def bare(server: Any, method: str, path: str, headers: dict[str, str], **more: A
         PLAIN.cookies.clear()
 
 
-def rows(server: Any, query: str) -> list[Any]:
-    with database.reading(server.study.engine) as connection:
-        return [tuple(row) for row in connection.execute(text(query))]
-
-
 def operations(server: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Every operation that the application describes."""
     for path, methods in asked(server, "GET", "/openapi.json").json()["paths"].items():
@@ -74,7 +69,7 @@ def filled(path: str) -> str:
 # -- others' work -------------------------------------------------------------------------------------------
 
 
-def test_nothing_of_another_annotator_can_be_reached(live: Any, client: Callable[[str], Any]) -> None:
+def test_nothing_of_another_annotator_can_be_reached(live: Any, client: Any) -> None:
     server = live(ROUND)
     ann, bob = client(server.invite("ann")), client(server.invite("bob"))
     theirs = bob.work()["pages"]
@@ -91,7 +86,7 @@ def test_nothing_of_another_annotator_can_be_reached(live: Any, client: Callable
     assert [row["annotator"] for row in server.answers()] == ["bob"]
 
 
-def test_what_is_refused_does_not_tell_whether_a_page_exists(live: Any, client: Callable[[str], Any]) -> None:
+def test_what_is_refused_does_not_tell_whether_a_page_exists(live: Any, client: Any) -> None:
     server = live(ROUND)
     ann, bob = client(server.invite("ann")), client(server.invite("bob"))
     there, nowhere = bob.work()["pages"][0]["page"], "f" * 32
@@ -101,21 +96,16 @@ def test_what_is_refused_does_not_tell_whether_a_page_exists(live: Any, client: 
         assert replies[0].content == replies[1].content
 
 
-def test_one_annotators_keys_do_not_stand_for_anothers_answers(
-    live: Any, client: Callable[[str], Any]
-) -> None:
+def test_one_annotators_keys_do_not_stand_for_anothers_answers(live: Any, client: Any) -> None:
     server = live(ROUND)
     for name in ("ann", "bob"):
         who = client(server.invite(name))
-        told = {"page": who.work()["pages"][0]["page"], "slot": 0, "question": "match", "value": 1}
-        (receipt,) = who.send({"key": "the-very-same-key-1", **told})["receipts"]
+        (receipt,) = who.answer_page(who.work()["pages"][0], 1, key="the-very-same-key-1")["receipts"]
         assert receipt["status"] == "stored"
     assert [row["annotator"] for row in server.answers()] == ["ann", "bob"]
 
 
-def test_replies_tell_nothing_of_makers_files_controls_or_other_people(
-    live: Any, client: Callable[[str], Any]
-) -> None:
+def test_replies_tell_nothing_of_makers_files_controls_or_other_people(live: Any, client: Any) -> None:
     server = live(ROUND + CONTROLS)
     server.invite("bob-who-is-elsewhere")
     ann = client(server.invite("ann"))
@@ -134,8 +124,8 @@ def test_replies_tell_nothing_of_makers_files_controls_or_other_people(
     assert {reply.status_code for reply in replies} == {200}
     assert sum(row["control"] for row in server.answers()) > 0, "there were controls to tell of"
 
-    names = [row[0] for row in rows(server, "SELECT name FROM image")]
-    sums = [row[0] for row in rows(server, "SELECT sha256 FROM image WHERE sha256 IS NOT NULL")]
+    files = server.rows("SELECT name, sha256 FROM image WHERE sha256 IS NOT NULL")
+    names, sums = [row["name"] for row in files], [row["sha256"] for row in files]
     assert len(names) > 20 and len(sums) > 20
     hidden = [*SYSTEMS, *names, *sums, "bob-who-is-elsewhere", str(server.study.home), "made by"]
     for reply in replies:
@@ -157,12 +147,16 @@ def shape(told: Any) -> Any:
     return re.sub(r"[0-9a-f]{32}", "KEY", told) if isinstance(told, str) and "/" in told else type(told)
 
 
-def test_control_pages_look_like_the_rest(live: Any, client: Callable[[str], Any]) -> None:
-    server = live(ROUND + CONTROLS)
-    ann = client(server.invite("ann"))
-    pages = ann.work()["pages"]
+def controls_of(server: Any) -> set[str]:
+    """The keys of the pages that are controls."""
     query = "SELECT p.key, i.kind FROM task p JOIN round_item i ON i.id = p.round_item_id"
-    control = {key for key, kind in rows(server, query) if kind == "control"}
+    return {row["key"] for row in server.rows(query) if row["kind"] == "control"}
+
+
+def test_control_pages_look_like_the_rest(ann_at: Any) -> None:
+    server, ann = ann_at(ROUND + CONTROLS)
+    pages = ann.work()["pages"]
+    control = controls_of(server)
     kinds = [page["page"] in control for page in pages]
     assert 0 < sum(kinds) < len(kinds)
 
@@ -185,19 +179,14 @@ def test_control_pages_look_like_the_rest(live: Any, client: Callable[[str], Any
 
 
 @pytest.mark.slow
-def test_control_pages_take_as_long_as_the_rest(live: Any, client: Callable[[str], Any]) -> None:
+def test_control_pages_take_as_long_as_the_rest(ann_at: Any) -> None:
     """Medians of fetching an image and of sending an answer, taken in turn; twice as long would show."""
-    server = live(ROUND + CONTROLS)
-    ann = client(server.invite("ann"))
+    server, ann = ann_at(ROUND + CONTROLS)
     pages = ann.work()["pages"]
-    query = "SELECT p.key, i.kind FROM task p JOIN round_item i ON i.id = p.round_item_id"
-    control = {key for key, kind in rows(server, query) if kind == "control"}
+    control = controls_of(server)
+    others = [page for page in pages if page["page"] not in control]
     pairs = list(
-        zip(
-            itertools.cycle([page for page in pages if page["page"] in control]),
-            [page for page in pages if page["page"] not in control],
-            strict=False,
-        )
+        zip(itertools.cycle(page for page in pages if page["page"] in control), others, strict=False)
     )
     assert len(pairs) > 8
     for page in pages:
@@ -229,20 +218,14 @@ def test_control_pages_take_as_long_as_the_rest(live: Any, client: Callable[[str
 # -- links ------------------------------------------------------------------------
 
 
-def refuses(server: Any, token: str, kinds: tuple[str, ...] = ("annotator", "owner")) -> bool:
+def refuses(server: Any, token: str) -> bool:
     """Whether a token lets nobody in, by link and by cookie."""
-    checks = [asked(server, "GET", f"/j/{token}").status_code in (403, 404, 405)]
-    if "annotator" in kinds:
-        replies = [
-            asked(server, "GET", path, token, COOKIES["annotator"]) for path in ("/api/task", "/judge")
-        ]
-        checks += [reply.status_code == 401 for reply in replies]
-    if "owner" in kinds:
-        replies = [
-            asked(server, "GET", path, token, COOKIES["owner"]) for path in ("/api/owner/overview", "/owner")
-        ]
-        checks += [reply.status_code == 401 for reply in replies]
-    return all(checks)
+    paths = {"annotator": ("/api/task", "/judge"), "owner": ("/api/owner/overview", "/owner")}
+    return asked(server, "GET", f"/j/{token}").status_code in (403, 404, 405) and all(
+        asked(server, "GET", path, token, COOKIES[kind]).status_code == 401
+        for kind in paths
+        for path in paths[kind]
+    )
 
 
 def test_links_that_were_not_made_here_let_nobody_in(live: Any) -> None:
@@ -282,7 +265,7 @@ def test_a_role_cannot_be_written_into_a_link(live: Any) -> None:
 
 def test_expired_and_revoked_links_let_nobody_in(live: Any) -> None:
     server = live(ROUND)
-    good = token_of(server.invite("ann"))
+    good, owner = token_of(server.invite("ann")), token_of(server.owner())
     gone = token_of(server.invite("bob"))
     oversee.revoke(server.study, "r", "bob")
     old = token_of(server.invite("cat"))
@@ -294,21 +277,19 @@ def test_expired_and_revoked_links_let_nobody_in(live: Any) -> None:
     assert refuses(server, gone) and refuses(server, old)
     assert asked(server, "GET", "/api/task", good).status_code == 200
     # One that is in use ends as well, a moment later at most.
+    assert asked(server, "GET", "/owner", owner, COOKIES["owner"]).status_code == 200
     oversee.revoke(server.study, "r", "ann")
+    with database.writing(server.study.engine) as connection:
+        connection.execute(text("UPDATE token SET revoked = :past WHERE role = 'owner'"), {"past": past})
     time.sleep(2.2)
-    assert refuses(server, good)
+    assert refuses(server, good) and refuses(server, owner)
 
 
 def test_links_are_kept_only_as_hashes(live: Any) -> None:
     server = live(ROUND)
     made = [token_of(server.invite("ann")), token_of(server.owner())]
-    with database.reading(server.study.engine) as connection:
-        tables = (
-            connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars().all()
-        )
-        held = "".join(
-            repr(connection.execute(text(f'SELECT * FROM "{table}"')).fetchall()) for table in tables
-        )
+    tables = [row["name"] for row in server.rows("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    held = "".join(repr(server.rows(f'SELECT * FROM "{table}"')) for table in tables)
     assert "token" in tables and len(held) > 1_000
     assert not any(token in held or token.partition(".")[2] in held for token in made)
 
@@ -350,6 +331,10 @@ def test_every_operation_asks_who_is_there(live: Any) -> None:
         allowed = asked(server, method, at, tokens_of[kind], COOKIES[kind], **told)
         assert allowed.status_code not in (401, 403, 500), (method, path)
     assert seen["annotator"] >= 8 and seen["owner"] >= 10
+    for path in ("/owner", "/owner/predict"):
+        for cookie in COOKIES.values():
+            assert asked(server, "GET", path, tokens_of["annotator"], cookie).status_code == 401
+        assert asked(server, "GET", path, tokens_of["owner"], COOKIES["owner"]).status_code == 200
 
 
 def test_everything_that_changes_something_is_guarded_from_other_sites(live: Any) -> None:
@@ -357,40 +342,27 @@ def test_everything_that_changes_something_is_guarded_from_other_sites(live: Any
     cookies = f"sightline={token_of(server.invite('ann'))}; sightline_owner={token_of(server.owner())}"
     changing = [path for method, path, _ in operations(server) if method != "GET"]
     assert len(changing) >= 10
-    for path in changing:
+    # Reading by POST is no way round.
+    for path in [path for _, path, _ in operations(server)]:
         ways: list[dict[str, str]] = [{}, {"X-Sightline": "1", "Origin": "https://evil.example"}]
         for headers in ways:
             reply = bare(server, "POST", filled(path), {"Cookie": cookies, **headers}, json={})
             assert reply.status_code == 403, path
-    for method, path, _ in operations(server):
-        if method == "GET":
-            # Reading by POST is no way round, and nothing is changed by reading.
-            reply = bare(server, "POST", filled(path), {"Cookie": cookies}, json={})
-            assert reply.status_code == 403
 
 
-def test_every_kind_of_reply_is_dressed_by_the_guard(live: Any, client: Callable[[str], Any]) -> None:
-    server = live(ROUND)
-    ann = client(server.invite("ann"))
+def test_every_kind_of_reply_is_dressed_by_the_guard(ann_at: Any) -> None:
+    server, ann = ann_at(ROUND)
     image = ann.work()["pages"][0]["slots"][0]["images"][0]
     token, owner = token_of(server.links["ann"]), token_of(server.owner())
     cookies = f"sightline={token}; sightline_owner={owner}"
-    paths = [
-        "/judge",
-        "/owner",
-        "/api/task",
-        image,
-        "/static/judge.css",
-        "/healthz",
-        "/openapi.json",
-        "/none",
-    ]
-    paths += ["/j/nobody", "/api/owner/overview", "/api/owner/judgements.csv", f"/j/{token}"]
-    for path in paths:
+    paths = "/judge /owner /api/task /static/judge.css /healthz /openapi.json /none /j/nobody"
+    paths += " /api/owner/overview /api/owner/judgements.csv"
+    for path in [*paths.split(), image, f"/j/{token}"]:
         reply = bare(server, "GET", path, {"Cookie": cookies})
         assert reply.headers["content-security-policy"] == POLICY, path
         assert reply.headers["x-content-type-options"] == "nosniff" and "server" not in reply.headers
         assert "public" not in reply.headers.get("cache-control", "") or path.startswith("/static")
+        assert path != image or "private" in reply.headers["cache-control"]
         assert bare(server, "GET", path, {"Cookie": cookies, "Host": "rebound.example"}).status_code == 400
 
 
@@ -491,18 +463,16 @@ def texts_of(schema: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def test_words_of_sql_are_words(live: Any, client: Callable[[str], Any]) -> None:
+def test_words_of_sql_are_words(ann_at: Any) -> None:
     """In every text of every body and every query parameter: no fault, nothing changed, nothing leaked."""
-    server = live(ROUND)
-    ann = client(server.invite("ann"))
+    server, ann = ann_at(ROUND)
     ann.answer_page(ann.work()["pages"][0], 1)
     secret = tokens.signing_key(server.study).hex()
     cookies = f"sightline={token_of(server.links['ann'])}; sightline_owner={token_of(server.owner())}"
     headers = {"Cookie": cookies, "X-Sightline": "1"}
     whole = asked(server, "GET", "/openapi.json").json()
-    counted = {
-        table: rows(server, f"SELECT count(*) FROM {table}") for table in ("judgement", "prompt", "image")
-    }
+    counts = ", ".join(f"(SELECT count(*) FROM {table})" for table in ("judgement", "prompt", "image"))
+    counted = server.rows(f"SELECT {counts}")
     tried = 0
     with httpx.Client(base_url=server.url, headers=headers, timeout=60) as http_client:
         for (method, path, told), evil in itertools.product(list(operations(server)), INJECTIONS):
@@ -524,12 +494,11 @@ def test_words_of_sql_are_words(live: Any, client: Callable[[str], Any]) -> None
                 assert reply.status_code < 500, (path, evil, reply.text)
                 assert reply.elapsed.total_seconds() < 60 and secret not in reply.text
     assert tried > 100
-    assert counted == {table: rows(server, f"SELECT count(*) FROM {table}") for table in counted}
+    assert counted == server.rows(f"SELECT {counts}")
 
 
-def test_a_reason_is_kept_as_it_was_written(live: Any, client: Callable[[str], Any]) -> None:
-    server = live(ROUND)
-    ann = client(server.invite("ann"))
+def test_a_reason_is_kept_as_it_was_written(ann_at: Any) -> None:
+    server, ann = ann_at(ROUND)
     pages = ann.work()["pages"]
     for page, evil in zip(pages, [*INJECTIONS, "<script>alert(1)</script>"], strict=False):
         (receipt,) = ann.answer_page(page, None, skipped=evil)["receipts"]
@@ -540,9 +509,7 @@ def test_a_reason_is_kept_as_it_was_written(live: Any, client: Callable[[str], A
     assert kept == [*INJECTIONS, "<script>alert(1)</script>"][: len(kept)] and len(kept) > 8
 
 
-def test_formulas_in_names_and_reasons_are_not_run_by_a_spreadsheet(
-    live: Any, client: Callable[[str], Any]
-) -> None:
+def test_formulas_in_names_and_reasons_are_not_run_by_a_spreadsheet(live: Any, client: Any) -> None:
     server = live('[annotate.r]\nmode = "yes_no"\nper_item = 4\n')
     for name in ('=HYPERLINK("http://evil.example")', "+1+1", "@SUM(1)", "-2+3"):
         ann = client(server.invite(name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -39,6 +39,13 @@ def watched(browser: Any) -> Iterator[tuple[Any, list[str]]]:
     context.close()
 
 
+def nothing_ran(page: Any, seen: list[str]) -> None:
+    strange = "document.querySelectorAll('img[src=\"x\"], svg[onload], body script').length"
+    assert page.evaluate(strange) == 0
+    page.wait_for_timeout(300)
+    assert seen == []
+
+
 def test_scripts_in_a_prompt_are_text_before_an_annotator(live: Any, watched: Any) -> None:
     context, seen = watched
     server = live(
@@ -63,14 +70,11 @@ def test_scripts_in_a_prompt_are_text_before_an_annotator(live: Any, watched: An
     page.click("#skip-page")
     page.wait_for_selector("#skip[open]")
     assert IMAGE in page.inner_text("#skip-reasons")
-    strange = "document.querySelectorAll('img[src=\"x\"], svg[onload], body script').length"
-    assert page.evaluate(strange) == 0
-    page.wait_for_timeout(300)
-    assert seen == []
+    nothing_ran(page, seen)
 
 
 def test_scripts_in_names_reasons_and_prompts_are_text_before_the_owner(
-    live: Any, client: Callable[[str], Any], watched: Any
+    live: Any, client: Any, watched: Any
 ) -> None:
     context, seen = watched
     server = live(ROUND, text=EVIL)
@@ -89,14 +93,14 @@ def test_scripts_in_names_reasons_and_prompts_are_text_before_the_owner(
     shown = page.inner_text("#people-list")
     assert all(name in shown for name in names)
     assert EVIL in page.inner_text("#disputes")
+    page.locator("summary", has_text="As a table").last.click()
+    page.locator(".chart td").first.wait_for()
+    assert page.locator("#charts img:not([data-address])").count() == 0
     oversee.exclude(server.study, names[1], EVIL)
     page.reload()
     page.wait_for_selector("#all:not([hidden])")
     assert EVIL in page.inner_text("#people-list")
-    strange = "document.querySelectorAll('img[src=\"x\"], svg[onload], body script').length"
-    assert page.evaluate(strange) == 0
-    page.wait_for_timeout(300)
-    assert seen == []
+    nothing_ran(page, seen)
 
 
 def test_the_watch_sees_what_it_should(live: Any, watched: Any) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import queue
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -42,8 +40,6 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
         return
     if scope["path"] == "/slow":
         await asyncio.sleep(1.0)
-    if scope["path"] == "/stuck":
-        await asyncio.sleep(30)
     size = LARGE if scope["path"] == "/large" else 5
     if scope["path"] != "/deaf":
         while (await receive()).get("more_body"):
@@ -55,29 +51,26 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.body", "body": piece, "more_body": start + len(piece) < size})
 
 
-@contextmanager
-def served(limits: Limits = QUICK, what: Any = app) -> Iterator[tuple[int, Server]]:
-    """A real server on a free port of the loopback, which ends with the block."""
-    ready: queue.Queue[str] = queue.Queue()
-    server = Server(what, on_ready=ready.put, limits=limits)
-    thread = threading.Thread(target=server.run, args=(listen("127.0.0.1", 0),))
-    thread.start()
-    try:
-        yield int(ready.get(timeout=60).rsplit(":", 1)[1]), server
-    finally:
-        server.should_exit = True
-        thread.join(60)
-        assert not thread.is_alive()
+@pytest.fixture(scope="module")
+def served(run_server: Any) -> Callable[[Limits], Any]:
+    """Runs the application with these limits, and gives its port and server."""
+
+    @contextmanager
+    def run(limits: Limits) -> Iterator[tuple[int, Server]]:
+        with run_server(app, limits) as (url, server):
+            yield int(url.rsplit(":", 1)[1]), server
+
+    return run
 
 
 @pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    with served() as (found, _):
-        yield found
+def port(served: Any) -> Iterator[int]:
+    with served(QUICK) as (number, _):
+        yield number
 
 
-def connect(port: int, patience: float = 60.0) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=patience)
+def connect(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=60)
 
 
 def until_closed(opened: socket.socket) -> bytes:
@@ -91,8 +84,9 @@ def until_closed(opened: socket.socket) -> bytes:
     return b"".join(parts)
 
 
-def hello(opened: socket.socket) -> bool:
-    """Whether the next reply is the whole usual one; head and body may come apart."""
+def hello(opened: socket.socket, request: bytes = GET) -> bool:
+    """Whether the reply to a request is the whole usual one; head and body may come apart."""
+    opened.sendall(request)
     reply = b""
     while not reply.endswith(b"hello"):
         piece = opened.recv(1_000)
@@ -109,11 +103,21 @@ def took(began: float) -> float:
 # -- slow and greedy clients --------------------------------------------------------------------
 
 
-def test_a_connection_without_a_word_is_closed(port: int) -> None:
-    began = time.monotonic()
+@pytest.mark.parametrize(
+    ("used", "sent", "reply", "seconds"),
+    [(False, b"", b"", 0.5), (True, b"", b"", 0.8), (True, b"GET / HT", b"HTTP/1.1 408 ", 0.5)],
+    ids=["without a word", "idle", "slow head after a request"],
+)
+def test_a_connection_that_keeps_waiting_is_closed(
+    port: int, used: bool, sent: bytes, reply: bytes, seconds: float
+) -> None:
     with connect(port) as opened:
-        assert until_closed(opened) == b""
-    assert took(began) > 0.5
+        assert not used or hello(opened)
+        began = time.monotonic()
+        opened.sendall(sent)
+        last = until_closed(opened)
+    assert last.startswith(reply) and bool(last) == bool(reply)
+    assert took(began) > seconds
 
 
 def test_a_slow_head_is_closed_however_it_drips(port: int) -> None:
@@ -133,35 +137,14 @@ def test_a_slow_head_is_closed_however_it_drips(port: int) -> None:
     assert json.loads(reply.partition(b"\r\n\r\n")[2])["error"]
 
 
-def test_a_slow_head_is_closed_on_a_used_connection_too(port: int) -> None:
-    with connect(port) as opened:
-        opened.sendall(GET)
-        assert hello(opened)
-        began = time.monotonic()
-        opened.sendall(b"GET / HT")
-        assert until_closed(opened).startswith(b"HTTP/1.1 408 ")
-    assert took(began) > 0.5
-
-
-def test_a_head_in_two_pieces_is_read() -> None:
+def test_a_head_in_two_pieces_is_read(served: Any) -> None:
     with served(Limits(head_seconds=2, stop_seconds=2)) as (port, _), connect(port) as opened:
         opened.sendall(GET[:20])
         time.sleep(0.1)
-        opened.sendall(GET[20:])
-        assert hello(opened)
+        assert hello(opened, GET[20:])
         # Its timer must not end the next request.
         time.sleep(1.4)
-        opened.sendall(GET.replace(b"/ ", b"/slow ", 1))
-        assert hello(opened)
-
-
-def test_an_idle_connection_is_closed(port: int) -> None:
-    with connect(port) as opened:
-        opened.sendall(GET)
-        assert hello(opened)
-        began = time.monotonic()
-        assert until_closed(opened) == b""
-    assert took(began) > 0.8
+        assert hello(opened, GET.replace(b"/ ", b"/slow ", 1))
 
 
 def test_a_head_without_end_is_refused(port: int) -> None:
@@ -179,15 +162,14 @@ def test_a_body_nobody_reads_does_not_hold_the_connection(port: int) -> None:
     """It is read for a moment, so that the reply arrives, and then the connection ends."""
     began = time.monotonic()
     with connect(port) as opened:
-        opened.sendall(b"POST /deaf HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
-        assert hello(opened)
+        assert hello(opened, b"POST /deaf HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
             while took(began) < 60:
                 opened.sendall(b"5\r\nxxxxx\r\n")
                 time.sleep(0.01)
 
 
-def test_a_client_that_does_not_read_is_cut_off() -> None:
+def test_a_client_that_does_not_read_is_cut_off(served: Any) -> None:
     limits = Limits(stall_seconds=2, stop_seconds=2)
     with served(limits) as (port, server), connect(port) as opened:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
@@ -200,7 +182,7 @@ def test_a_client_that_does_not_read_is_cut_off() -> None:
         assert not server.server_state.connections
 
 
-def test_a_slow_reader_gets_everything() -> None:
+def test_a_slow_reader_gets_everything(served: Any) -> None:
     """Slower than the patience for a stalled reader in all, but never stalled."""
     limits = Limits(stall_seconds=2, stop_seconds=2)
     with served(limits) as (port, _), connect(port) as opened:
@@ -220,8 +202,7 @@ def test_a_slow_reader_gets_everything() -> None:
 def refused(port: int) -> bool:
     with connect(port) as opened:
         opened.sendall(GET)
-        reply = opened.recv(1_000)
-        return reply.startswith(b"HTTP/1.1 503 ")
+        return opened.recv(1_000).startswith(b"HTTP/1.1 503 ")
 
 
 def wait_for(server: Server, connections: int) -> None:
@@ -231,33 +212,22 @@ def wait_for(server: Server, connections: int) -> None:
         time.sleep(0.01)
 
 
-def test_connections_are_limited_and_freed() -> None:
-    limits = Limits(connections=5, head_seconds=30, linger_seconds=0.1, stop_seconds=1)
+@pytest.mark.parametrize("limit", ["connections", "per_address"])
+def test_connections_are_limited_and_freed(served: Any, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setattr(serving, "_is_here", lambda address: False)
+    limits = Limits(**{limit: 4}, head_seconds=30, linger_seconds=0.1, stop_seconds=1)
     with served(limits) as (port, server):
-        held = [connect(port) for _ in range(5)]
-        wait_for(server, 5)
+        held = [connect(port) for _ in range(4)]
+        wait_for(server, 4)
         assert refused(port)
         held.pop().close()
-        wait_for(server, 4)
-        assert not refused(port)
-        for opened in held:
-            opened.close()
-
-
-def test_one_address_cannot_take_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "_is_here", lambda address: False)
-    limits = Limits(per_address=3, head_seconds=30, linger_seconds=0.1, stop_seconds=1)
-    with served(limits) as (port, server):
-        held = [connect(port) for _ in range(3)]
         wait_for(server, 3)
-        assert refused(port)
+        assert not refused(port)
         for opened in held:
             opened.close()
-        wait_for(server, 0)
-        assert not refused(port)
 
 
-def test_this_machine_is_not_counted() -> None:
+def test_this_machine_is_not_counted(served: Any) -> None:
     with served(Limits(per_address=1, stop_seconds=1)) as (port, _), connect(port), connect(port):
         assert not refused(port)
 
@@ -317,7 +287,6 @@ def test_the_server_outlives_a_storm(port: int) -> None:
                 opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
     time.sleep(0.5)
     with connect(port) as opened:
-        opened.sendall(GET)
         assert hello(opened)
 
 
@@ -334,30 +303,26 @@ def test_a_taken_port_is_told() -> None:
         assert "port 0" in told.value.remedy
 
 
-@pytest.mark.parametrize("host", ["192.0.2.1", "no.such.host.invalid", "300.1.1.1"])
-def test_an_address_of_another_machine_is_told(host: str) -> None:
-    with pytest.raises(UsageError, match=host):
-        serve(app, host, 0, print)
-
-
-@pytest.mark.parametrize("port", [-1, 70_000])
-def test_a_port_that_is_none_is_told(port: int) -> None:
-    with pytest.raises(UsageError):
-        serve(app, "127.0.0.1", port, print)
-
-
 @pytest.mark.parametrize(
-    ("host", "shown"),
+    ("host", "port", "said"),
     [
-        ("127.0.0.1", "http://127.0.0.1:"),
-        ("localhost", "http://127.0.0.1:"),
-        ("0.0.0.0", "http://127.0.0.1:"),
+        ("192.0.2.1", 0, "192.0.2.1"),
+        ("no.such.host.invalid", 0, "no.such.host.invalid"),
+        ("300.1.1.1", 0, "300.1.1.1"),
+        ("127.0.0.1", -1, "no port -1"),
+        ("127.0.0.1", 70_000, "no port 70000"),
     ],
 )
-def test_the_address_is_one_a_browser_can_open(host: str, shown: str) -> None:
+def test_an_address_that_cannot_be_listened_on_is_told(host: str, port: int, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        serve(app, host, port, print)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0"])
+def test_the_address_is_one_a_browser_can_open(host: str) -> None:
     [opened] = listen(host, 0)
     with opened:
-        assert address_of(opened).startswith(shown)
+        assert address_of(opened).startswith("http://127.0.0.1:")
         assert int(address_of(opened).rsplit(":", 1)[1]) > 1_023
 
 
@@ -438,11 +403,9 @@ def test_a_stop_does_not_wait_for_ever() -> None:
 
 def test_a_killed_server_comes_back_on_its_port() -> None:
     with program() as (process, port), connect(port) as opened:
-        opened.sendall(GET)
         assert hello(opened)
         process.kill()
         process.wait(60)
         with program(port) as (_, again), connect(again) as anew:
             assert again == port
-            anew.sendall(GET)
             assert hello(anew)

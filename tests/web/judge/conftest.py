@@ -57,6 +57,17 @@ class Person:
             arg=before,
         )
 
+    def judge(self, *keys: str) -> None:
+        """Press keys that finish the page, and wait for the next one."""
+        before = self.number()
+        self.press(*keys)
+        self.goes_on(before)
+
+    def go_offline(self) -> None:
+        """Cut the network once everything that was asked for is there."""
+        self.page.wait_for_load_state("networkidle")
+        self.context.set_offline(True)
+
     def chosen(self) -> list[str]:
         """The labels that are taken on the page in view."""
         return self.page.evaluate(
@@ -93,3 +104,14 @@ def visit(browser: Any) -> Iterator[Callable[..., Person]]:
     for person in people:
         person.context.close()
     assert [fault for person in people for fault in person.faults] == []
+
+
+@pytest.fixture
+def seated(live: Any, visit: Any) -> Callable[..., tuple[Any, Person]]:
+    """A server with these settings, and ann at its page past the instructions."""
+
+    def come(settings: str, **more: Any) -> tuple[Any, Person]:
+        server = live(settings, **more)
+        return server, visit(server.invite("ann"))
+
+    return come

@@ -16,11 +16,9 @@ def once_each(rows: list[dict[str, Any]]) -> bool:
     return set(Counter((row["task_id"], row["slot"], row["question"]) for row in rows).values()) == {1}
 
 
-def test_answers_given_without_network_arrive_once_and_in_order(live: Any, visit: Any) -> None:
-    server = live(YES_NO)
-    person = visit(server.invite("ann"))
-    person.page.wait_for_load_state("networkidle")
-    person.context.set_offline(True)
+def test_answers_given_without_network_arrive_once_and_in_order(seated: Any) -> None:
+    server, person = seated(YES_NO)
+    person.go_offline()
     for key in ("y", "n", "y"):
         before = person.number()
         person.press(key)
@@ -44,14 +42,10 @@ def test_answers_given_without_network_arrive_once_and_in_order(live: Any, visit
 
 
 @pytest.mark.slow
-def test_pages_run_out_without_network_and_it_goes_on_with_it(live: Any, visit: Any) -> None:
-    server = live(YES_NO + "ahead = 2\n")
-    person = visit(server.invite("ann"))
-    person.page.wait_for_load_state("networkidle")
-    person.context.set_offline(True)
-    before = person.number()
-    person.press("y")
-    person.goes_on(before)
+def test_pages_run_out_without_network_and_it_goes_on_with_it(seated: Any) -> None:
+    server, person = seated(YES_NO + "ahead = 2\n")
+    person.go_offline()
+    person.judge("y")
     person.press("y")
     person.page.wait_for_selector("#screen .waiting")
     person.context.set_offline(False)
@@ -60,12 +54,10 @@ def test_pages_run_out_without_network_and_it_goes_on_with_it(live: Any, visit: 
     assert len(server.answers()) == 2
 
 
-def test_a_closed_window_keeps_its_answers_until_it_is_opened_again(live: Any, visit: Any) -> None:
-    server = live(GRID)
-    link = server.invite("ann")
-    person = visit(link)
-    person.page.wait_for_load_state("networkidle")
-    person.context.set_offline(True)
+def test_a_closed_window_keeps_its_answers_until_it_is_opened_again(seated: Any) -> None:
+    server, person = seated(GRID)
+    link = server.links["ann"]
+    person.go_offline()
     person.press(*"123")
     assert person.waiting() == 3
     person.page.close()
@@ -78,10 +70,9 @@ def test_a_closed_window_keeps_its_answers_until_it_is_opened_again(live: Any, v
     assert person.chosen() == ["high relevance", "low relevance", "no relevance"]
 
 
-def test_a_slider_moved_a_moment_before_closing_is_kept(live: Any, visit: Any) -> None:
-    server = live(SLIDERS)
-    link = server.invite("ann")
-    person = visit(link)
+def test_a_slider_moved_a_moment_before_closing_is_kept(seated: Any) -> None:
+    server, person = seated(SLIDERS)
+    link = server.links["ann"]
     person.press("3", "ArrowRight")
     person.page.close(run_before_unload=False)
     person.page = person.tab(link)
@@ -89,62 +80,37 @@ def test_a_slider_moved_a_moment_before_closing_is_kept(live: Any, visit: Any) -
     assert [(row["question"], row["value"]) for row in server.answers()] == [("quality", 3.1)]
 
 
-def test_a_reply_lost_on_its_way_does_not_double_the_answer(live: Any, visit: Any) -> None:
-    server = live(YES_NO)
-    person = visit(server.invite("ann"))
-    lost = []
-
-    def lose(route: Any) -> None:
-        if len(lost) < 2:
-            lost.append(route.fetch().status)
-            route.abort()
-        else:
-            route.continue_()
-
-    person.page.route("**/api/answers", lose)
-    before = person.number()
-    person.press("y")
-    person.goes_on(before)
-    person.all_sent()
-    assert lost == [200, 200]
-    assert [row["value"] for row in server.answers()] == [1]
-
-
-def test_a_busy_server_is_asked_again(live: Any, visit: Any) -> None:
-    server = live(YES_NO)
-    person = visit(server.invite("ann"))
+@pytest.mark.parametrize("reply", ["lost", "busy"])
+def test_what_has_no_receipt_is_sent_again_and_kept_once(seated: Any, reply: str) -> None:
+    server, person = seated(YES_NO)
     asked = []
 
-    def busy(route: Any) -> None:
+    def answer(route: Any) -> None:
         asked.append(1)
-        if len(asked) < 3:
-            route.fulfill(status=503, json={"error": "busy", "remedy": ""})
-        else:
+        if len(asked) > 2:
             route.continue_()
+        elif reply == "lost":
+            assert route.fetch().status == 200
+            route.abort()
+        else:
+            route.fulfill(status=503, json={"error": "busy", "remedy": ""})
 
-    person.page.route("**/api/answers", busy)
-    person.press("y")
+    person.page.route("**/api/answers", answer)
+    person.judge("y")
     person.all_sent()
-    assert len(asked) >= 3 and [row["value"] for row in server.answers()] == [1]
+    assert len(asked) > 2 and [row["value"] for row in server.answers()] == [1]
 
 
-def test_a_refused_answer_is_shown_and_holds_up_nothing(live: Any, visit: Any) -> None:
-    server = live(GRID)
-    person = visit(server.invite("ann"))
+def test_a_refused_answer_is_shown_and_holds_up_nothing(seated: Any) -> None:
+    server, person = seated(GRID)
     page = person.page
     # Kept by the browser from another day: one of a page that is no more, and one that no server accepts.
     prefix = page.evaluate("Object.keys(localStorage).find(key => key.endsWith('/read')).slice(0, -4)")
     for number, page_key in enumerate(("0" * 32, "not a page")):
-        told = {
-            "key": f"an-old-key-{number:08}",
-            "page": page_key,
-            "slot": 0,
-            "question": "relevance",
-            "value": 1,
-        }
+        told = {"key": f"an-old-key-{number:08}", "page": page_key, "slot": 0, "question": "relevance"}
         page.evaluate(
             "([key, told]) => localStorage.setItem(key, JSON.stringify(told))",
-            [f"{prefix}answer/00000000000000{number}/{told['key']}", told],
+            [f"{prefix}answer/00000000000000{number}/{told['key']}", {**told, "value": 1}],
         )
     person.press("1", "2")
     person.all_sent()
@@ -157,10 +123,9 @@ def test_a_refused_answer_is_shown_and_holds_up_nothing(live: Any, visit: Any) -
     page.wait_for_selector("#aside", state="hidden")
 
 
-def test_two_tabs_share_the_work_without_losing_or_doubling(live: Any, visit: Any) -> None:
-    server = live(GRID)
-    link = server.invite("ann")
-    person = visit(link)
+def test_two_tabs_share_the_work_without_losing_or_doubling(seated: Any) -> None:
+    server, person = seated(GRID)
+    link = server.links["ann"]
     other = person.tab(link)
     person.context.set_offline(True)
     person.press("1")
@@ -173,20 +138,14 @@ def test_two_tabs_share_the_work_without_losing_or_doubling(live: Any, visit: An
     person.context.set_offline(False)
     person.all_sent()
     rows = server.answers()
-    assert [(row["slot"], row["value"]) for row in sorted(rows, key=lambda row: row["slot"])] == [
-        (0, 2),
-        (1, 1),
-        (2, 0),
-    ]
-    assert once_each(rows)
+    assert {row["slot"]: row["value"] for row in rows} == {0: 2, 1: 1, 2: 0} and once_each(rows)
 
 
 def test_somebody_else_in_the_same_browser_sends_only_their_own(live: Any, visit: Any) -> None:
     server = live(YES_NO)
     ann, ben = server.invite("ann"), server.invite("ben")
     person = visit(ann)
-    person.page.wait_for_load_state("networkidle")
-    person.context.set_offline(True)
+    person.go_offline()
     person.press("y")
     person.page.wait_for_timeout(300)
     assert person.waiting() == 1
@@ -194,11 +153,14 @@ def test_somebody_else_in_the_same_browser_sends_only_their_own(live: Any, visit
     person.context.set_offline(False)
     person.page = person.tab(ben)
     sent: list[float] = []
-    person.page.on("request", lambda asked: sent.extend(_values(asked)))
+
+    def heard(asked: Any) -> None:
+        if asked.url.endswith("/api/answers"):
+            sent.extend(answer["value"] for answer in asked.post_data_json["answers"])
+
+    person.page.on("request", heard)
     person.begin()
-    before = person.number()
-    person.press("n")
-    person.goes_on(before)
+    person.judge("n")
     person.page.wait_for_load_state("networkidle")
     # Ann's own window may send her answer while it closes; Ben's must not.
     assert sent == [0]
@@ -207,12 +169,6 @@ def test_somebody_else_in_the_same_browser_sends_only_their_own(live: Any, visit
     person.page = person.tab(ann)
     person.all_sent()
     assert sorted((row["annotator"], row["value"]) for row in server.answers()) == [("ann", 1), ("ben", 0)]
-
-
-def _values(asked: Any) -> list[float]:
-    if not asked.url.endswith("/api/answers"):
-        return []
-    return [answer["value"] for answer in asked.post_data_json["answers"]]
 
 
 def test_work_goes_on_in_another_browser_where_it_ended(live: Any, visit: Any) -> None:
@@ -234,12 +190,11 @@ def test_work_goes_on_in_another_browser_where_it_ended(live: Any, visit: Any) -
     assert once_each(server.answers()) and len(server.answers()) == 10
 
 
-def test_a_link_that_was_taken_back_keeps_the_answers_and_says_why(live: Any, visit: Any) -> None:
+def test_a_link_that_was_taken_back_keeps_the_answers_and_says_why(seated: Any) -> None:
     from sightline.judging import oversee
 
-    server = live(YES_NO)
-    link = server.invite("ann")
-    person = visit(link)
+    server, person = seated(YES_NO)
+    link = server.links["ann"]
     person.page.wait_for_load_state("networkidle")
     oversee.revoke(server.study, "r", "ann")
     person.page.wait_for_timeout(2_500)
@@ -255,13 +210,10 @@ def test_a_link_that_was_taken_back_keeps_the_answers_and_says_why(live: Any, vi
     assert [row["value"] for row in server.answers()] == [1]
 
 
-def test_over_plain_http_keys_come_from_random_bytes(live: Any, visit: Any) -> None:
-    server = live(YES_NO)
-    person = visit(server.invite("ann"))
+def test_over_plain_http_keys_come_from_random_bytes(seated: Any) -> None:
+    server, person = seated(YES_NO)
     # Browsers offer randomUUID only over https and on the loopback.
     person.page.evaluate("Object.defineProperty(crypto, 'randomUUID', { value: undefined })")
-    before = person.number()
-    person.press("y")
-    person.goes_on(before)
+    person.judge("y")
     person.all_sent()
     assert len(server.answers()) == 1
