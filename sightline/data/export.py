@@ -323,7 +323,7 @@ def _questions(study: Study) -> dict[str, pl.DataFrame]:
 
 
 def _systems(study: Study) -> dict[str, pl.DataFrame]:
-    return {"systems": listing.searched(study).select("system", "kind", "collection")}
+    return {"systems": reading.systems(study).select("system", "kind", "collection")}
 
 
 def _scenes(study: Study) -> dict[str, pl.DataFrame]:

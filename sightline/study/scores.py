@@ -90,14 +90,9 @@ def pages(study: Study, kind: str, size: int = 2_000) -> Iterator[list[Target]]:
         yield from _set_pages(study, size)
 
 
-def _ask(study: Study, query: str, **values: Any) -> list[Any]:
-    with database.reading(study.engine) as connection:
-        return list(connection.execute(text(query), values).fetchall())
-
-
 def _prompt_pages(study: Study, size: int) -> Iterator[list[Target]]:
     last = 0
-    while rows := _ask(
+    while rows := reading.fetch_rows(
         study, "SELECT id FROM prompt WHERE id > :last ORDER BY id LIMIT :size", last=last, size=size
     ):
         last = int(rows[-1][0])
@@ -108,7 +103,7 @@ def _prompt_pages(study: Study, size: int) -> Iterator[list[Target]]:
 def _image_pages(study: Study, size: int) -> Iterator[list[Target]]:
     last = 0
     query = "SELECT id, sha256 FROM image WHERE id > :last AND sha256 IS NOT NULL ORDER BY id LIMIT :size"
-    while rows := _ask(study, query, last=last, size=size):
+    while rows := reading.fetch_rows(study, query, last=last, size=size):
         last = int(rows[-1][0])
         yield [Target(0, 0, int(key), hashed(sha), None, (sha,)) for key, sha in rows]
 
@@ -120,9 +115,9 @@ def _answer_pages(study: Study, size: int) -> Iterator[list[Target]]:
         "SELECT DISTINCT a.prompt_id, a.image_id, i.sha256 FROM answer a JOIN image i ON i.id = a.image_id "
         "WHERE i.sha256 IS NOT NULL AND a.prompt_id BETWEEN :first AND :last ORDER BY a.prompt_id, a.image_id"
     )
-    while rows := _ask(study, query, last=last, size=max(1, size // 16)):
+    while rows := reading.fetch_rows(study, query, last=last, size=max(1, size // 16)):
         first, last = int(rows[0][0]), int(rows[-1][0])
-        page = answer_items(study, _ask(study, inner, first=first, last=last))
+        page = answer_items(study, reading.fetch_rows(study, inner, first=first, last=last))
         if page:
             yield page
 
@@ -144,10 +139,10 @@ def _set_pages(study: Study, size: int) -> Iterator[list[Target]]:
         "WHERE i.sha256 IS NOT NULL AND a.prompt_id BETWEEN :first AND :last "
         "ORDER BY a.prompt_id, a.system_id, a.position"
     )
-    while rows := _ask(study, query, last=last, size=max(1, size // 16)):
+    while rows := reading.fetch_rows(study, query, last=last, size=max(1, size // 16)):
         first, last = int(rows[0][0]), int(rows[-1][0])
         sets: dict[tuple[int, int], list[str]] = {}
-        for prompt, system, sha in _ask(study, inner, first=first, last=last):
+        for prompt, system, sha in reading.fetch_rows(study, inner, first=first, last=last):
             sets.setdefault((int(prompt), int(system)), []).append(sha)
         found = reading.prompt_records(study, sorted({prompt for prompt, _ in sets}))
         page = [Target(p, s, 0, hashed(shas), found[p], tuple(shas)) for (p, s), shas in sets.items()]
@@ -207,7 +202,7 @@ def _evidence(study: Study, measure_id: int, inputs: set[int]) -> dict[int, dict
             ),
             {"measure": measure_id},
         ).fetchall()
-    return {int(key): json.loads(cell) if isinstance(cell, str) else cell for key, cell in rows}
+    return {int(key): reading.decoded(cell) for key, cell in rows}
 
 
 def write(study: Study, measure_id: int, results: Sequence[tuple[Target, Outcome]]) -> None:
@@ -253,7 +248,7 @@ def _drop_evidence(connection: Connection, measure_id: int, items: Sequence[Targ
 
 def unchanged(study: Study, kind: str, identity: str) -> set[tuple[int, int, int]]:
     """Prompt, system and image of the scores that rest on what the study holds today."""
-    rows = _ask(
+    rows = reading.fetch_rows(
         study,
         "SELECT c.inputs, c.prompt_id, c.system_id, c.image_id FROM score c "
         "JOIN measure m ON m.id = c.measure_id WHERE m.identity = :identity",
@@ -270,7 +265,7 @@ def unchanged(study: Study, kind: str, identity: str) -> set[tuple[int, int, int
 
 def reasons(study: Study, measure_id: int) -> Counter[str]:
     """Why scores of a measure have no value, and how many for each reason."""
-    rows = _ask(
+    rows = reading.fetch_rows(
         study,
         "SELECT reason, count(*) FROM score WHERE measure_id = :measure AND reason IS NOT NULL GROUP BY 1",
         measure=measure_id,

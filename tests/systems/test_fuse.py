@@ -75,7 +75,7 @@ def test_twice_is_as_once_and_undone_at_once(study: Study) -> None:
     with pytest.raises(ConflictError):
         fuse(study, "both", ["one", "two"], rule="combsum")
     assert not fuse(study, "both", ["one", "two"], rule="combsum", replace=True).already
-    undo(study, reading.frame(study, "SELECT max(id) FROM source", {"id": pl.Int64})["id"][0])
+    undo(study, reading.fetch_rows(study, "SELECT max(id) FROM source")[0][0])
     assert rows(study, "both") == {}
 
 

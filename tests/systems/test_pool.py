@@ -279,15 +279,14 @@ def test_only_some_images_are_gathered(painted: Study, colours: str) -> None:
 
 def kept(study: Study, name: str) -> dict[str, object]:
     """The settings that a pool is kept with."""
-    told = reading.frame(
+    rows = reading.fetch_rows(
         study,
-        "SELECT DISTINCT t.json FROM answer a JOIN system s ON s.id = a.system_id "
+        "SELECT DISTINCT CAST(t.json AS TEXT) FROM answer a JOIN system s ON s.id = a.system_id "
         "JOIN settings t ON t.id = a.settings_id WHERE s.name = :name",
-        {"json": pl.String},
         name=name,
     )
-    found: dict[str, object] = json.loads(told.item())["pool"]
-    return found
+    settings: dict[str, object] = json.loads(rows[0][0])["pool"]
+    return settings
 
 
 def test_what_was_left_out_beforehand_is_kept_with_the_pool(painted: Study, colours: str) -> None:
