@@ -51,10 +51,8 @@ def register(study: Study, *, kind: str, printed: str, version: int, direction: 
     with database.writing(study.engine) as connection:
         known = connection.execute(known_id).scalar()
         if known is None:
-            (known,) = database.fresh_ids(connection, table, 1)
-            row = (known, kind, printed, version, direction, identity)
-            columns = ["id", "kind", "spec", "version", "direction", "identity"]
-            database.insert(connection, table, columns, [row])
+            values = {"kind": kind, "spec": printed, "version": version, "direction": direction}
+            known = database.add_one(connection, table, **values, identity=identity)
         return int(known)
 
 

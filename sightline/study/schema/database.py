@@ -11,7 +11,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, inspect, make_url, select, text
+from sqlalchemy import (
+    JSON,
+    URL,
+    Connection,
+    Engine,
+    String,
+    Table,
+    create_engine,
+    event,
+    inspect,
+    make_url,
+    select,
+    text,
+)
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from sightline.errors import DataError, MissingPackage, StudyError, UsageError
@@ -297,9 +310,26 @@ def require_ids(connection: Connection, table: Table, ids: Iterable[int]) -> Non
         raise RuntimeError(f"{len(wanted) - found} keys of {table.name} do not exist; nothing was written")
 
 
+def look_up(
+    connection: Connection,
+    table: Table,
+    by: Sequence[str],
+    keys: Sequence[Sequence[Any]],
+    columns: Sequence[str],
+) -> list[tuple[Any, ...]]:
+    """The rows of a table that have these keys in the columns `by`: those, then `columns`; JSON as text."""
+    matching(connection, [(n, "TEXT" if isinstance(table.c[n].type, String) else "BIGINT") for n in by], keys)
+    cells = [f't."{name}"' for name in (*by, *columns)]
+    for at, name in enumerate(columns, len(by)):
+        if isinstance(table.c[name].type, JSON):
+            cells[at] = f"CAST({cells[at]} AS TEXT)"
+    same = " AND ".join(f't."{name}" = w."{name}"' for name in by)
+    return fetch(connection, f'SELECT {", ".join(cells)} FROM wanted w JOIN "{table.name}" t ON {same}')
+
+
 def matching(
     connection: Connection, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]
-) -> str:
+) -> None:
     """Load rows into the temporary table `wanted`, so that one join finds them all.
 
     A key list can be of any length; neither database takes it as parameters. Columns are (name, type).
@@ -315,7 +345,6 @@ def matching(
         cursor = connection.connection.cursor()
         cursor.executemany(f"INSERT INTO wanted VALUES ({', '.join('?' * len(columns))})", rows)
         cursor.close()
-    return "wanted"
 
 
 def drop_temporary(connection: Connection, name: str) -> None:
@@ -367,3 +396,18 @@ def fresh_ids(connection: Connection, table: Table, n: int) -> Sequence[int]:
         return [row[0] for row in drawn]
     taken = int(connection.exec_driver_sql(f'SELECT coalesce(max(id), 0) FROM "{table.name}"').scalar_one())
     return range(taken + 1, taken + 1 + n)
+
+
+def add(
+    connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> Sequence[int]:
+    """Insert rows under fresh keys; gives the keys, in order."""
+    ids = fresh_ids(connection, table, len(rows))
+    insert(connection, table, ["id", *columns], [(key, *row) for key, row in zip(ids, rows, strict=True)])
+    return ids
+
+
+def add_one(connection: Connection, table: Table, **values: Any) -> int:
+    """Insert one row under a fresh key; gives the key."""
+    (key,) = add(connection, table, list(values), [tuple(values.values())])
+    return int(key)

@@ -139,7 +139,7 @@ def _load_all(
     progress: Callable[[int], None] | None,
 ) -> dict[str, int]:
     entities = Entities(study, connection, source_id, keep_broken)
-    facts = Facts(connection, source_id, entities)
+    facts = Facts(entities)
     done = 0
     for chunk in _chunks(records, batch):
         entities.forget_many()
@@ -153,8 +153,7 @@ def _load_all(
         facts.answers(by_kind.get(Answer, []))
         facts.judgements(by_kind.get(Judgement, []))
         facts.truths(by_kind.get(Truth, []))
-        found = by_kind.get(Reference, [])
-        facts.counts["references"] += keep_references(connection, source_id, found, entities.lean_on)
+        facts.counts["references"] += keep_references(entities, by_kind.get(Reference, []))
         done += len(chunk)
         if progress is not None:
             progress(done)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image as Pillow
 
+from sightline.extension import Configured
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
+from sightline.registry import find_measure
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
 
@@ -70,3 +72,25 @@ def fill(folder: Path, files: Mapping[str, bytes], *records: Record, database: s
 @pytest.fixture(scope="session")
 def filled() -> Callable[..., Study]:
     return fill
+
+
+@pytest.fixture
+def greys(tmp_path: Path) -> Callable[[Iterable[int]], Study]:
+    """Makes a study of pictures of these levels of grey, named by their numbers: 00.png, 01.png..."""
+    return lambda levels: fill(tmp_path / "s", {f"{n:02}.png": grey(level) for n, level in enumerate(levels)})
+
+
+@pytest.fixture
+def define(plugin: Callable[[str, str], None]) -> Callable[..., Configured]:
+    """Makes a measure of one kind from the body of its function, which may write to `log`."""
+
+    def make(kind: str, name: str, body: str, within: str = "0, None") -> Configured:
+        given = {"of_answer": "prompts, images"}.get(kind, "images")
+        plugin(
+            name,
+            f"@measure.{kind}(range=({within}), source='test', licence='Apache-2.0')\n"
+            f"def {name}({given}):\n    'For a test.'\n" + textwrap.indent(textwrap.dedent(body), "    "),
+        )
+        return find_measure(name)
+
+    return make

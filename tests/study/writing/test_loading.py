@@ -283,28 +283,15 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("bad", REFUSED.values(), ids=REFUSED)
-def test_what_one_database_would_bend_is_refused_with_its_row(
-    tmp_path: Path, put: Put, bad: Any, dump: Callable[[Study], Any]
+def test_what_one_database_would_bend_is_refused_by_both_with_its_row(
+    study: Study, put: Put, dump: Callable[[Study], Any]
 ) -> None:
-    from sightline.study.study import create_study
-
-    with create_study(tmp_path / "s") as study:
-        empty = dump(study)
-        with pytest.raises(DataError) as caught:
-            put(study, [ONE, ONE, ONE, bad])
-        assert caught.value.where == "f:9"
-        assert caught.value.exit_code == 3
-        assert dump(study) == empty
-
-
-def test_the_same_is_refused_by_both(study: Study, put: Put, dump: Callable[[Study], Any]) -> None:
     empty = dump(study)
     for name, bad in REFUSED.items():
         with pytest.raises(DataError) as caught:
             put(study, [ONE, ONE, ONE, bad])
-        assert (name, caught.value.where) == (name, "f:9")
-    assert dump(study) == empty
+        assert (name, caught.value.where, caught.value.exit_code) == (name, "f:9", 3)
+        assert dump(study) == empty, name
 
 
 def test_an_ambiguous_text_is_refused(study: Study, put: Put) -> None:
@@ -347,11 +334,5 @@ def test_memory_of_keys_can_be_smaller_than_the_import(
         records += [Prompt(key, f"text {i}"), Answer(key, "sd", 0, ImageKey("c", str(i % 7)))]
         records.append(Judgement("q", Item(key), i, AnnotatorKey("p", str(i % 9))))
     put(study, [*records, *records])
-    counts = reading.counts(study)
-    assert [counts[name] for name in ("prompt", "answer", "image", "judgement", "annotator")] == [
-        20,
-        20,
-        7,
-        20,
-        9,
-    ]
+    counts = {"prompt": 20, "answer": 20, "image": 7, "judgement": 20, "annotator": 9}
+    assert counts.items() <= reading.counts(study).items()
