@@ -38,14 +38,6 @@ def {name}(images, *, scale: float = 1.0):
 '''
 
 
-@pytest.fixture
-def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "plugins"
-    folder.mkdir()
-    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(folder))
-    return folder
-
-
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the example package, installed by pip as anybody would, without a network."""

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, text
 
 from sightline.errors import DataError, UsageError, near
 from sightline.records import AnnotatorKey, Prompt, PromptKey, Question, Votes
-from sightline.study.schema import database
+from sightline.study.schema import database, tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -269,13 +269,10 @@ def items(study: Readable, ids: Sequence[int]) -> pl.DataFrame:
 
     names = ["prompt_id", "system_id", "image_id", "image_b", "image_c"]
     with database.reading(study.engine) as connection:
-        database.matching(connection, [("id", "BIGINT")], [(key,) for key in ids])
-        rows = connection.exec_driver_sql(
-            f"SELECT s.id, {', '.join('s.' + n for n in names)} FROM wanted w JOIN item s ON s.id = w.id"
-        ).fetchall()
+        rows = database.look_up(connection, tables.item, ["id"], [(key,) for key in ids], names)
     at = {row[0]: row for row in rows}
-    schema = {"item_id": pl.Int64, **{name: pl.Int64 for name in names}}
-    return pl.DataFrame([tuple(at[key]) for key in ids], schema=schema, orient="row")
+    schema = dict.fromkeys(["item_id", *names], pl.Int64)
+    return pl.DataFrame([at[key] for key in ids], schema=schema, orient="row")
 
 
 def counting_settlements(study: Readable, name: str, rule: str | None = None) -> list[int]:

@@ -182,6 +182,20 @@ def _middle(pixels: np.ndarray, height: int, width: int) -> np.ndarray:
     return out
 
 
+def two_towers(
+    name: str, kind: str, given: tuple[str, str, str], pin: Pin, default: Mapping[str, Any], *, pad: bool
+) -> TwoTowers:
+    """The checkpoint that is given as (model, revision, sha256), loaded by a class of the library."""
+    import transformers
+
+    folder = checkpoint(name, *given, pin)
+    model, tokenizer = (
+        getattr(transformers, each).from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        for each in (kind, "AutoTokenizer")
+    )
+    return TwoTowers(model, tokenizer, Preprocessing.read(folder, default), pad_to_the_end=pad)
+
+
 class TwoTowers:
     """A text and an image network of the transformers library that end in one space."""
 

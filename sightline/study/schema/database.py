@@ -254,13 +254,19 @@ def insert(
     if not rows:
         return
     names = ", ".join(f'"{column}"' for column in columns)
-    postgresql = connection.dialect.name == "postgresql"
-    if postgresql and len(rows) > FEW:
+    if connection.dialect.name == "postgresql" and len(rows) > FEW:
         _copy_in(connection, f'"{table.name}" ({names})', rows)
         return
-    marks = ", ".join(["%s" if postgresql else "?"] * len(columns))
+    marks = ", ".join("?" * len(columns))
+    execute_many(connection, f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})', rows)
+
+
+def execute_many(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Execute a statement, with ? for values, for each row through the driver."""
+    if connection.dialect.name == "postgresql":
+        statement = statement.replace("?", "%s")
     cursor = connection.connection.cursor()
-    cursor.executemany(f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})', rows)
+    cursor.executemany(statement, rows)
     cursor.close()
 
 
@@ -290,13 +296,9 @@ def upsert(
         if replace and others
         else "NOTHING"
     )
-    mark = "%s" if connection.dialect.name == "postgresql" else "?"
-    marks = ", ".join([mark] * len(columns))
-    cursor = connection.connection.cursor()
-    cursor.executemany(
-        f'INSERT INTO "{table.name}" ({names}) VALUES ({marks}) ON CONFLICT ({keys}) DO {does}', rows
-    )
-    cursor.close()
+    marks = ", ".join("?" * len(columns))
+    insert_into = f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})'
+    execute_many(connection, f"{insert_into} ON CONFLICT ({keys}) DO {does}", rows)
 
 
 def require_ids(connection: Connection, table: Table, ids: Iterable[int]) -> None:
@@ -342,9 +344,7 @@ def matching(
         _copy_in(connection, f"wanted ({names})", rows)
         connection.exec_driver_sql("ANALYZE wanted")
     else:
-        cursor = connection.connection.cursor()
-        cursor.executemany(f"INSERT INTO wanted VALUES ({', '.join('?' * len(columns))})", rows)
-        cursor.close()
+        execute_many(connection, f"INSERT INTO wanted VALUES ({', '.join('?' * len(columns))})", rows)
 
 
 def drop_temporary(connection: Connection, name: str) -> None:

@@ -325,14 +325,9 @@ class Entities(Keeper):
         self.counts["scenes"] += keep_scenes(self, scenes)
 
     def _fill_in(self, changed: Sequence[tuple[Any, ...]]) -> None:
-        mark = "%s" if self.connection.dialect.name == "postgresql" else "?"
-        cursor = self.connection.connection.cursor()
-        cursor.executemany(
-            f"UPDATE image SET sha256 = {mark}, width = {mark}, height = {mark}, defect = {mark}, "
-            f"bytes_source_id = {mark} WHERE id = {mark}",
-            changed,
-        )
-        cursor.close()
+        columns = ("sha256", "width", "height", "defect", "bytes_source_id")
+        assigned = ", ".join(f"{column} = ?" for column in columns)
+        database.execute_many(self.connection, f"UPDATE image SET {assigned} WHERE id = ?", changed)
 
     def _bytes_owners(self, ids: Sequence[int]) -> dict[int, int | None]:
         keys = [(key,) for key in ids]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
+from studies import put
 
 from sightline import pictures
 from sightline.errors import ExtensionError, SightlineError, UsageError
@@ -23,7 +24,6 @@ from sightline.study.running.run import run, run_together
 from sightline.study.schema import database
 from sightline.study.scores import ERROR
 from sightline.study.study import Study
-from sightline.study.writing.loading import load
 
 Define = Callable[..., Configured]
 Greys = Callable[[Iterable[int]], Study]
@@ -76,7 +76,7 @@ def test_one_content_is_computed_once_and_its_evidence_goes_to_every_twin(
     # A twin that comes later gets the score and what it rests on, without being computed.
     late = tmp_path / "late.png"
     late.write_bytes(grey_png(100))
-    load(study, [Image(ImageKey("pictures", "late.png"), str(late))], importer="test", path="2", digest="2")
+    put(study, [Image(ImageKey("pictures", "late.png"), str(late))], "2")
     ran = run(study, measure)
     assert (ran.total, ran.known, ran.computed) == (6, 6, 0)
     assert len(seen()) == 2
@@ -156,7 +156,7 @@ def test_only_what_changed_is_computed_again(define: Define, greys: Greys, seen:
     assert run(study, how_many).computed == 0
 
     more = Answer(PromptKey("p", "1"), "one", 1, ImageKey("pictures", "03.png"))
-    load(study, [more], importer="test", path="more", digest="more")
+    put(study, [more], "more")
     ran = run(study, how_many)
     assert (ran.known, ran.computed) == (3, 1)
     assert values(study, how_many) == [1, 2, 1, 1]
@@ -340,7 +340,7 @@ def test_the_same_on_postgresql(
     for study, workers in zip(studies, (1, 2), strict=True):
         ran = run(study, measure, workers=workers, batch=2, worth=0)
         assert (ran.computed, ran.reasons) == (13, {"not a readable image (unknown format)": 1})
-        load(study, [Image(ImageKey("pictures", "late"), str(late))], importer="test", path="2", digest="2")
+        put(study, [Image(ImageKey("pictures", "late"), str(late))], "2")
         assert run(study, measure).computed == 0
     assert rows(studies[0], "score") == rows(studies[1], "score")
     told = [[(*row[:4], json.loads(row[4])) for row in rows(study, "evidence")] for study in studies]

@@ -34,7 +34,7 @@ def full(study: Study, put: Put, tmp_path: Path, png: Callable[..., bytes]) -> S
         study,
         [
             Prompt(P1, "one 🐕", {"split": "test"}, [("self", P1)], {"n": [1, 2.5, None]}),
-            Prompt(PromptKey("s", "2"), "two"),
+            Prompt(PromptKey("s", "2"), "two", translations={"de": "zwei"}),
             Image(ImageKey("c", "a"), str(tmp_path / "a.png"), ["a dog"]),
             Answer(P1, "sd", 0, ImageKey("c", "a"), 0.1, 2**62, {"steps": 3}),
             Answer(P1, "sd", 1, None, failure="x"),

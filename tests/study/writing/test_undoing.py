@@ -23,9 +23,11 @@ from sightline.records import (
     PromptKey,
     Question,
     Record,
+    Reference,
     System,
     Truth,
 )
+from sightline.registry import find_measure
 from sightline.study import listing, reading, scores
 from sightline.study.study import Study, create_study
 from sightline.study.writing import settling
@@ -231,7 +233,10 @@ def test_undoing_what_another_import_repeats_is_refused(
     [
         Prompt(PROMPTS[0], "text 0", {"split": "test"}),
         Prompt(PROMPTS[0], "text 0", links=[("builds_on", PROMPTS[1])]),
+        Prompt(PROMPTS[0], "text 0", translations={"de": "ein Text"}),
         Image(IMAGES[0], captions=["a dog"]),
+        Image(IMAGES[0], scene={"objects": []}),
+        Reference("r", "ssim", [0.5]),
         Answer(PROMPTS[0], "sd", 0, IMAGES[0]),
         Judgement("q", Item(PROMPTS[0]), 1, n=3),
         Truth("q", Item(PROMPTS[0]), 1),
@@ -269,11 +274,12 @@ def test_undo_takes_along_what_was_computed(study: Study, put: Put) -> None:
 def test_undo_takes_scores_of_what_is_gone(study: Study, put: Put) -> None:
     put(study, [prompt(0)], "a")
     put(study, [prompt(1)], "b")
-    scores.register(study, kind="of_prompt", printed="words", version=1, direction="none", identity="id")
+    words = find_measure("words")
+    scores.register(study, words)
     items = [scores.Target(key, 0, 0, key, None, ()) for key in reading.prompts(study)["prompt_id"]]
     scores.write(study, 1, [(item, scores.Outcome(1.0, evidence={"n": 1})) for item in items])
     assert undo(study, 1) == {"prompt": 1, "score": 1}
-    assert reading.scores(study, "id")["prompt_id"].to_list() == [items[1].prompt_id]
+    assert reading.scores(study, words.identity)["prompt_id"].to_list() == [items[1].prompt_id]
 
 
 @pytest.mark.parametrize("undoing", ["link", "qrels"])
@@ -288,13 +294,14 @@ def test_undo_takes_scores_of_rankings_whose_relevance_goes(study: Study, put: P
     (subject,) = reading.votes(study, "votes")[1]["item_id"].to_list()
     rows = [(subject, 1.0, None, None, 1, None)]
     settling.settle(study, question, "mean", "", rows, reading.votes(study, "votes")[0].up_to)
-    scores.register(study, kind="of_ranking", printed="ndcg", version=1, direction="higher", identity="id")
+    ndcg = find_measure("ndcg")
+    scores.register(study, ndcg)
     keys = reading.prompts(study)["prompt_id"].to_list()
 
     def left_after(source: int) -> list[int]:
         scores.write(study, 1, [(scores.Target(k, 0, 0, k, None, ()), scores.Outcome(1.0)) for k in keys])
         undo(study, source)
-        return [keys.index(k) for k in reading.scores(study, "id")["prompt_id"]]
+        return [keys.index(k) for k in reading.scores(study, ndcg.identity)["prompt_id"]]
 
     assert left_after(votes.source_id) == [0, 1, 3]
     source, left = (link, [0, 2, 3]) if undoing == "link" else (qrels, [2, 3])
