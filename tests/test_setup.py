@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -16,6 +15,7 @@ from types import ModuleType
 
 import psutil
 import pytest
+from processes import script
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -80,11 +80,7 @@ def test_the_wheel_holds_every_file_of_the_package(tmp_path: Path) -> None:
 
 
 def startup() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("startup", ROOT / "benchmarks" / "startup.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("benchmarks/startup.py")
 
 
 def test_help_starts_quickly() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from processes import start
 from studies import put
 
 import sightline
@@ -206,18 +206,14 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     (tmp_path / "log").unlink()
     with create_study(tmp_path / "killed") as study:
         ask(study, *texts)
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(tmp_path / "killed"), line(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(Path(sightline.__file__).parent.parent), "HELD": "12"},
-        start_new_session=True,
-    )
+    child = start(CHILD, tmp_path / "killed", line(tmp_path), HELD="12")
     # 8 answers a commit: with 12 begun, 8 are kept and the others under way.
     until = time.monotonic() + 120
     while not (tmp_path / "log").exists() or len(log(tmp_path)) < 12:
         assert child.poll() is None and time.monotonic() < until
         time.sleep(0.01)
     os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+    child.communicate()
     with open_study(tmp_path / "killed") as study:
         kept = reading.counts(study)["answer"]
         assert kept == 8
