@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from sightline.encoders.models._files import checked, content_hash, offline
+from sightline.encoders.models._files import checked, content_hash
 from sightline.errors import DataError, MissingPackage, UsageError
 from sightline.extension import Picture
+from sightline.weights import offline
 
 BATCH = 32
 COMPANIONS = ("*.json", "*.txt", "*.model")

@@ -79,18 +79,6 @@ def translations(study: Study, prompts: Iterable[int] | None = None) -> dict[int
     return found
 
 
-def in_language(texts: Mapping[str, str], wanted: str) -> str | None:
-    """The text in a language or in the nearest wider one: de-AT, then de (the look-up of RFC 4647)."""
-    parts = language_code(wanted).split("-")
-    while parts:
-        found = texts.get("-".join(parts))
-        if found is not None:
-            return found
-        # A single letter only announces what follows it.
-        parts = parts[:-2] if len(parts) > 2 and len(parts[-2]) == 1 else parts[:-1]
-    return None
-
-
 def _another(language: str, known: str, text: str, at: str) -> ConflictError:
     return ConflictError(
         f"the prompt's translation ({language}) reads {_short(text)!r} here but {_short(known)!r} elsewhere",

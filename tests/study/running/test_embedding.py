@@ -17,7 +17,7 @@ from sightline.errors import ExtensionError
 from sightline.extension import Configured, Picture
 from sightline.study import reading
 from sightline.study.running import embedding
-from sightline.study.running.embedding import cached, embed_images, embed_texts, images_embedded
+from sightline.study.running.embedding import Cached, embed_images, embed_texts, images_embedded
 from sightline.study.running.progress import Progress
 from sightline.study.study import Study, open_study
 
@@ -261,8 +261,8 @@ def test_a_cached_encoder_answers_like_the_encoder(study: Study, counting: Count
     expected = plain.image(pictures)
     before = tally().total()
     for _ in range(2):
-        np.testing.assert_allclose(cached(study, encoder).image(pictures), expected, rtol=1e-6)
-        np.testing.assert_allclose(cached(study, encoder).text(["aa"]), [[2, 2, 1]])
+        np.testing.assert_allclose(Cached(study, encoder).image(pictures), expected, rtol=1e-6)
+        np.testing.assert_allclose(Cached(study, encoder).text(["aa"]), [[2, 2, 1]])
     assert tally().total() == before + 6
 
 

@@ -16,7 +16,7 @@ from sightline.records import Prompt, PromptKey
 from sightline.study import reading
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import undo
-from sightline.study.writing.translations import in_language, language_code, translations
+from sightline.study.writing.translations import language_code, translations
 
 Put = Callable[..., Any]
 Dumped = Callable[[Study], dict[str, list[Any]]]
@@ -163,19 +163,3 @@ def test_spelling_changes_case_alone_and_settles(told: str) -> None:
     written = language_code(told)
     assert written.lower() == told.lower()
     assert language_code(written) == language_code(told.swapcase()) == written
-
-
-def test_the_nearest_wider_language_is_shown() -> None:
-    texts = {"de": "Ball", "zh-Hant": "紅球", "pt-BR": "bola"}
-    assert in_language(texts, "de") == in_language(texts, "DE-at") == in_language(texts, "de-u-co") == "Ball"
-    assert in_language(texts, "zh-Hant-TW") == "紅球"
-    # Nothing is guessed: simplified characters, or the Portuguese of Portugal, are other texts.
-    assert in_language(texts, "zh") is in_language(texts, "pt-PT") is in_language(texts, "en") is None
-    with pytest.raises(DataError):
-        in_language(texts, "../de")
-
-
-def test_a_single_letter_is_no_language_of_its_own() -> None:
-    # RFC 4647, section 3.4: zh-Hant-x-private falls back to zh-Hant, not to zh-Hant-x.
-    assert in_language({"zh-x": "wrong"}, "zh-x-priv") is None
-    assert in_language({"zh-x": "wrong", "zh": "right"}, "zh-x-priv") == "right"
