@@ -60,7 +60,7 @@ def held():
 """
 RETRIEVER = """
 from sightline import registry
-from sightline.study.running.embedding import cached
+from sightline.study.running.embedding import Cached
 from sightline.extension import Picture
 from sightline.records import Candidates, ImageKey, Prompt, PromptKey
 from sightline.study.study import open_study
@@ -70,7 +70,7 @@ pictures = [Picture(b"", sha256=f"{i:064x}") for i in range(n)]
 candidates = Candidates(keys, [[] for _ in keys], pictures)
 prompts = [Prompt(PromptKey("prompts", str(i)), f"prompt {i}") for i in range(asked)]
 with open_study(sys.argv[1]) as study:
-    encoder = cached(study, registry.configure("encoder", "held"))
+    encoder = Cached(study, registry.configure("encoder", "held"))
     search = registry.configure("retriever", "exact(encoder=held)").load({"encoder": encoder})
     start = time.perf_counter()
     search(candidates, prompts, k)

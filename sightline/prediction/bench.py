@@ -22,7 +22,7 @@ from sightline.statistics.correlation import EstimateWithTest
 from sightline.statistics.folds import k_fold
 from sightline.study import reading
 from sightline.study.groups import Split
-from sightline.study.running.embedding import cached, encoders_of
+from sightline.study.running.embedding import Cached, encoders_of
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
 from sightline.study.writing import settling
@@ -234,7 +234,7 @@ def _quarters(guess: Array, truth: Array, asked: Question) -> list[prediction_qu
 def _encoders(study: Study, chosen: Configured) -> dict[str, Any]:
     """The encoders inside a predictor, reading stored vectors where computing them takes long."""
     return {
-        name: cached(study, each)
+        name: Cached(study, each)
         for name, each in encoders_of(chosen)
         if not sees_prompts(chosen) or each.spec.weights or each.spec.extra or each.spec.packages
     }

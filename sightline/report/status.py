@@ -80,7 +80,7 @@ def status(study: Study) -> Status:
     counts = reading.counts(study)
     settlements = reading.settlements(study)
     asked = [question.name for _, question in reading.questions(study)]
-    systems = [(str(name), str(kind), int(n)) for _, name, kind, n in reading.systems(study).iter_rows()]
+    systems = [(str(name), str(kind), int(n)) for _, name, kind, n, _ in reading.systems(study).iter_rows()]
     imports = [(row["id"], row["importer"], row["path"], row["at"]) for row in sources(study)]
     notes = []
     if named := counts["image"] - counts["image_file"]:

@@ -24,7 +24,7 @@ def of_answers(study: Study, question: str) -> pl.DataFrame:
     """The truth of each answer: system_id, system, prompt_id, position, image_id, sha256, value."""
     import polars as pl
 
-    truths = reading.truths(study, question).filter(pl.col("value").is_not_null() & (pl.col("image_b") == 0))
+    truths = _settled(study, question).filter(pl.col("image_b") == 0)
     answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
     keep = ["system_id", "system", "prompt_id", "position", "image_id", "sha256"]
     parts = []
@@ -38,18 +38,17 @@ def of_answers(study: Study, question: str) -> pl.DataFrame:
     return pl.concat(parts).unique(["system_id", "prompt_id", "position"], keep="first", maintain_order=True)
 
 
+def _settled(study: Study, question: str) -> pl.DataFrame:
+    return reading.truths(study, question).drop_nulls("value")
+
+
 def by_system(study: Study, question: str) -> pl.DataFrame:
     """A system's value on a prompt: prompt_id, system_id, system, value, images."""
     import polars as pl
 
     whole = (
-        reading.truths(study, question)
-        .filter(
-            pl.col("value").is_not_null()
-            & (pl.col("prompt_id") > 0)
-            & (pl.col("system_id") > 0)
-            & (pl.col("image_id") == 0)
-        )
+        _settled(study, question)
+        .filter((pl.col("prompt_id") > 0) & (pl.col("system_id") > 0) & (pl.col("image_id") == 0))
         .join(reading.systems(study).select("system_id", "system"), on="system_id")
         .select("prompt_id", "system_id", "system", "value", pl.lit(0, pl.Int64).alias("images"))
     )
@@ -124,13 +123,8 @@ def by_prompt(study: Study, question: str) -> pl.DataFrame:
     import polars as pl
 
     own = (
-        reading.truths(study, question)
-        .filter(
-            pl.col("value").is_not_null()
-            & (pl.col("prompt_id") > 0)
-            & (pl.col("system_id") == 0)
-            & (pl.col("image_id") == 0)
-        )
+        _settled(study, question)
+        .filter((pl.col("prompt_id") > 0) & (pl.col("system_id") == 0) & (pl.col("image_id") == 0))
         .select("prompt_id", "value", pl.lit(0, pl.Int64).alias("systems"))
     )
     rolled = by_prompt_of_systems(study, question)

@@ -74,11 +74,6 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def cached(study: Study, encoder: Configured, listener: Listener | None = None) -> Cached:
-    """The encoder as any other, but one that remembers: it answers from the study's vectors."""
-    return Cached(study, encoder, listener)
-
-
 class Cached:
     """An encoder that reads the vectors a study holds, and computes and keeps what is missing.
 
@@ -105,7 +100,7 @@ class Cached:
 
 def loaded_over(study: Study, extension: Configured) -> Any:
     """An extension loaded, with the encoders inside it answering from the study's vectors."""
-    return extension.load({name: cached(study, each) for name, each in encoders_of(extension)})
+    return extension.load({name: Cached(study, each) for name, each in encoders_of(extension)})
 
 
 def encoders_of(extension: Configured, within: str = "") -> Iterator[tuple[str, Configured]]:
