@@ -20,7 +20,7 @@ def partial_pooling(
     """The mean of each group, drawn to the common mean: m + w (mean - m) with w = T / (T + v / n).
 
     v is the variance within groups, T that between them (Paule and Mandel), m the mean weighted by 1 / (T +
-    v / n). The variance is w v / n + (1 - w)^2 var(m): the larger T is beside v / n, the less a group moves.
+    v / n). The variance is w v / n + (1 - w)^2 var(m): the larger T is against v / n, the less a group moves.
     With fewer than three groups, or none with two values, means stay as they are.
     Source: Efron and Morris, JASA 70 (1975); Paule and Mandel, J. Res. NBS 87 (1982).
     """
