@@ -308,7 +308,7 @@ def _draw(wins: Array, spread: float, count: int, rng: np.random.Generator) -> t
     """Strengths (groups x draws x players) from around each group's mode, and log importance weights."""
     size = wins.shape[1]
     pull = spread**-2
-    mode, information = _modes(wins, pull)
+    mode, information = modes(wins, pull)
     # Wider than the normal at the mode, by less the more players there are: weights must not degenerate.
     inflation = 1 + min(0.5, 3 / size)
     root = np.linalg.cholesky(information)
@@ -326,23 +326,25 @@ def _draw(wins: Array, spread: float, count: int, rng: np.random.Generator) -> t
     return strengths, fit - (scale[:, None] - (normal**2).sum(axis=1) / 2)
 
 
-def _modes(wins: Array, pull: float) -> tuple[Array, Array]:
-    """The most probable strengths of every group (groups x players) and the information there."""
+def modes(wins: Array, pull: float, centre: Array | float = 0.0) -> tuple[Array, Array]:
+    """The most probable strengths of many groups at once (groups x players) and the information there.
+
+    `wins` is groups x players x players; strengths are normal about `centre` with precision `pull`.
+    """
     from scipy.special import expit
 
     groups, size, _ = wins.shape
     met = wins + np.swapaxes(wins, 1, 2)
     diagonal = np.arange(size)
-    strength = np.zeros((groups, size))
+    strength = np.zeros((groups, size)) + centre
     for _ in range(200):
         p = expit(strength[:, :, None] - strength[:, None])
         information = -met * p * (1 - p)
         information[:, diagonal, diagonal] = pull - information.sum(axis=2)
-        gradient = (wins - met * p).sum(axis=2) - pull * strength
+        gradient = (wins - met * p).sum(axis=2) - pull * (strength - centre)
         step = np.linalg.solve(information, gradient[..., None])[..., 0]
-        longest = np.abs(step).max(axis=1, keepdims=True, initial=1)
-        strength += step / longest
-        if np.abs(step).max(initial=0) < 1e-9:
+        strength += step / np.abs(step).max(axis=1, keepdims=True, initial=1)
+        if np.abs(step).max(initial=0) < 1e-7:
             break
     return strength, information
 

@@ -31,7 +31,8 @@ def bradley_terry(votes: Votes, *, prior: float | None = None, confidence: float
     bottom for B, what lies between part of a win for either: the middle is a tie, half a win each.
     How far strengths lie apart is estimated from all pairs together, or given as their SD by `prior`. It
     keeps who always won finite. The interval is made of quantiles of the posterior, which counts
-    how unsure that SD is; with a given `prior` it comes from the observed information, on the scale of s_A - s_B.
+    how unsure that SD is; with a given `prior` it comes from the observed information, on the
+    scale of s_A - s_B.
     """
     need_confidence("bradley_terry", confidence)
     if prior is not None and prior <= 0:
