@@ -163,8 +163,8 @@ def rank_by_votes(
     Strengths maximise the likelihood of Bradley and Terry with Firth's correction, votes weighted by
     `rater_reliability` unless `rater_quality` is False. Their covariance is the sandwich clustered in two
     ways, V(raters) + V(prompts) - V(raters x prompts), each part moderated towards what all contrasts
-    share, and never below that of independent votes; t with Satterthwaite's degrees of freedom. With fewer than three
-    raters, or anonymous ones, intervals speak of these raters only and `over` is "prompts".
+    share, and never below that of independent votes; t with Satterthwaite's degrees of freedom. With fewer
+    than three raters, or anonymous ones, intervals speak of these raters only and `over` is "prompts".
     Source: Bradley and Terry, Biometrika 39 (1952); Firth, Biometrika 80 (1993); Cameron, Gelbach and Miller,
     JBES 29 (2011); Smyth, SAGMB 3 (2004) for moderated variances.
     """
@@ -198,8 +198,8 @@ def rank_by_orders(
     """Rank systems by orders of several at once: a row per system of a group, rank 1 the best, equals tied.
 
     `prompt` and `rater` (-1 anonymous) are given per row and are those of the group's first row. Strengths
-    are Plackett and Luce's; a tie is averaged over the orders that it leaves open. Win rates and counts are over
-    the pairs that each order implies. Everything else is as in `rank_by_votes`.
+    are Plackett and Luce's; a tie is averaged over the orders that it leaves open. Win rates and counts are
+    over the pairs that each order implies. Everything else is as in `rank_by_votes`.
     Source: Plackett, Applied Statistics 24 (1975).
     """
     groups, systems = _column(group), _column(system)
