@@ -2,15 +2,15 @@
 
 `coverage`: three systems, every rater votes on every pair of every prompt. Raters and prompts have tastes of
 their own (SD .6 and .4 about strengths of SD 1). Given are how often 95 % intervals hold the planted
-probability of preference and win rate, and how often any difference is claimed between systems that are alike.
-With three raters and more the truth is that of all raters; with fewer it is that of these, who then have no
-tastes where systems are alike. `nested`: raters who judge one prompt each.
+probability of preference and win rate, and how often any difference is claimed between systems that are
+alike. With three raters and more the truth is that of all raters; with fewer it is that of these, who then
+have no tastes where systems are alike. `nested`: raters who judge one prompt each.
 
 `pooled`: probabilities of preference with the spread of strengths estimated, by spread and votes per pair.
 
-`votes`: 20 systems whose strengths are normal quantiles of SD 1; how many comparisons until Kendall's tau with
-the planted order is .95 on average, and until the best system comes out first in 19 of 20 runs, for random and
-adaptive pairs and orders of four. Strengths are fitted again after every 20 comparisons.
+`votes`: 20 systems whose strengths are normal quantiles of SD 1; how many comparisons until Kendall's tau
+with the planted order is .95 on average, and until the best system comes out first in 19 of 20 runs, for
+random and adaptive pairs and orders of four. Strengths are fitted again after every 20 comparisons.
 """
 
 from __future__ import annotations

@@ -127,8 +127,8 @@ def fit_stages(
     Source: Plackett, Applied Statistics 24 (1975); Firth, Biometrika 80 (1993).
     """
     times = stages.weight * np.asarray(weight, dtype=np.float64)
-    unique, which = np.unique(stages.candidates, axis=0, return_inverse=True)
-    times = sum_by(which.reshape(-1), times, len(unique))
+    unique, which = _unique_rows(stages.candidates, systems)
+    times = sum_by(which, times, len(unique))
     real = unique >= 0
     index = np.where(real, unique, 0)
     rows = np.repeat(np.arange(len(unique)), unique.shape[1]).reshape(unique.shape)
@@ -162,7 +162,18 @@ def fit_stages(
             break
     strength = strength - strength.mean()
     bread = inverse if pull else inverse - 1 / systems
-    return Fitted(strength, np.asarray(bread, dtype=np.float64), chance[which.reshape(-1)])
+    return Fitted(strength, np.asarray(bread, dtype=np.float64), chance[which])
+
+
+def _unique_rows(candidates: Indices, systems: int) -> tuple[Indices, Indices]:
+    """Distinct rows and which of them each row is; by one number per row, where that fits, for speed."""
+    width = candidates.shape[1]
+    if (systems + 1) ** width < 2**62:
+        key = (candidates + 1) @ (systems + 1) ** np.arange(width, dtype=np.int64)
+        _, at, which = np.unique(key, return_index=True, return_inverse=True)
+        return candidates[at], which.reshape(-1)
+    unique, which = np.unique(candidates, axis=0, return_inverse=True)
+    return unique, which.reshape(-1)
 
 
 def _softmax(strength: Array, index: Indices, real: np.ndarray) -> Array:
