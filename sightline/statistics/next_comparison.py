@@ -11,7 +11,7 @@ from sightline.statistics.grouping import Array, Indices
 from sightline.statistics.orders import Stages, fit_stages, order_stages, pair_stages
 from sightline.statistics.preferences import PRIOR
 
-SHARPNESS = 3.0
+SHARPNESS = 1.5
 """How strongly the more informative is preferred: chances are the gain to this power."""
 EXPLORE = 0.1
 """How often a set is drawn from all with the same chance, so that every pair stays reachable."""

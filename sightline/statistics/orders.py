@@ -60,36 +60,40 @@ def order_stages(ballot: Indices, system: Indices, rank: Array, seed: int = 0) -
     sizes = np.diff(np.append(starts, ballot.size))
     widest = int(sizes.max(initial=2))
     rng = np.random.default_rng(seed)
-    rows, weights, owners = [], [], []
-    first, second, part, share, owner = [], [], [], [], []
-    for start, size in zip(starts, sizes, strict=True):
-        inside, ranks = system[start : start + size], rank[start : start + size]
-        if np.unique(inside).size < size:
-            raise ValueError(f"a system stands twice in the order of ballot {ballot[start]}")
-        if size < 2:
-            continue
-        orders = _orders(ranks, rng)
-        for order in orders:
-            for place in range(size - 1):
-                row = np.full(widest, -1)
-                row[0], row[1 : size - place] = inside[order[place]], np.sort(inside[order[place + 1 :]])
-                rows.append(row)
-        weights.append(np.full(len(orders) * (size - 1), 1 / len(orders)))
-        owners.append(np.full(len(orders) * (size - 1), ballot[start]))
+    rows, weights, owners, pairs = [], [], [], []
+    tied = np.zeros(starts.size, dtype=np.bool_)
+    inside = np.repeat(np.arange(starts.size), sizes)
+    tied[inside[1:][(np.diff(rank) == 0) & (np.diff(inside) == 0)]] = True
+    for size in np.unique(sizes[sizes > 1]):
         i, j = np.triu_indices(size, 1)
-        first.append(inside[i])
-        second.append(inside[j])
-        part.append(np.where(ranks[i] == ranks[j], 0.5, 1.0))
-        share.append(np.full(i.size, 2 / size))
-        owner.append(np.full(i.size, ballot[start]))
+        for ties in (False, True):
+            chosen = starts[(sizes == size) & (tied == ties)]
+            members = system[chosen[:, None] + np.arange(size)].reshape(-1, size)
+            ranks = rank[chosen[:, None] + np.arange(size)].reshape(-1, size)
+            owner = ballot[chosen]
+            if np.any(np.diff(np.sort(members, axis=1), axis=1) == 0):
+                raise ValueError("a system stands twice in one order")
+            part = np.where(ranks[:, i] == ranks[:, j], 0.5, 1.0)
+            share = np.full(part.shape, 2 / size)
+            pairs.append((np.repeat(owner, i.size), members[:, i], members[:, j], part, share))
+            open_orders = [_orders(each, rng) for each in ranks] if ties else [[np.arange(size)]] * len(owner)
+            counts = np.array([len(each) for each in open_orders], dtype=np.int64)
+            orders = np.array([order for each in open_orders for order in each]).reshape(-1, size)
+            ordered = np.take_along_axis(np.repeat(members, counts, axis=0), orders.astype(np.int64), axis=1)
+            for place in range(size - 1):
+                row = np.full((len(ordered), widest), -1)
+                row[:, 0] = ordered[:, place]
+                row[:, 1 : size - place] = np.sort(ordered[:, place + 1 :], axis=1)
+                rows.append(row)
+                weights.append(np.repeat(1 / counts, counts))
+                owners.append(np.repeat(owner, counts))
     if not rows:
-        nothing = np.zeros(0, dtype=np.int64)
-        empty = np.zeros(0)
-        return Stages(np.zeros((0, 2), dtype=np.int64), empty, nothing), ImpliedPairs(
-            nothing, nothing, nothing, empty, empty
-        )
-    pairs = ImpliedPairs(*(np.concatenate(each) for each in (owner, first, second, part, share)))
-    return Stages(np.array(rows), np.concatenate(weights), np.concatenate(owners)), pairs
+        none, empty = np.zeros(0, dtype=np.int64), np.zeros(0)
+        nothing = Stages(np.zeros((0, 2), dtype=np.int64), empty, none)
+        return nothing, ImpliedPairs(none, none, none, empty, empty)
+    columns = (np.concatenate([np.ravel(each) for each in column]) for column in zip(*pairs, strict=True))
+    stages = Stages(np.concatenate(rows), np.concatenate(weights), np.concatenate(owners))
+    return stages, ImpliedPairs(*columns)
 
 
 def _orders(ranks: Array, rng: np.random.Generator) -> list[Indices]:

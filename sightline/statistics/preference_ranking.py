@@ -129,18 +129,31 @@ class _Variance:
     total: Array
     least: Array
 
+    @property
+    def ways(self) -> list[Array]:
+        """The covariance clustered in each way alone."""
+        return [matrix for matrix, _ in self.parts]
+
     def of(self, contrast: Array) -> tuple[Array, Array]:
         """Standard errors and degrees of freedom of contrasts (rows)."""
 
         def spread(matrix: Array) -> Array:
             return np.asarray(np.einsum("ij,jk,ik->i", contrast, matrix, contrast))
 
-        variance = np.maximum(spread(self.total), spread(self.least))
-        loss = sum((spread(matrix) ** 2 / df for matrix, df in self.parts), np.zeros(len(contrast)))
-        least_df = min((df for _, df in self.parts), default=np.inf)
+        # What is known of raters alone, or of prompts alone, is part of the whole.
+        variance = np.maximum.reduce([spread(each) for each in (self.total, self.least, *self.ways)])
+        if not self.parts:
+            return np.sqrt(np.maximum(variance, 0)), np.full(len(contrast), np.inf)
+        spreads, freedoms = (
+            np.array([spread(each) for each in self.ways]),
+            np.array([df for _, df in self.parts]),
+        )
+        loss = (spreads**2 / freedoms[:, None]).sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = np.where(loss > 0, variance**2 / loss, np.inf)
-        return np.sqrt(np.maximum(variance, 0)), np.maximum(freedom, least_df)
+        # At most those of the larger part: how much the others add is itself uncertain.
+        highest = freedoms[np.argmax(spreads, axis=0)]
+        return np.sqrt(np.maximum(variance, 0)), np.clip(freedom, freedoms.min(), highest)
 
 
 def rank_by_votes(
@@ -161,7 +174,7 @@ def rank_by_votes(
     Rows of a system against itself are left out.
 
     Strengths maximise the likelihood of Bradley and Terry with Firth's correction, votes weighted by
-    `rater_reliability` unless `rater_quality` is False. Their covariance is the sandwich clustered in two
+    `rater_reliability` (of three raters and more) unless `rater_quality` is False. Their covariance is the sandwich clustered in two
     ways, V(raters) + V(prompts) - V(raters x prompts), each part moderated towards what all contrasts
     share, and never below that of independent votes; t with Satterthwaite's degrees of freedom. With fewer
     than three raters, or anonymous ones, intervals speak of these raters only and `over` is "prompts".
@@ -239,7 +252,7 @@ def _rank(
     raters = int(rater.max(initial=-1)) + 1
     plain = fit_stages(stages, np.ones(stages.weight.size), size)
     quality = Reliability(np.ones(raters), float("nan"))
-    if rater_quality and raters:
+    if rater_quality and np.unique(rater[rater >= 0]).size > FEWEST_CLUSTERS:
         quality = rater_reliability(pairs, rater[pairs.ballot], plain.strength, raters)
     weight = (
         np.where(rater >= 0, quality.weight[np.maximum(rater, 0)], 1.0) if raters else np.ones(rater.size)
@@ -350,8 +363,15 @@ def _combined(sums: Sequence[tuple[Array, float]], least: Array, *, moderate: bo
             shared = float(np.trace(inverse @ matrix)) / dimensions * least
             matrix, df = (df * matrix + lent * shared) / (df + lent), df + lent
         parts.append((matrix, df))
-    total = parts[0][0] if len(parts) == 1 else parts[0][0] + parts[1][0] - parts[2][0]
-    return _Variance(parts[:2], total, least)
+    if len(parts) == 1:
+        return _Variance(parts, parts[0][0], least)
+    (first, _), (second, _), (cells, _) = parts
+    crowded, crossed = (each / max(sums[2][1], 1.0) for each in (sums[0][1], sums[1][1]))
+    if crowded + crossed <= 0.5:
+        # Cells vary with their raters and prompts as well, which must not be taken off: that part is known
+        # from the other two.
+        cells = (cells - crowded * first - crossed * second) / (1 - crowded - crossed)
+    return _Variance(parts[:2], first + second - cells, least)
 
 
 def _meat(stages: Stages, chance: Array, times: Array, size: int) -> Array:

@@ -10,8 +10,13 @@ from sightline.statistics.grouping import Array, Indices, sum_by
 from sightline.statistics.orders import ImpliedPairs
 from sightline.statistics.preferences import modes
 
-LEVELS = np.array([0.0, 1 / 3, 2 / 3, 1.0, 1.5])
-"""Slopes on everybody's strengths that a rater may have: 0 guesses, 1 votes like the average."""
+LEVELS = np.array([0.0, 0.25, 0.5, 1.0])
+"""Slopes on everybody's strengths that a rater may have: 0 guesses, 1 votes like the average.
+
+There is none above: whoever has strong tastes is not heard more than others.
+"""
+IN_ADVANCE = np.array([0.1, 0.05, 0.05, 15.0])
+"""Raters of each slope counted in advance: that somebody guesses must be evident where raters are few."""
 TASTES = (0.15, 0.5, 1.0, 2.0)
 """SDs of a rater's own strengths about everybody's."""
 FEWEST_VOTES = 5
@@ -46,7 +51,7 @@ def rater_reliability(pairs: ImpliedPairs, rater: Indices, strength: Array, rate
     most = int(np.clip(4e7 / systems**3, 60, 1000))
     some = enough if enough.size <= most else np.sort(np.random.default_rng(0).permutation(enough)[:most])
     wins = _wins(pairs, rater, some, raters, systems)
-    best, frequency, taste = -np.inf, np.full(LEVELS.size, 1 / LEVELS.size), TASTES[0]
+    best, frequency, taste = -np.inf, IN_ADVANCE, TASTES[0]
     for spread in TASTES:
         evidence = _evidence(wins, strength, spread)
         found = _frequencies(evidence)
@@ -88,12 +93,12 @@ def _evidence(wins: Array, strength: Array, taste: float) -> Array:
 
 
 def _frequencies(evidence: Array) -> Array:
-    """How frequent each level is, by expectation-maximisation from one rater of each in advance."""
-    frequency = np.full(LEVELS.size, 1 / LEVELS.size)
+    """How frequent each level is, by expectation-maximisation."""
+    frequency = IN_ADVANCE / IN_ADVANCE.sum()
     for _ in range(50):
         posterior = evidence + np.log(frequency)
         posterior = np.exp(posterior - _log_sum(posterior)[:, None])
-        frequency = (posterior.sum(axis=0) + 1) / (len(evidence) + LEVELS.size)
+        frequency = (posterior.sum(axis=0) + IN_ADVANCE) / (len(evidence) + IN_ADVANCE.sum())
     return frequency
 
 

@@ -62,12 +62,12 @@ def test_impossible_sets_are_refused():
 
 
 def test_adaptive_orders_of_four_need_fewer_comparisons_than_random_pairs():
-    # Kendall's tau after 300 comparisons of 12 systems, over 12 runs.
+    # Kendall's tau after 300 comparisons of 12 systems, over 8 runs.
     i, j = np.triu_indices(12, 1)
     reached = {}
     for size, adaptive in ((2, False), (4, True)):
         tau = []
-        for seed in range(12):
+        for seed in range(8):
             rng = np.random.default_rng(seed)
             strength = rng.normal(0, 1, 12)
             group, system, rank = (np.zeros(0, int) for _ in range(3))

@@ -169,7 +169,7 @@ def test_probabilities_cover_over_prompts_and_raters():
 def test_who_guesses_weighs_little_and_who_voted_little_is_average():
     strength, prompt, rater, a, b, outcome = arena(6, systems=8, votes=4000, raters=20, guessers=5)
     found = rank_by_votes(prompt, rater, a, b, outcome)
-    assert found.reliability[:5].max() < 0.35 < 0.9 < found.reliability[5:].min()
+    assert found.reliability[:5].max() < 0.6 < 0.9 < found.reliability[5:].min()
     plain = rank_by_votes(prompt, rater, a, b, outcome, rater_quality=False)
     unsure = [[pair.p_adjusted >= 0.05 for pair in each.pairs] for each in (found, plain)]
     assert np.sum(unsure[0]) <= np.sum(unsure[1]), "guesses blur what the others say"
