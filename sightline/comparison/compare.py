@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
 from sightline.comparison.breakdown import Breakdown, breakdown_of
-from sightline.comparison.values import Basis, Grid, bases_of, failed, grid_of
+from sightline.comparison.preferences import Preferences, is_preference, preference_questions, preferences
+from sightline.comparison.values import Basis, Grid, bases_of, failed, grid_of, names_of, ranking_measures
 from sightline.comparison.where import prompts_where
 from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Cell, Direction, Estimate, absent
@@ -22,6 +23,7 @@ from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import Colour
 from sightline.statistics import comparison
 from sightline.statistics.comparison import Pair, Standing
+from sightline.study import reading
 from sightline.study.study import Study
 from sightline.verbs import SEED, option, verb
 
@@ -285,28 +287,41 @@ def compare(
     ] = None,
     test: Annotated[comparison.PairedTest, option("Use this paired test of two systems.")] = "sign_flip",
     seed: Annotated[int, SEED] = 0,
-) -> Comparison:
+) -> Comparison | Preferences:
     """Compare systems: which is better, by how much, and how sure that is.
 
     Means have 95 % intervals over prompts, and over raters where three or more judged the same items.
     Rephrasings, duplicate prompts and captions of one image count once. Pairs are tested by sign flips (or
     the bootstrap) over the prompts both answered, with the variance that raters add; p is adjusted after
     Holm, and after Benjamini and Hochberg, for all pairs. The detectable effect is the difference that the
-    test would find with a power of 80 %. Several --by make a leaderboard, sorted by the first.
+    test would find with a power of 80 %. Several --by make a leaderboard, sorted by the first. By a question
+    of preference, systems are ranked by strength (Bradley-Terry, or Plackett-Luce for orders), and the mean
+    is the win rate.
     """
     if test not in comparison.PAIRED_TESTS:
         raise UsageError(f"there is no test {test!r}", remedy=near(test, comparison.PAIRED_TESTS))
     if margin is not None and not (np.isfinite(margin) and margin > 0):
         raise UsageError(f"the margin is {margin:g}", remedy="A difference that does not matter: above 0.")
-    bases = bases_of(study, by)
     kept = prompts_where(study, where) if where else None
+    names = names_of(by) or _default(study)
+    preferred = {name: preferences(study, name, kept, where) for name in names if is_preference(study, name)}
+    if names and names[0] in preferred:
+        columns = [
+            (name, _rates(preferred[name]) if name in preferred else _means_by(study, name, kept, where))
+            for name in names[1:]
+        ]
+        return replace(preferred[names[0]], others=columns)
+    bases = bases_of(study, [name for name in names if name not in preferred])
     grids = [_grid(study, basis, kept, where) for basis in bases]
     basis, grid = bases[0], grids[0]
     compared = _compared(basis, grid, margin=margin, seed=seed, test=test)
     notes, overlaps, brief = _about_rankings(study, basis, kept)
     others = [
-        Criterion(each.name, each.direction, _means_of(each, part))
-        for each, part in zip(bases[1:], grids[1:], strict=True)
+        *(
+            Criterion(each.name, each.direction, _means_of(each, part))
+            for each, part in zip(bases[1:], grids[1:], strict=True)
+        ),
+        *(Criterion(name, "higher", _rates(each)) for name, each in preferred.items()),
     ]
     lost, rule = failed(study, grid.prompts)
     extra = [grid.raters, grid.families, f"Failed answers {rule}." if any(lost.values()) else ""]
@@ -330,6 +345,22 @@ def compare(
         per=breakdown_of(study, basis, per, kept) if per else None,
         failures=lost,
     )
+
+
+def _default(study: Study) -> list[str]:
+    """A question of preference where nothing else can be compared by."""
+    if reading.about_systems(study) or ranking_measures(study):
+        return []
+    return preference_questions(study)[:1]
+
+
+def _rates(ranked: Preferences) -> dict[str, Estimate]:
+    return {each.system: each.win_rate for each in ranked.ranking.systems}
+
+
+def _means_by(study: Study, name: str, kept: Sequence[int] | None, where: str) -> dict[str, Estimate]:
+    (basis,) = bases_of(study, name)
+    return _means_of(basis, _grid(study, basis, kept, where))
 
 
 def _grid(study: Study, basis: Basis, kept: Sequence[int] | None, where: str) -> Grid:

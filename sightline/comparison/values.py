@@ -65,19 +65,24 @@ class Grid(NamedTuple):
 
 def bases_of(study: Study, by: str | Sequence[str] | None) -> list[Basis]:
     """The values by each question or measure named, once each; rankings are read once for all."""
-    words = [] if by is None else [by] if isinstance(by, str) else list(by)
     bases: dict[str, Basis] = {}
     ranked = None
-    for name in [name for word in words for name in _names(word)] or [""]:
+    for name in names_of(by) or [""]:
         basis = values_by(study, name or None, ranked)
         ranked = basis.ranked or ranked
         bases.setdefault(basis.name, basis)
     return list(bases.values())
 
 
-def _names(word: str) -> list[str]:
+def names_of(by: str | Sequence[str] | None) -> list[str]:
     """Names separated by commas; those between parentheses belong to a measure's parameters."""
-    return [word] if "(" in word else [name.strip() for name in word.split(",") if name.strip()]
+    words = [] if by is None else [by] if isinstance(by, str) else list(by)
+    names = [
+        name
+        for word in words
+        for name in ([word] if "(" in word else [part.strip() for part in word.split(",") if part.strip()])
+    ]
+    return list(dict.fromkeys(names))
 
 
 FAILURES = ("left out", "worst")

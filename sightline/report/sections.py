@@ -54,7 +54,8 @@ def comparisons(study: Study, asked: Sequence[Question], seed: int) -> list[Comp
     """The systems compared on every question that has truth about them; engines by measures of rankings."""
     known = set(reading.about_systems(study))
     names = [question.name for question in asked if question.name in known]
-    return [compare(study, name, seed=seed) for name in (*names, *ranking_measures(study))]
+    compared = (compare(study, name, seed=seed) for name in (*names, *ranking_measures(study)))
+    return [each for each in compared if isinstance(each, Comparison)]
 
 
 def rankings(compared: Sequence[Comparison], asked: Sequence[Question], colours: Colours) -> list[Section]:
