@@ -79,7 +79,7 @@ class VerbCommand(click.Command):
 
 def faces() -> list[click.Option]:
     """The options of every command that shows a result, as show() takes them."""
-    to_file = "Write the result to a .html, .json, .csv, .tex or .txt file."
+    to_file = "Write the result to a .html, .json, .csv, .tex, .md, .txt or .png file."
     return [
         click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, and nothing else."),
         click.Option(["--csv", "as_csv"], is_flag=True, help="Print CSV, and nothing else."),

@@ -24,7 +24,7 @@ from sightline.rendering.theme import Colour
 from sightline.statistics import comparison
 from sightline.statistics.comparison import Pair, Standing
 from sightline.study import reading
-from sightline.study.study import Study
+from sightline.study.study import Study, open_study
 from sightline.verbs import SEED, option, verb
 
 SURE = 0.05
@@ -285,6 +285,12 @@ def compare(
         float | None,
         option("Say which systems are the same within M: two one-sided tests.", metavar="M"),
     ] = None,
+    also: Annotated[
+        Sequence[str],
+        option(
+            "Show the means of the same systems in this other study as well; repeatable.", metavar="STUDY"
+        ),
+    ] = (),
     test: Annotated[comparison.PairedTest, option("Use this paired test of two systems.")] = "sign_flip",
     seed: Annotated[int, SEED] = 0,
 ) -> Comparison | Preferences:
@@ -322,6 +328,7 @@ def compare(
             for each, part in zip(bases[1:], grids[1:], strict=True)
         ),
         *(Criterion(name, "higher", _rates(each)) for name, each in preferred.items()),
+        *(_elsewhere(path, basis, where) for path in also),
     ]
     lost, rule = failed(study, grid.prompts)
     extra = [grid.raters, grid.families, f"Failed answers {rule}." if any(lost.values()) else ""]
@@ -361,6 +368,16 @@ def _rates(ranked: Preferences) -> dict[str, Estimate]:
 def _means_by(study: Study, name: str, kept: Sequence[int] | None, where: str) -> dict[str, Estimate]:
     (basis,) = bases_of(study, name)
     return _means_of(basis, _grid(study, basis, kept, where))
+
+
+def _elsewhere(path: str, basis: Basis, where: str) -> Criterion:
+    """The same question or measure in another study."""
+    with open_study(path) as other:
+        kept = prompts_where(other, where) if where else None
+        name = str(basis.measure) if basis.measure is not None else basis.name
+        return Criterion(
+            f"{basis.name} in {other.name}", basis.direction, _means_by(other, name, kept, where)
+        )
 
 
 def _grid(study: Study, basis: Basis, kept: Sequence[int] | None, where: str) -> Grid:

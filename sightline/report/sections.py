@@ -11,6 +11,7 @@ import polars as pl
 from sightline import registry
 from sightline.comparison.breakdown import breakdown, main_tags
 from sightline.comparison.compare import Comparison, compare
+from sightline.comparison.preferences import Preferences, preference_questions, preferences
 from sightline.comparison.queries import queries
 from sightline.comparison.trust import trust
 from sightline.comparison.values import ranking_measures, scores_by_system
@@ -70,6 +71,26 @@ def rankings(compared: Sequence[Comparison], asked: Sequence[Question], colours:
         lead = " ".join(part for part in (wordings.get(each.by), each.brief, said) if part)
         made.append(section_of(each, anchor, title, lead, figures=each.figures(colours), notes=()))
     return made
+
+
+def preferred(study: Study) -> list[Preferences]:
+    """The systems by every question of preference."""
+    return [preferences(study, name) for name in preference_questions(study)]
+
+
+def preference_sections(found: Sequence[Preferences], colours: Colours) -> list[Section]:
+    """Every ranking by votes between systems."""
+    return [
+        section_of(
+            each,
+            f"preference-{number}",
+            f"Preferences on {each.by}",
+            f"{each.sentence} {' '.join(each.notes)}",
+            figures=each.figures(colours),
+            notes=(),
+        )
+        for number, each in enumerate(found, 1)
+    ]
 
 
 def breakdowns(study: Study, head: Comparison, colours: Colours) -> list[Section]:

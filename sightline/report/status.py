@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sightline.comparison.preferences import preference_questions
 from sightline.judging.store import rounds
 from sightline.measures.ranking_scores import stale_rankings
 from sightline.prediction.fit import LEAST
@@ -96,6 +97,9 @@ def status(study: Study) -> Status:
             f"The scores of {measure} are older than the rankings or their relevance: "
             f'sightline score {study.home} "{measure}" updates them.'
         )
+    for question in preference_questions(study):
+        command = f"sightline compare {shlex.quote(str(study.home))} --by {shlex.quote(question)}"
+        notes.append(f"Systems can be ranked by the votes on {question}: {command}")
     for name, state, done, wanted in rounds.progress(study):
         how = "" if state == "open" else f" ({state})"
         notes.append(f"The round {name}{how} has {done:,} of {wanted:,} tasks judged.")
