@@ -131,7 +131,7 @@ def variability(study: Study, colours: Colours) -> Section:
     if dots:
         chart = Figure.of(
             lambda width: dot_interval(dots, axis=what, colours=colours, width=width),
-            f"Each dot is a system's mean {what}, each line its interval.",
+            f"Each dot is a system's mean {what}, each line its 95 % interval.",
         )
         blocks.append(chart)
     columns = [Column("system"), Column("similarity", what, estimate=True)]
