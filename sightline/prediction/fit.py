@@ -345,7 +345,7 @@ def fit(
         features={name: bench.held_features[:, at] for at, name in enumerate(described.names)},
         features_after=described.of_rankings,
         best_before={each.question: each.predictor for each in before},
-        remarks=[*cut.notes, *_notes(described, others, chosen), *_one_width(results)],
+        remarks=[*cut.notes, *_one_width(results), *_notes(described, others, chosen)],
         saved=saved,
         file="" if save is None else str(save),
     )
