@@ -9,8 +9,8 @@ have no tastes where systems are alike. `nested`: raters who judge one prompt ea
 `pooled`: probabilities of preference with the spread of strengths estimated, by spread and votes per pair.
 
 `votes`: 20 systems whose strengths are normal quantiles of SD 1; how many comparisons until Kendall's tau
-with the planted order is .95 and .90 on average, and until the best system comes out first in 19 of 20 runs, for
-random and adaptive pairs and orders of four. Strengths are fitted again after every 20 comparisons.
+with the planted order is .95 and .90 on average, and until the best system comes out first in 19 of 20 runs,
+for random and adaptive pairs and orders of four. Strengths are fitted again after every 20 comparisons.
 """
 
 from __future__ import annotations
