@@ -176,9 +176,9 @@ def rank_by_votes(
     Strengths maximise the likelihood of Bradley and Terry with Firth's correction, votes weighted by
     `rater_reliability` (of three raters and more) unless `rater_quality` is False. Their covariance is the
     sandwich clustered in two ways, V(raters) + V(prompts) - V(raters x prompts), each part moderated towards
-    what all contrasts share, and never below that of independent votes; t with Satterthwaite's degrees of
-    freedom. With fewer than three raters, or anonymous ones, intervals speak of these raters only and `over`
-    is "prompts".
+    what all contrasts share, and never below that of independent votes or of one way alone; t with
+    Satterthwaite's degrees of freedom, at most those of the larger part. With fewer than three raters, or
+    anonymous ones, intervals speak of these raters only and `over` is "prompts".
     Source: Bradley and Terry, Biometrika 39 (1952); Firth, Biometrika 80 (1993); Cameron, Gelbach and Miller,
     JBES 29 (2011); Smyth, SAGMB 3 (2004) for moderated variances.
     """
