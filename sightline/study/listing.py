@@ -11,13 +11,14 @@ from sightline.study.reading import Readable, frame, images
 if TYPE_CHECKING:
     import polars as pl
 
-ITEM = "p.suite, p.ref, y.name, c.name, i.name, cb.name, ib.name, cc.name, ic.name"
+ITEM = "p.suite, p.ref, y.name, c.name, i.name, cb.name, ib.name, cc.name, ic.name, yb.name"
 ITEM_JOINS = (
     "JOIN item s ON s.id = {of}.item_id LEFT JOIN prompt p ON p.id = s.prompt_id "
     "LEFT JOIN system y ON y.id = s.system_id "
     "LEFT JOIN image i ON i.id = s.image_id LEFT JOIN collection c ON c.id = i.collection_id "
     "LEFT JOIN image ib ON ib.id = s.image_b LEFT JOIN collection cb ON cb.id = ib.collection_id "
     "LEFT JOIN image ic ON ic.id = s.image_c LEFT JOIN collection cc ON cc.id = ic.collection_id "
+    "LEFT JOIN system yb ON yb.id = s.system_b "
 )
 QUESTION = "q.name, q.scale, q.low, q.high, q.step, q.direction"
 
@@ -46,7 +47,8 @@ def judgements(study: Readable) -> pl.DataFrame:
         "LEFT JOIN annotator a ON a.id = j.annotator_id "
         "WHERE j.value IS NOT NULL AND (j.annotator_id IS NULL OR NOT EXISTS "
         "(SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id AND k.question_id = j.question_id "
-        "AND k.item_id = j.item_id AND k.repetition = j.repetition AND k.revision > j.revision)) "
+        "AND k.item_id = j.item_id AND k.group_name = j.group_name AND k.repetition = j.repetition "
+        "AND k.revision > j.revision)) "
         "ORDER BY j.id",
         schema,
     )
@@ -166,6 +168,7 @@ def named_judgements(study: Readable, round_id: int | None = None) -> pl.DataFra
         "value": pl.Float64,
         "skipped": pl.String,
         **{name: pl.Int64 for name in ("n", "repetition", "revision")},
+        "group": pl.String,
         "session": pl.String,
         "control": pl.Int64,
         "took_ms": pl.Int64,
@@ -174,8 +177,9 @@ def named_judgements(study: Readable, round_id: int | None = None) -> pl.DataFra
     return frame(
         study,
         f"SELECT {QUESTION}, {ITEM}, a.panel, a.name, j.value, j.skipped, j.n, j.repetition, j.revision, "
-        "j.session, j.control, j.took_ms, j.at FROM judgement j JOIN question q ON q.id = j.question_id "
-        f"{ITEM_JOINS.format(of='j')} LEFT JOIN annotator a ON a.id = j.annotator_id "
+        "j.group_name, j.session, j.control, j.took_ms, j.at FROM judgement j "
+        f"JOIN question q ON q.id = j.question_id {ITEM_JOINS.format(of='j')} "
+        "LEFT JOIN annotator a ON a.id = j.annotator_id "
         "WHERE :r = 0 OR j.task_id IN (SELECT id FROM task WHERE round_id = :r) ORDER BY j.id",
         schema,
         r=round_id or 0,
@@ -230,7 +234,7 @@ def question_schema() -> dict[str, Any]:
 
 def item_schema() -> dict[str, Any]:
     shown = ("collection", "image", "collection_b", "image_b", "collection_c", "image_c")
-    return _texts("suite", "prompt_id", "system", *shown)
+    return _texts("suite", "prompt_id", "system", *shown, "system_b")
 
 
 def source_of(study: Readable, importer: str, digest: str) -> int | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sqlalchemy import Connection, Engine, text
 
 from sightline.errors import DataError, UsageError, near
-from sightline.records import AnnotatorKey, Prompt, PromptKey, Question, Votes
+from sightline.records import BOTH_BAD, AnnotatorKey, Prompt, PromptKey, Question, Votes
 from sightline.study.schema import database
 
 if TYPE_CHECKING:
@@ -219,7 +219,8 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
                 "WHERE j.question_id = :question AND j.value IS NOT NULL AND (j.annotator_id IS NULL "
                 "OR NOT EXISTS (SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id "
                 "AND k.question_id = j.question_id AND k.item_id = j.item_id "
-                "AND k.repetition = j.repetition AND k.revision > j.revision)) "
+                "AND k.group_name = j.group_name AND k.repetition = j.repetition "
+                "AND k.revision > j.revision)) "
                 "ORDER BY j.item_id, j.id"
             ),
             {"question": key},
@@ -250,6 +251,38 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
         up_to=up_to,
     )
     return table, items(study, item_ids), [int(row[0]) for row in people]
+
+
+def ballots(study: Readable, name: str) -> pl.DataFrame:
+    """Every judgement of a question that is no control, both_bad verdicts included, with its item's parts.
+
+    The latest revision of each; other skipped items are left out. `annotator_id` is 0 where nobody is named.
+    """
+    import polars as pl
+
+    key, _ = question(study, name)
+    ids = ("id", "item_id", "prompt_id", "system_id", "system_b", "image_id", "image_b", "image_c")
+    schema = {
+        **{column: pl.Int64 for column in (*ids, "annotator_id")},
+        "value": pl.Float64,
+        "n": pl.Int64,
+        "repetition": pl.Int64,
+        "group": pl.String,
+    }
+    return frame(
+        study,
+        "SELECT j.id, j.item_id, s.prompt_id, s.system_id, s.system_b, s.image_id, s.image_b, s.image_c, "
+        "coalesce(j.annotator_id, 0), j.value, j.n, j.repetition, j.group_name "
+        "FROM judgement j JOIN item s ON s.id = j.item_id "
+        "WHERE j.question_id = :question AND j.control = 0 "
+        "AND (j.value IS NOT NULL OR j.skipped = :both_bad) AND (j.annotator_id IS NULL OR NOT EXISTS "
+        "(SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id AND k.question_id = j.question_id "
+        "AND k.item_id = j.item_id AND k.group_name = j.group_name AND k.repetition = j.repetition "
+        "AND k.revision > j.revision)) ORDER BY j.id",
+        schema,
+        question=key,
+        both_bad=BOTH_BAD,
+    )
 
 
 def annotators(study: Readable) -> pl.DataFrame:
@@ -293,7 +326,7 @@ def items(study: Readable, ids: Sequence[int]) -> pl.DataFrame:
     """The parts of these items, in the order given; 0 where a part does not belong."""
     import polars as pl
 
-    names = ["prompt_id", "system_id", "image_id", "image_b", "image_c"]
+    names = ["prompt_id", "system_id", "image_id", "image_b", "image_c", "system_b"]
     with database.reading(study.engine) as connection:
         database.matching(connection, [("id", "BIGINT")], [(key,) for key in ids])
         rows = connection.exec_driver_sql(
@@ -304,7 +337,9 @@ def items(study: Readable, ids: Sequence[int]) -> pl.DataFrame:
     return pl.DataFrame([tuple(at[key]) for key in ids], schema=schema, orient="row")
 
 
-TRUTH_COLUMNS = ("settlement_id", "item_id", "prompt_id", "system_id", "image_id", "image_b", "image_c")
+TRUTH_COLUMNS = (
+    *("settlement_id", "item_id", "prompt_id", "system_id", "image_id", "image_b", "image_c", "system_b"),
+)
 
 
 def counting_settlements(study: Readable, name: str, rule: str | None = None) -> list[int]:
@@ -348,7 +383,8 @@ def _tells_systems(study: Readable, name: str) -> bool:
             match = connection.execute(
                 text(
                     "SELECT 1 FROM truth t JOIN item s ON s.id = t.item_id "
-                    "WHERE t.settlement_id = :settlement AND t.value IS NOT NULL AND s.image_b = 0 AND ("
+                    "WHERE t.settlement_id = :settlement AND t.value IS NOT NULL AND s.image_b = 0 "
+                    "AND s.system_b = 0 AND ("
                     "(s.prompt_id > 0 AND s.system_id > 0 AND s.image_id = 0) OR EXISTS ("
                     "SELECT 1 FROM answer a JOIN system y ON y.id = a.system_id AND y.kind = 'generator' "
                     "WHERE a.image_id = s.image_id AND s.image_id > 0 "
@@ -377,7 +413,7 @@ def truths(study: Readable, name: str, rule: str | None = None) -> pl.DataFrame:
         frame(
             study,
             "SELECT t.settlement_id, t.item_id, s.prompt_id, s.system_id, s.image_id, s.image_b, "
-            "s.image_c, t.value, t.low, t.high, t.n, t.reason FROM truth t "
+            "s.image_c, s.system_b, t.value, t.low, t.high, t.n, t.reason FROM truth t "
             "JOIN item s ON s.id = t.item_id WHERE t.settlement_id = :settlement ORDER BY t.item_id",
             schema,
             settlement=settlement,

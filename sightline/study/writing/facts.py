@@ -135,6 +135,7 @@ class Facts:
             entities.image_id(item.image),
             entities.image_id(item.image_b),
             entities.image_id(item.image_c),
+            0 if item.system_b is None else entities.system(item.system_b, at=at),
         )
 
     # -- judgements -------------------------------------------------------------------------------------
@@ -144,14 +145,14 @@ class Facts:
         if not records:
             return
         items = self.items([(record.item, record.at) for record in records])
-        refuse_bad_text((text, j.at) for j in records for text in (j.session, j.skipped, j.time))
+        refuse_bad_text((text, j.at) for j in records for text in (j.session, j.skipped, j.time, j.group))
         refuse_bad_text((text, j.at) for j in records for text in j.annotator or ())
         self.entities.find_annotators(record.annotator for record in records if record.annotator is not None)
         rows: dict[str, tuple[object, ...]] = {}
         first: dict[str, Judgement] = {}
         for record, item in zip(records, items, strict=True):
             key, row = self._judgement(record, item)
-            if rows.setdefault(key, row)[6:9] != row[6:9]:
+            if rows.setdefault(key, row)[7:10] != row[7:10]:
                 raise _disagrees(record)
             first.setdefault(key, record)
         database.matching(self.connection, [("key", "TEXT")], [(key,) for key in rows])
@@ -162,7 +163,7 @@ class Facts:
         )
         known += self._given_on_pages(rows)
         for key, *held, owner in known:
-            if key in rows and rows.pop(key)[6:9] != tuple(held):
+            if key in rows and rows.pop(key)[7:10] != tuple(held):
                 raise _disagrees(first[key])
             self.entities.lean_on(owner)
         ids = database.fresh_ids(self.connection, tables.judgement, len(rows))
@@ -174,6 +175,7 @@ class Facts:
             "annotator_id",
             "repetition",
             "revision",
+            "group_name",
             "value",
         ]
         columns += ["skipped", "n", "session", "control", "took_ms", "at", "source_id"]
@@ -183,14 +185,15 @@ class Facts:
 
     def _given_on_pages(self, rows: Mapping[str, tuple[object, ...]]) -> list[tuple[Any, ...]]:
         """Judgements that were given in a browser, under keys of its own, and come again in a table."""
-        named = {row[1:6]: key for key, row in rows.items() if row[3] is not None}
+        # Pages give no groups.
+        named = {row[1:6]: key for key, row in rows.items() if row[3] is not None and not row[6]}
         names = ("question_id", "item_id", "annotator_id", "repetition", "revision")
         database.matching(self.connection, [(name, "BIGINT") for name in names], list(named))
         same = " AND ".join(f"j.{name} = w.{name}" for name in names)
         found = database.fetch(
             self.connection,
             f"SELECT {', '.join('j.' + name for name in names)}, j.value, j.skipped, j.n, j.source_id "
-            f"FROM wanted w JOIN judgement j ON {same} WHERE j.source_id IS NULL",
+            f"FROM wanted w JOIN judgement j ON {same} AND j.group_name = '' WHERE j.source_id IS NULL",
         )
         return [(named[tuple(row[:5])], *row[5:]) for row in found]
 
@@ -211,13 +214,13 @@ class Facts:
             whole(record.repetition, "repetition", at),
             whole(record.revision, "revision", at),
         )
-        key = _key(annotator, question, item, repetition, revision)
+        key = _key(annotator, question, item, repetition, revision, *([record.group] if record.group else []))
         if annotator is None:
             # Equal anonymous votes are different people: the second of a file is the second of the study.
             base = _key(key, value, record.skipped)
             key = _key(base, self._anonymous[base])
             self._anonymous[base] += 1
-        row = (key, question, item, annotator, repetition, revision, value, record.skipped, n)
+        row = (key, question, item, annotator, repetition, revision, record.group, value, record.skipped, n)
         return key, (*row, record.session, int(record.control), took, record.time)
 
     # -- truths -----------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ USES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("item", "image_b"),
         ("item", "image_c"),
     ),
-    "system": (("answer", "system_id"), ("item", "system_id")),
+    "system": (("answer", "system_id"), ("item", "system_id"), ("item", "system_b")),
     "collection": (("image", "collection_id"), ("system", "collection_id")),
 }
 MENTIONED = ("prompt", "image", "system", "question")
@@ -75,7 +75,7 @@ HEIRS: Mapping[str, tuple[str, ...]] = {
     ),
     "system": (
         "SELECT system_id AS id, source_id FROM answer",
-        *(query.format(part="system_id") for query in _JUDGED),
+        *(query.format(part=part) for query in _JUDGED for part in ("system_id", "system_b")),
     ),
     "collection": (
         "SELECT collection_id AS id, source_id FROM image",
