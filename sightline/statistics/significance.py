@@ -188,7 +188,7 @@ def _normal_p(columns: Array, alternative: Alternative) -> Array:
 
 
 def _step(columns: Array) -> Array:
-    """The largest step that all values are multiples of, down to a twelfth of the least; 0 if there is none."""
+    """The largest step that all values are multiples of, down to a twelfth of the least; else 0."""
     size = np.abs(columns)
     least = np.where(size > 0, size, np.inf).min(axis=0)
     step = np.zeros(columns.shape[1])
