@@ -38,6 +38,7 @@ class ClassTest:
     p_holm: float | None = None
     p_within: float | None = None
     detectable: float | None = None
+    undetectable: str = "not known"
     reason: str = ""
 
 
@@ -100,7 +101,7 @@ def class_tests(
         if source.confounded:
             tested.append(ClassTest("inconclusive", difference, reason=CONFOUNDED))
             continue
-        effect, _ = detectable_effect(differences[:, column], spread, 2 * alpha / tests)
+        effect, unknown = detectable_effect(differences[:, column], spread, 2 * alpha / tests)
         test = ClassTest(
             "passed",
             difference,
@@ -108,6 +109,7 @@ def class_tests(
             float(adjusted[column]),
             float(above[column]) if margin else None,
             None if effect is None else margin + effect,
+            unknown or "",
         )
         smallest = max(2.0**-n, 1 / (draws + 1)) * tests
         missed = spread.rare(margin, source.fall) if margin and source.fall else 0.0

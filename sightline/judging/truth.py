@@ -19,7 +19,7 @@ from sightline.records import Controls, Votes
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.statistics.agreement import krippendorff_alpha
-from sightline.study import reading
+from sightline.study import reading, rollup
 from sightline.study.study import SETTINGS_FILE, Study
 from sightline.study.writing import settling
 from sightline.verbs import argument, option, verb
@@ -160,7 +160,8 @@ def truth(
             where=study.name,
             remedy="Import judgements (sightline import), or truth that somebody published.",
         )
-    return Truth(done, compares=bool(reading.about_systems(study)))
+    compares = bool(reading.about_systems(study)) or any(rollup.ranks_systems(study, name) for name in names)
+    return Truth(done, compares=compares)
 
 
 def _aggregate(

@@ -152,6 +152,11 @@ def pair_votes(study: Study, question: str) -> pl.DataFrame:
     )
 
 
+def ranks_systems(study: Study, question: str) -> bool:
+    """Whether anybody compared systems on this question: by votes between two, or by orders of several."""
+    return not pair_votes(study, question).is_empty() or not order_votes(study, question).is_empty()
+
+
 def order_votes(study: Study, question: str) -> pl.DataFrame:
     """The orders that annotators gave: prompt_id, annotator (-1 = anonymous), group, system, rank.
 
