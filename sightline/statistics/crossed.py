@@ -68,9 +68,10 @@ class Variance(NamedTuple):
         if not self.raters or ends[0] == ends[1] or max(ends) < TINY:
             return ends[0] if not self.raters else max(ends)
         low, high = max(min(ends), TINY), max(ends)
-        if self.quantile(low) <= t:
-            return low
-        return float(np.exp(brentq(lambda each: self.quantile(np.exp(each)) - t, np.log(low), np.log(high))))
+        for end, beyond in ((low, self.quantile(low) <= t), (high, self.quantile(high) >= t)):
+            if beyond:
+                return end
+        return float(brentq(lambda each: self.quantile(each) - t, low, high, xtol=TINY / 100))
 
     def effective_df(self, tail: float) -> float:
         """The degrees of freedom at which Student's t has the same quantile."""

@@ -47,6 +47,8 @@ def test_limits_by_hand():
     assert found.tail(expected) == pytest.approx(0.025, rel=1e-5)
     assert found.tail(-expected) == pytest.approx(0.975, rel=1e-5)
     assert stats.t.ppf(0.975, found.effective_df(0.025)) == pytest.approx(expected, rel=1e-6)
+    assert Variance(3.0, 1e-12, 8, 2).tail(1.0) == pytest.approx(stats.t.sf(1, 8))
+    assert Variance(1e-12, 1.0, 8, 2).tail(1.0) == pytest.approx(stats.t.sf(1, 2))
     for t in (0.0, 1.3, 50.0, 1e6):
         assert Variance(3.0, 0.0, 8, 2).tail(t) == pytest.approx(stats.t.sf(t, 8))
         assert stats.t.sf(t, 8) <= found.tail(t) <= stats.t.sf(t, 2)
