@@ -1,11 +1,11 @@
 """Whether intervals cover and tests err as often as they promise, by simulating the functions that are used.
 
-Votes come from a latent normal value, the sum of effects of prompt, prompt x system, rater, rater x system and
-of noise; continuous votes are that value, ordinal and yes/no votes are cut from it, so that every true mean is
-known. Raters are crossed (the same judge every prompt) or nested (every prompt has its own). With fewer than
-three crossed raters nothing is claimed beyond them, and the true mean is theirs.
+Votes come from a latent normal value, the sum of effects of prompt, prompt x system, rater, rater x system
+and of noise; continuous votes are that value, ordinal and yes/no votes are cut from it, so that every true
+mean is known. Raters are crossed (the same judge every prompt) or nested (every prompt has its own). With
+fewer than three crossed raters nothing is claimed beyond them, and the true mean is theirs.
 
-    mean, difference   how often the 95 % interval of a system's mean, of the difference of two, holds the truth
+    mean, difference   how often 95 % intervals of a system's mean, of a difference, hold the truth
     false alarm        how often compare names a winner, or a significant difference, of two equal systems
     gate, equivalence  how often a system that is worse by exactly the margin passes, or is called the same
     item               how often the 95 % interval of a single item's mean vote holds the mean of all votes
@@ -113,7 +113,7 @@ def draw(design: Design, means: Array, rng: np.random.Generator) -> Drawn:
 
 def panel_of(design: Design, votes: Array) -> Panel | None:
     """The panel of one repetition (systems x prompts x raters), or None where compare has none."""
-    systems, n, r = votes.shape
+    _, n, r = votes.shape
     system, unit, rater = (each.ravel() for each in np.indices(votes.shape))
     who = rater if design.crossed else unit * r + rater
     if r == 1 or (design.crossed and r < MIN_RATERS):
@@ -216,7 +216,8 @@ def power(kind: Kind, n: int, repetitions: int, seed: int) -> float | None:
     width = None if low is None or high is None else high - low
     equal = draw(design, np.zeros((60, 2)), rng).votes[..., 0]
     claims = [
-        detectable_effect(each, paired_spread(each, width=width), 0.05)[0] for each in equal[:, 0] - equal[:, 1]
+        detectable_effect(each, paired_spread(each, width=width), 0.05)[0]
+        for each in equal[:, 0] - equal[:, 1]
     ]
     known = [each for each in claims if each is not None]
     if len(known) < len(claims) / 2:

@@ -40,7 +40,8 @@ def test_hbpp_of_two_images_takes_31_values():
 
 def test_mean_votes_by_hand():
     # Squares about the means 3 and 5: 14 with 2 degrees of freedom and 2 with 1; common variance 16 / 3.
-    # Drawn to it with the weight of 4: (14 + 64/3) / 6 and (2 + 64/3) / 5; t(.975) of 6 and 5: 2.446912, 2.570582.
+    # Drawn to it with the weight of 4: (14 + 64/3) / 6 and (2 + 64/3) / 5.
+    # t(.975) with 6 and 5 degrees of freedom: 2.446912 and 2.570582.
     found = mean_votes([0, 0, 0, 1, 1, 2], [1, 2, 6, 4, 6, 9])
     assert found.value.tolist() == [3, 5, 9]
     half = 2.446912 * np.sqrt((14 + 64 / 3) / 6 / 3), 2.570582 * np.sqrt((2 + 64 / 3) / 5 / 2)

@@ -29,7 +29,8 @@ def over_prompts(values):
 def test_a_mean_by_hand():
     # Prompts 1, 3, 5 (rows) by raters who give -1, 0 and +4 on top, with two slips of +3 and -3.
     votes = np.array([[[0.0, 1, 5], [2, 6, 7], [4, 2, 9]]])
-    # Prompt means 2, 5, 5: MS = 3 * ((-2)^2 + 1 + 1) / 2 = 9. Rater means 2, 3, 7: MS = 3 * (4 + 1 + 9) / 2 = 21.
+    # Prompt means 2, 5, 5: MS = 3 * ((-2)^2 + 1 + 1) / 2 = 9.
+    # Rater means 2, 3, 7: MS = 3 * (4 + 1 + 9) / 2 = 21.
     # Residuals (value - prompt - rater + 4): 0 0 0 / -1 2 -1 / 1 -2 1: MS = 12 / 4 = 3.
     found = crossed(votes).variance(9 / 9, 0)
     assert found.prompts == 1

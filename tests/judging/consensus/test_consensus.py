@@ -18,7 +18,7 @@ Settle = Callable[[str, Votes], Settled]
 
 
 def test_mean_with_its_interval(settle: Settle, anonymous: Cast) -> None:
-    # 1, 2, 6: mean 3, variance 7, which four degrees of freedom of all items' votes confirm: t(6, .975) = 2.446912.
+    # 1, 2, 6: mean 3, variance 7, four more degrees of freedom from all items: t(6, .975) = 2.446912.
     found = settle("mean", anonymous([1, 2, 6], [4], []))
     assert found.value[:2] == pytest.approx([3, 4])
     assert found.high[0] == pytest.approx(3 + 2.446912 * np.sqrt(7 / 3), abs=1e-4)
