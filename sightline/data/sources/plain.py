@@ -18,7 +18,7 @@ T = TypeVar("T", bound=str)
 HOMES = ("suite", "collection")
 """Columns that say row by row what an option says for the whole table."""
 SUBJECT_COLUMNS = (
-    *("prompt", "prompt_id", "system", "image", "image_b", "image_c"),
+    *("prompt", "prompt_id", "system", "system_b", "image", "image_b", "image_c"),
     *(*HOMES, "collection_b", "collection_c"),
 )
 SCALE_COLUMNS = ("scale", "scale_low", "scale_high", "scale_step", "direction")
@@ -159,14 +159,22 @@ def subject_of(row: Row, suite: str, collection: str) -> Item:
     image = _image(row, "image", collection)
     if prompt is None and system is None and image is None:
         raise row.error("it names neither a prompt, a system nor an image", "Fill in at least one of them.")
-    if "image_b" not in row:
+    if "image_b" not in row and "system_b" not in row:
         return Item(prompt, system, image)
+    image_b = _image(row, "image_b", row.text("collection_b", collection))
+    system_b = row.text("system_b", None)
+    for first, second, name in ((image, image_b, "image"), (system, system_b, "system")):
+        if first is None and second is not None:
+            raise row.error(f"it has {name}_b and no {name}", f"Name both sides: {name} and {name}_b.")
+    if system is not None and system == system_b:
+        raise row.error(f"system {system!r} is compared with itself", "Name two systems.")
     return Item(
         prompt,
         system,
         image,
-        _image(row, "image_b", row.text("collection_b", collection)),
+        image_b,
         _image(row, "image_c", row.text("collection_c", collection)),
+        system_b,
     )
 
 

@@ -136,7 +136,7 @@ TABLES: dict[str, tuple[list[dict[str, Any]], list[Record]]] = {
             Judgement(
                 "fit", Item(PromptText("a red ball")), None, AnnotatorKey("lab", "bob"), skipped="unclear"
             ),
-            Question("better"),
+            Question("better", "ordinal", 0, 1, direction="none"),
             Judgement(
                 "better",
                 Item(None, None, ImageKey("images", "a.png"), ImageKey("images", "b.png")),
