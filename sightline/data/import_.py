@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from sightline import registry
 from sightline.data.sources import IMAGES, TABLES, Source
+from sightline.data.sources.plain import export_note
 from sightline.data.sources.topics import topics_file
 from sightline.errors import DataError, SightlineError, StudyError, UsageError, near
 from sightline.extension import Configured, Extension, Spec
@@ -32,8 +33,6 @@ REFERRING = ("trec_run", "trec_qrels")
 """Layouts that name prompts and images which the study holds already."""
 JUDGING = ("judgements", "truths")
 """Layouts that say nothing of systems but what was judged of them."""
-PICTURED = ("answers", "captions")
-"""Layouts that name image files next to them."""
 SPARE = 64 * 1024**2
 """Bytes that must stay free besides those of the images: the database grows as well."""
 EXAMPLES = 3
@@ -236,7 +235,8 @@ def import_(
     records = _records(source, importer)
     if importer.name in JUDGING and not new_systems:
         records = _of_known_systems(study, records)
-    if importer.name in PICTURED and not importer.arguments.get("names_only"):
+    by_name = importer.arguments.get("names_only") or source.path.name in export_note(source)
+    if importer.name == "answers" and not by_name:
         records = _with_pictures(study, records)
     if dry_run:
         return _preview(source, importer, claims, records)
@@ -390,15 +390,12 @@ def _of_known_systems(study: Study, records: Iterable[Record]) -> Iterator[Recor
 
 
 def _with_pictures(study: Study, records: Iterable[Record]) -> Iterator[Record]:
-    """The records; an error at the end if not one of the image files they name is here or in the study."""
+    """The answers; an error at the end if not one of the image files they name is here or in the study."""
     absent: dict[ImageKey, str] = {}
     present = False
     for record in records:
-        if isinstance(record, Image):
-            present = present or record.path is not None
-        key = (
-            record.key if isinstance(record, Image) else record.image if isinstance(record, Answer) else None
-        )
+        present = present or isinstance(record, Image)
+        key = record.image if isinstance(record, Answer) else None
         if key is not None and not present and key.name.lower().endswith(IMAGES):
             absent.setdefault(key, record.at)
         yield record
@@ -408,8 +405,11 @@ def _with_pictures(study: Study, records: Iterable[Record]) -> Iterator[Record]:
     if not known.isdisjoint(map(tuple, absent)):
         return
     first = ", ".join(repr(key.name) for key in islice(absent, EXAMPLES))
+    more = ", ..." if len(absent) > EXAMPLES else ""
     raise DataError(
-        f"none of the {len(absent):,} images is there: {first}{', ...' if len(absent) > EXAMPLES else ''}",
+        f"none of the {len(absent):,} images is there: {first}{more}"
+        if len(absent) > 1
+        else f"there is no image {first}",
         where=next(iter(absent.values())),
         remedy="Paths are relative to the table's own folder: correct them, or put the images there. To know "
         "images by name only: --option names_only=true",

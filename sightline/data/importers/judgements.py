@@ -10,10 +10,12 @@ from sightline.data.sources.plain import (
     QUESTION_COLUMNS,
     SCALE_COLUMNS,
     SUBJECT_COLUMNS,
+    SYNONYMS,
     fits,
     questions_of,
     rows_of,
     subject_of,
+    synonyms,
 )
 from sightline.extension import importer
 from sightline.records import (
@@ -35,12 +37,16 @@ CHOICES = (0.0, 0.5, 1.0)
 
 
 def claims(source: Source) -> float:
-    """A table with `question`, `annotator` and `value` or `rank`; or with choices between pairs."""
-    if fits(source, "question", "annotator", ("value", "rank")):
+    """A table with `question`, `annotator` and `value` or `rank`; or with choices between pairs.
+
+    Also with `rater`, `score` and the like for `annotator` and `value`.
+    """
+    if fits(source, "question", "annotator", ("value", "rank"), renamed=SYNONYMS):
         return 0.9
     # Votes on pairs need name nobody; a truth of pairs is no choice, or has an interval or a rule.
     published = ("low", "high", "rule")
-    return 0.9 * (fits(source, "question", "value", PAIRED, without=published) and bool(_preferences(source)))
+    paired = fits(source, "question", "value", PAIRED, without=published, renamed=SYNONYMS)
+    return 0.9 * (paired and bool(_preferences(source)))
 
 
 @importer(
@@ -61,12 +67,13 @@ def judgements(
     and scale, scale_low, scale_high, scale_step, direction. Pairs are system and system_b, or image and
     image_b: value 0 prefers the first, 1 the second, 0.5 neither, and both_bad says that neither is good.
     Triplets have image_c as well. Orders have a rank instead of a value, 1 for the best, one row per image
-    or system; a group tells the orders of one annotator and prompt apart.
+    or system; a group tells the orders of one annotator and prompt apart. Also read: rater, worker, user or
+    annotator_id as annotator; score, rating or label as value; model as system, file as image and so on.
     """
     once = Once()
     preferences = _preferences(source)
     orders = _Orders(source)
-    for row in rows_of(source, ("question", ("value", "skipped", "rank")), KNOWN):
+    for row in rows_of(source, ("question", ("value", "skipped", "rank")), KNOWN, SYNONYMS):
         rank = _rank(row)
         question = row.text("question")
         if not row.columns.isdisjoint(SCALE_COLUMNS):
@@ -139,12 +146,13 @@ def _is_both_bad(row: Row) -> bool:
 def _preferences(source: Source) -> set[str]:
     """The questions of a table without scales whose values about pairs are all choices between the sides."""
     file = source.the_file()
-    header = set(source.header(file))
+    theirs = synonyms(source)
+    header = {*source.header(file), *theirs}
     # The lines of a JSONL file need not all have the same columns.
     if not header.isdisjoint(SCALE_COLUMNS) or (header.isdisjoint(PAIRED) and not file.endswith(".jsonl")):
         return set()
     seen: dict[str, bool] = {}
-    for row in source.rows(file, required=("question",)):
+    for row in source.rows(file, required=("question",), renamed=theirs):
         if row.get("value") is None:
             continue
         paired = any(row.get(name) is not None for name in PAIRED) and row.get("image_c") is None
