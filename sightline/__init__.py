@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sightline.comparison.compare import compare as compare
     from sightline.comparison.compare_sets import compare_sets as compare_sets
     from sightline.comparison.gate import gate as gate
+    from sightline.comparison.powered import powered as powered
     from sightline.comparison.queries import queries as queries
     from sightline.comparison.trust import trust as trust
     from sightline.data.check import check as check

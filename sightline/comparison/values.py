@@ -218,7 +218,7 @@ def _values_by(study: Study, by: str | None, ranked: Ranked | None) -> Basis:
             raise DataError(f"{by} has no truth about systems yet", remedy=remedy)
         asked = questions[by]
         return Basis(rollup.by_system(study, by), by, asked.direction, asked.low, asked.high)
-    chosen = _scored(study, by, settled)
+    chosen = scored_measure(study, by, settled)
     spec = chosen.spec
     low, high = spec.range
     if spec.kind == "of_ranking":
@@ -254,7 +254,7 @@ def ranking_measures(study: Study) -> list[str]:
     return sorted(good, key=lambda form: not form.startswith("ndcg"))
 
 
-def _scored(study: Study, by: str, settled: Sequence[str]) -> Configured:
+def scored_measure(study: Study, by: str, settled: Sequence[str]) -> Configured:
     """The measure a user means: as written if it is scored, else the one scored form of that name."""
     forms = [str(row["measure"]) for row in reading.measures(study).iter_rows(named=True) if row["values"]]
     name = by.partition("(")[0].partition("@")[0]
