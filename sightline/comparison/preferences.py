@@ -203,8 +203,12 @@ def preferences(
             remedy="Import votes between two systems, or ask for them: sightline annotate STUDY",
         )
     known = votes["prompt_id"].unique().sort()
+    known = known.filter(known > 0)
     family = dict(zip(known, families_of(study, known).tolist(), strict=True))
-    unit = votes["prompt_id"].replace_strict(family, return_dtype=pl.Int64).to_numpy()
+    # A vote that names no prompt is a prompt of its own.
+    alone = -1 - np.arange(len(votes))
+    unit = votes["prompt_id"].replace_strict(family, default=-1, return_dtype=pl.Int64).to_numpy()
+    unit = np.unique(np.where(unit < 0, alone, unit), return_inverse=True)[1]
     columns = ["system"] if not orders.is_empty() else ["system", "system_b"]
     names = sorted({str(name) for column in columns for name in votes[column].unique()})
     place = {name: number for number, name in enumerate(names)}

@@ -184,6 +184,7 @@ def panel_of(
         votes["item"].rank("dense").cast(pl.Int64).to_numpy() - 1,
         votes["annotator"].rank("dense").cast(pl.Int64).to_numpy() - 1,
         votes["value"].to_numpy(),
+        (len(systems), max(unit.values()) + 1),
     )
     raters = panel.shape[2]
     if raters < MIN_RATERS:

@@ -42,7 +42,8 @@ class Panel:
     """Who judged what: one row per vote of a known rater, all indices from 0.
 
     `unit` is a prompt or a family of prompts, `item` what was judged (an image for a prompt). A system's
-    value on a unit is the mean over its items there of the mean over the votes of each.
+    value on a unit is the mean over its items there of the mean over the votes of each. `least` counts
+    systems and units where the last of them have no votes.
     """
 
     unit: Indices
@@ -50,11 +51,15 @@ class Panel:
     item: Indices
     rater: Indices
     value: Array
+    least: tuple[int, int] = (0, 0)
 
     @cached_property
     def shape(self) -> tuple[int, int, int]:
         """Systems, units and raters."""
-        return tuple(int(each.max(initial=-1)) + 1 for each in (self.system, self.unit, self.rater))  # type: ignore[return-value]
+        systems, units, raters = (
+            int(each.max(initial=-1)) + 1 for each in (self.system, self.unit, self.rater)
+        )
+        return max(systems, self.least[0]), max(units, self.least[1]), raters
 
     @cached_property
     def repeated(self) -> float:
