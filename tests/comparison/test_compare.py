@@ -13,6 +13,7 @@ from sightline.comparison.breakdown import breakdown
 from sightline.comparison.compare import Comparison, Pair, compare
 from sightline.comparison.compare_sets import compare_sets
 from sightline.errors import DataError, UsageError
+from sightline.estimate import Estimate
 from sightline.judging.truth import truth
 from sightline.measures.score import score
 from sightline.records import (
@@ -32,6 +33,7 @@ from sightline.report.report import build
 from sightline.samples.annotators import judge, panel
 from sightline.samples.scenes import scenes
 from sightline.samples.systems import SYSTEMS, answer
+from sightline.statistics.comparison import Standing
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
 from sightline.variability.variability import variability
@@ -71,6 +73,15 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
 def pair(found: Comparison, first: str, second: str) -> Pair:
     (versus,) = (each for each in found.pairs if {each.first, each.second} == {first, second})
     return versus
+
+
+def test_one_rival_of_the_best_is_named() -> None:
+    def placed(system: str, value: float, best: int, worst: int) -> Standing:
+        return Standing(system, Estimate(value, value - 1, value + 1, 10, "t"), best, worst, "")
+
+    systems = [placed("one", 5, 1, 2), placed("two", 4, 1, 3), placed("three", 2, 2, 3)]
+    said = Comparison("it", "higher", 10, systems, []).sentence
+    assert said.endswith("; it is not significantly better than two.")
 
 
 def test_the_planted_order(judged: Study) -> None:
