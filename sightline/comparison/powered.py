@@ -260,9 +260,8 @@ def _compared(
     basis: Basis, units: Units
 ) -> tuple[list[PoweredSystem], list[PoweredPair], Mapping[str, Powered]]:
     scale = basis.low, basis.high
-    judged = units.truth[: 1 + int(np.flatnonzero(~np.isnan(units.truth).all(axis=1)).max())]
     people = comparison.compare(
-        judged, units.systems, direction=basis.direction, scale=scale, panel=units.panel
+        units.truth, units.systems, direction=basis.direction, scale=scale, panel=units.panel
     )
     alone = {each.system: each.mean for each in people.standings}
     systems, fits = [], {}
@@ -385,7 +384,7 @@ def _notes(units: Units, measure: str) -> list[str]:
     apart = units.apart()
     if apart:
         notes.append(
-            f"Judged and unjudged prompts of {', '.join(apart)} differ in {measure} by more than chance "
+            f"Judged and unjudged prompts of {', '.join(apart)} differ in {measure} by more than a random draw "
             "explains: the result holds only if the judged prompts were drawn at random."
         )
     else:
