@@ -384,7 +384,7 @@ def _notes(units: Units, measure: str) -> list[str]:
     apart = units.apart()
     if apart:
         notes.append(
-            f"Judged and unjudged prompts of {', '.join(apart)} differ in {measure} by more than a random draw "
+            f"Judged and unjudged prompts of {', '.join(apart)} differ in {measure} more than a random draw "
             "explains: the result holds only if the judged prompts were drawn at random."
         )
     else:

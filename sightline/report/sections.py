@@ -78,14 +78,14 @@ def preferred(study: Study) -> list[Preferences]:
     return [preferences(study, name) for name in preference_questions(study)]
 
 
-def preference_sections(found: Sequence[Preferences], colours: Colours) -> list[Section]:
-    """Every ranking by votes between systems."""
+def preference_sections(found: Sequence[Preferences], colours: Colours, answered: bool) -> list[Section]:
+    """Every ranking by votes between systems; the first one's finding may be the page's answer already."""
     return [
         section_of(
             each,
             f"preference-{number}",
             f"Preferences on {each.by}",
-            f"{each.sentence} {' '.join(each.notes)}",
+            " ".join([*([] if answered and number == 1 else [each.sentence]), *each.notes]),
             figures=each.figures(colours),
             notes=(),
         )

@@ -57,7 +57,8 @@ def judgements_missing(material: Material, *, share: float = 0.5) -> Iterator[Fi
     """Prompts judged for other systems of the suite and not for one that was judged on most of them.
 
     A system judged on less than `share` of the prompts was judged on a sample, which is no fault. A judgement
-    of a prompt with an image counts for the system that gave the image.
+    of a prompt with an image counts for the system that gave the image; choices between two do not count,
+    since nobody compares all of them.
     """
     import polars as pl
 
@@ -86,7 +87,7 @@ def _judged(material: Material) -> pl.DataFrame:
     """Each question, system and prompt with at least one judgement."""
     import polars as pl
 
-    votes = material.judgements.filter(pl.col("prompt_id") > 0)
+    votes = material.judgements.filter((pl.col("prompt_id") > 0) & (pl.col("between") == 0))
     named = votes.filter(pl.col("system_id") > 0).select("question", "system_id", "prompt_id")
     gave = answers_by(material, "generator").select("system_id", "prompt_id", "image_id")
     by_image = (
