@@ -112,7 +112,9 @@ def class_tests(
             unknown or "",
         )
         smallest = max(2.0**-n, 1 / (draws + 1)) * tests
-        missed = spread.rare(margin, source.fall) if margin and source.fall else 0.0
+        # A system that is better in what was seen has further to fall.
+        ahead = max(0.0, difference.low or 0.0)
+        missed = spread.rare(margin + ahead, source.fall + ahead) if margin and source.fall else 0.0
         tested.append(decided(test, margin, alpha, smallest, missed, n))
     return tested
 

@@ -211,7 +211,7 @@ def powered(
         str, argument("The scored measure, or a question that more was judged by.", "MEASURE")
     ],
 ) -> PoweredComparison:
-    """Combine people's judgement with a measure: prediction-powered means and differences of systems.
+    """Combine people's judgement with a measure for narrower intervals (prediction-powered inference).
 
     People judged some prompts, the measure scores all. The measure is rescaled to the question on judged
     prompts, predicts the others, and what it gets wrong is corrected by the judged ones (PPI++), so that a
