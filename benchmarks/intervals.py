@@ -265,17 +265,46 @@ def verdicts(row: dict[str, Any], slack: float) -> list[str]:
     return wrong
 
 
-def markdown(rows: list[dict[str, Any]]) -> str:
-    names = ("mean", "difference", "false alarm", "gate", "equivalence")
+def shown(rate: float | None) -> str:
+    return "-" if rate is None else f"{rate:.2f}".removeprefix("0")
+
+
+def by_prompts(rows: list[dict[str, Any]], names: tuple[str, ...]) -> str:
+    """One row per kind of votes and raters, one column per number of prompts, the named rates in each cell."""
+    sizes = sorted({row["prompts"] for row in rows})
     lines = [
-        f"| votes | raters | prompts | {' | '.join(names)} |",
-        f"|---|---|---|{'---|' * len(names)}",
+        f"| votes | raters | {' | '.join(f'{n} prompts' for n in sizes)} |",
+        f"|---|---|{'---|' * len(sizes)}",
     ]
+    cells: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        shown = " | ".join("-" if row[name] is None else f"{row[name]:.3f}".lstrip("0") for name in names)
         who = f"{row['raters']} {'crossed' if row['crossed'] else 'nested'}"
-        lines.append(f"| {row['kind']} | {who} | {row['prompts']} | {shown} |")
-    return "\n".join(lines)
+        cells.setdefault((row["kind"], who), []).append(" / ".join(shown(row[name]) for name in names))
+    return "\n".join(
+        [*lines, *(f"| {' | '.join(key)} | {' | '.join(each)} |" for key, each in cells.items())]
+    )
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """The tables of docs/statistics.md."""
+    rows = result["rows"]
+    parts = [
+        "Coverage: mean / difference",
+        by_prompts(rows, ("mean", "difference")),
+        "Errors: false alarm / gate / equivalence",
+        by_prompts(rows, ("false alarm", "gate", "equivalence")),
+        "Items",
+        "\n".join(
+            f"| {each['kind']} | {each['votes']} | {shown(each['coverage'])} |" for each in result["items"]
+        ),
+        "Power",
+        "\n".join(
+            f"| {each['kind']} | {each['prompts']} | {shown(each['found'])} |" for each in result["power"]
+        ),
+        "Yes/no",
+        "\n".join(f"| {each['n']} | {each['mean']:.3f} | {each['worst']:.3f} |" for each in result["yes/no"]),
+    ]
+    return "\n\n".join(parts)
 
 
 def main() -> int:
@@ -294,7 +323,7 @@ def main() -> int:
             continue
         row = {**design.__dict__, **one(design, repetitions, number)}
         rows.append({**row, "misses": verdicts(row, slack)})
-        print(markdown(rows).splitlines()[-1], *rows[-1]["misses"], file=sys.stderr)
+        print(json.dumps(rows[-1]), file=sys.stderr)
     result = {
         "repetitions": repetitions,
         "rows": rows,
@@ -308,7 +337,7 @@ def main() -> int:
         ],
         "yes/no": [dict(zip(("n", "mean", "worst"), (n, *proportions(n)), strict=True)) for n in prompts],
     }
-    print(markdown(rows) if chosen.markdown else json.dumps(result, indent=1))
+    print(markdown(result) if chosen.markdown else json.dumps(result, indent=1))
     return 0 if not any(row["misses"] for row in rows) else 1
 
 

@@ -42,7 +42,8 @@ class Grid(NamedTuple):
     """Units x systems with NaN where a value is missing; a unit is a prompt, or a family of prompts.
 
     `unit` is the row of each prompt in `prompts`. `panel` holds the votes of raters on the same units and
-    systems, or is None and `raters` says why not.
+    systems, or is None and `raters` says why not. `plain` are the systems' means over all prompts, each
+    counted by itself, as they are often published.
     """
 
     matrix: NDArray[np.float64]
@@ -51,6 +52,7 @@ class Grid(NamedTuple):
     unit: NDArray[np.int64]
     panel: Panel | None
     raters: str
+    plain: Sequence[float]
 
     @property
     def families(self) -> str:
@@ -146,9 +148,10 @@ def grid_of(study: Study, basis: Basis, prompts: Sequence[int] | None = None) ->
         values = values.filter(pl.col("prompt_id").is_in(list(prompts)))
     matrix, kept, systems = rollup.matrix(values)
     unit = families_of(study, kept)
+    plain = np.nanmean(matrix, axis=0).tolist()
     matrix = unit_means(matrix, unit)
     panel, why = panel_of(study, basis, dict(zip(kept, unit.tolist(), strict=True)), systems)
-    return Grid(matrix, systems, kept, unit, panel, why)
+    return Grid(matrix, systems, kept, unit, panel, why, plain)
 
 
 def unit_means(matrix: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sightline.estimate import Direction, Estimate
-from sightline.statistics.crossed import Panel, Variance
+from sightline.statistics.crossed import Panel, Variance, moderated
 from sightline.statistics.intervals import mean_interval
 from sightline.statistics.paired import Spread, paired_spread
 from sightline.statistics.power import detectable_effect
@@ -248,12 +248,13 @@ def _variances(
     if panel is None:
         return [None] * len(index)
     known = ~np.isnan(differences)
-    return [
+    variances = [
         panel.variance(0.0 if n < 2 else float(np.nanvar(differences[:, column], ddof=1)) / n, a, b, units)
         for column, (a, b) in enumerate(index)
         for units in [known[:, column]]
         for n in [int(units.sum())]
     ]
+    return [*moderated(variances, panel.shape[0])]
 
 
 def _p_equivalent(spread: Spread, margin: float | None, confounded: bool) -> float:

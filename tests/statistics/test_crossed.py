@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sightline.statistics.crossed import Panel, Variance
+from sightline.statistics.comparison import compare
+from sightline.statistics.crossed import Panel, Variance, moderated
 from sightline.statistics.intervals import mean_interval
 
 
@@ -82,7 +83,7 @@ def test_raters_of_one_prompt_each_add_nothing():
     # What raters add is part of how prompts vary where every prompt has its own.
     votes = np.random.default_rng(0).normal(size=(2, 20, 4))
     own = over_prompts(votes[0].mean(axis=1) - votes[1].mean(axis=1))
-    assert nested(votes).variance(own, 0, 1) == Variance(own, 0.0, 19)
+    assert nested(votes).variance(own, 0, 1)[:3] == (own, 0.0, 19)
     assert nested(votes).variance(own, 0).raters == 0
 
 
@@ -92,7 +93,7 @@ def test_raters_who_only_differ_in_level_add_nothing_to_a_difference():
     panel = crossed(votes)
     own = over_prompts(votes[0].mean(axis=1))
     assert panel.variance(own, 0).raters > own
-    assert panel.variance(1.0, 0, 1) == Variance(1.0, 0.0, 14)
+    assert panel.variance(1.0, 0, 1)[:3] == (1.0, 0.0, 14)
 
 
 def test_two_raters_are_too_few_to_estimate_their_variance():
@@ -132,6 +133,30 @@ def test_raters_of_one_system_alone_are_confounded_with_it():
     }
     # A crowd of which hardly anybody judges twice shows nothing either way.
     assert mixed == {"same": False, "apart": True, "random": False, "crowd": False}
+
+
+def test_the_other_systems_say_how_far_raters_differ():
+    # Five systems, raters' variances 0, 3 and 6 with 2 degrees of freedom: the mean 3 counts for 4 more.
+    pairs = [Variance(1.0, raters, 20, 2) for raters in (0.0, 3, 6)]
+    drawn = moderated(pairs, 5)
+    assert [each.raters for each in drawn] == pytest.approx([(2 * r + 4 * 3) / 6 for r in (0, 3, 6)])
+    assert {each.rater_df for each in drawn} == {6} and {each.prompts for each in drawn} == {1}
+    # Four systems hold little, three nothing that is not in the pair; two raters show nothing.
+    assert moderated(pairs, 4)[2].raters == pytest.approx((2 * 6 + 2 * 3) / 4)
+    assert moderated(pairs, 3) == pairs
+    assert moderated([*pairs, Variance(1.0, 0.0, 20)], 5)[3] == Variance(1.0, 0.0, 20)
+
+
+@pytest.mark.parametrize("tastes", [[0.1] * 6, [0.02] * 5 + [0.3]])
+def test_false_alarms_among_many_systems(tastes):
+    rng = np.random.default_rng(0)
+    alarms = 0
+    for _ in range(150):
+        votes = rng.normal(0, 0.3, (6, 20, 3)) + rng.normal(0, 0.3, (1, 20, 1))
+        votes += np.array(tastes)[:, None, None] * rng.normal(size=(6, 1, 3))
+        found = compare(votes.mean(axis=2).T, panel=crossed(votes), permutations=2000, power=False)
+        alarms += any(pair.significant for pair in found.pairs)
+    assert alarms / 150 < 0.1
 
 
 @pytest.mark.parametrize("raters", [3, 5, 10])
