@@ -18,10 +18,11 @@ Settle = Callable[[str, Votes], Settled]
 
 
 def test_mean_with_its_interval(settle: Settle, anonymous: Cast) -> None:
-    # 1, 2, 6: mean 3, SD sqrt(7), t(2, .975) = 4.30265; 3 +- 4.30265 sqrt(7/3).
+    # 1, 2, 6: mean 3, variance 7, which is also the common one; two degrees of freedom and four lent:
+    # t(6, .975) = 2.44691; 3 +- 2.44691 sqrt(7/3).
     found = settle("mean", anonymous([1, 2, 6], [4], []))
     assert found.value[:2] == pytest.approx([3, 4])
-    assert found.high[0] == pytest.approx(3 + 4.30265 * np.sqrt(7 / 3), abs=1e-4)
+    assert found.high[0] == pytest.approx(3 + 2.44691 * np.sqrt(7 / 3), abs=1e-4)
     assert np.isnan(found.low[1])
     assert found.reason == [None, None, "nobody judged it"]
     assert list(found.n) == [3, 1, 0]
@@ -101,6 +102,19 @@ def test_mos_stays_on_its_scale(settle: Settle, votes: Cast) -> None:
     ended = settle("mos_mle", replace(cast, question=Question("q", low=0, high=5)))
     assert ended.value[4] == 5 and ended.high.max() <= 5
     assert ended.value[:4] == pytest.approx(beyond.value[:4])
+
+
+def test_mos_names_who_always_gives_the_same(settle: Settle, votes: Cast) -> None:
+    # Viewers 0 and 1 follow the items, 2 and 3 always give 5; item 12 was judged by 3 alone.
+    level = [1, 2, 3, 4, 5, 1, 2, 3, 4, 1, 2, 3]
+    rows = [(item, who, value) for item, value in enumerate(level) for who in (0, 1)]
+    rows += [(item, who, 5) for item in range(12) for who in (2, 3)]
+    cast = votes([*rows, (12, 3, 5)], items=13)
+    found = settle("mos_mle", replace(cast, question=Question("q", low=1, high=5)))
+    assert found.value[:12] == pytest.approx(level)
+    assert [each.annotator.name for each in found.left_out] == ["a2", "a3"]
+    assert found.left_out[0].reason == "its 12 judgements do not follow the items: they hardly vary"
+    assert found.reason[12] == "whoever judged it gave the same, or almost, to every item"
 
 
 @pytest.mark.parametrize(
