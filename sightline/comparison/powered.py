@@ -393,8 +393,8 @@ def _notes(units: Units, measure: str) -> list[str]:
     apart = units.apart()
     if apart:
         notes.append(
-            f"Judged and unjudged prompts of {', '.join(apart)} differ in {measure} by more than chance "
-            "explains: the result holds only if the judged prompts were drawn at random."
+            f"Judged and unjudged prompts of {', '.join(apart)} differ significantly in {measure}: "
+            "the result holds only if the judged prompts were drawn at random."
         )
     else:
         notes.append("This holds if the judged prompts were drawn at random from all.")

@@ -194,8 +194,10 @@ class _Pairs:
 
     def _sum(self, *keys: Indices) -> Array:
         """The sum of squared differences within groups, and the number of pairs."""
-        _, group = np.unique(np.stack(keys), axis=1, return_inverse=True)
-        group = group.reshape(-1)
+        code = keys[0]
+        for key in keys[1:]:
+            code = code * (int(key.max(initial=0)) + 1) + key
+        _, group = np.unique(code, return_inverse=True)
         count = np.bincount(group).astype(np.float64)
         total = np.bincount(group, self._value)
         squares = np.bincount(group, self._value**2)

@@ -146,7 +146,7 @@ def test_chosen_prompts_are_noticed(tmp_path: Path) -> None:
         load(study, records, importer="test", path="test", digest="1")
         truth(study, screening=[])
         score(study, "brightness")
-        assert any("differ in brightness" in note for note in powered(study, "liking", "brightness").notes)
+        assert any("differ significantly in" in note for note in powered(study, "liking", "brightness").notes)
 
 
 def test_rephrasings_count_once(tmp_path: Path) -> None:
