@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sightline.data.imports import undo as undo
     from sightline.encoders.fit_bridge import fit_bridge as fit_bridge
     from sightline.judging.annotate import annotate as annotate
+    from sightline.judging.planning import plan as plan
     from sightline.judging.sheets import sheets as sheets
     from sightline.judging.truth import truth as truth
     from sightline.measures.rankings import overlap as overlap

@@ -275,7 +275,7 @@ def _compared(
             systems.append(without)
             continue
         fits[name] = fit
-        mean = _mean(fit, units.with_raters(fit, number), scale)
+        mean = mean_of(fit, units.with_raters(fit, number), scale, yes_no=units.at_ends(number, scale))
         systems.append(
             PoweredSystem(
                 name, alone[name], mean, unjudged, _narrower(alone[name], mean), fit.worth, fit.weight
@@ -316,7 +316,13 @@ def _pairs(basis: Basis, units: Units, people: Sequence[comparison.Pair]) -> lis
     return made
 
 
-def _mean(fit: Powered, variance: Variance, scale: tuple[float | None, float | None]) -> Estimate:
+def mean_of(
+    fit: Powered, variance: Variance, scale: tuple[float | None, float | None], *, yes_no: bool = False
+) -> Estimate:
+    """The powered mean with an interval that keeps to the scale, as that of people alone does.
+
+    Where judgements are at the two ends only, it is that of a proportion in as many trials as it is worth.
+    """
     low, high = scale
     value = place = fit.value
     if low is not None and high is not None:
@@ -324,6 +330,8 @@ def _mean(fit: Powered, variance: Variance, scale: tuple[float | None, float | N
         # At the very end of the scale a proportion has no spread, while this mean has one.
         edge = (high - low) / (2 * fit.n)
         place = min(high - edge, max(low + edge, value))
+        if yes_no and not variance.raters:
+            variance = Variance((place - low) * (high - place) / fit.worth, 0.0, np.inf)
     interval = mean_interval(np.array([place, place]), low=low, high=high, variance=variance)
     assert interval.low is not None and interval.high is not None
     return Estimate(value, min(interval.low, value), max(interval.high, value), fit.n, "prediction-powered")
@@ -384,8 +392,8 @@ def _notes(units: Units, measure: str) -> list[str]:
     apart = units.apart()
     if apart:
         notes.append(
-            f"Judged and unjudged prompts of {', '.join(apart)} differ in {measure} more than a random draw "
-            "explains: the result holds only if the judged prompts were drawn at random."
+            f"Judged and unjudged prompts of {', '.join(apart)} differ significantly in {measure}: "
+            "the result holds only if the judged prompts were drawn at random."
         )
     else:
         notes.append("This holds if the judged prompts were drawn at random from all.")

@@ -64,6 +64,11 @@ class Units(NamedTuple):
         both = self.panel.variance(fit.variance.prompts, first, second, units=judged[: self.panel.shape[1]])
         return both if both.raters else fit.variance
 
+    def at_ends(self, system: int, scale: tuple[float | None, float | None]) -> bool:
+        """Whether all judgements of a system are at the two ends of the scale, as yes and no are."""
+        judged = self.truth[~np.isnan(self.truth[:, system]), system]
+        return bool(np.isin(judged, [end for end in scale if end is not None]).all())
+
     def apart(self) -> list[str]:
         """The systems whose judged prompts differ from the others in the measure (Welch's t test, Holm)."""
         from scipy.stats import ttest_ind

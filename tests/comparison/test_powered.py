@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-from sightline.comparison.powered import PoweredComparison, powered
+from sightline.comparison.powered import PoweredComparison, mean_of, powered
+from sightline.comparison.scored_units import Units
 from sightline.errors import DataError, UsageError
 from sightline.judging.truth import truth
 from sightline.measures.score import score
@@ -25,6 +26,9 @@ from sightline.records import (
     Question,
     Record,
 )
+from sightline.statistics.crossed import Panel
+from sightline.statistics.intervals import mean_interval
+from sightline.statistics.prediction_powered import powered_mean
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
 
@@ -142,7 +146,7 @@ def test_chosen_prompts_are_noticed(tmp_path: Path) -> None:
         load(study, records, importer="test", path="test", digest="1")
         truth(study, screening=[])
         score(study, "brightness")
-        assert any("differ in brightness" in note for note in powered(study, "liking", "brightness").notes)
+        assert any("differ significantly in" in note for note in powered(study, "liking", "brightness").notes)
 
 
 def test_rephrasings_count_once(tmp_path: Path) -> None:
@@ -187,3 +191,46 @@ def test_too_few_judged(tmp_path: Path) -> None:
         found = powered(study, "liking", "brightness")
     assert found.sentence == "brightness cannot be used: fewer than 5 prompts are judged."
     assert not found.widths and found.systems[0].powered.value is None
+
+
+@pytest.mark.parametrize("n", [10, 40, 200])
+@pytest.mark.parametrize("strength", [0.0, 3.0])
+def test_coverage_of_yes_and_no(n: int, strength: float) -> None:
+    """Half of all answers are right, the likelier the higher the measure: 200 samples, 1,000 answers each."""
+    rng = np.random.default_rng(3)
+    hits, ratios = 0, []
+    for _ in range(200):
+        measure = rng.normal(size=1000)
+        truth = (rng.random(1000) < 1 / (1 + np.exp(-strength * measure))).astype(float)
+        truth[n:] = np.nan
+        people = mean_interval(truth, low=0, high=1)
+        fit = powered_mean(truth, measure)
+        found = people if fit is None else mean_of(fit, fit.variance, (0.0, 1.0), yes_no=True)
+        hits += found.low <= 0.5 <= found.high
+        ratios.append((found.high - found.low) / (people.high - people.low))
+    # .95 +- .046 at three standard errors; mid-P may cover more.
+    assert 0.904 <= hits / 200 <= 0.995
+    assert np.mean(ratios) < (0.85 if strength else 1.005) and np.quantile(ratios, 0.95) < 1.06
+
+
+@pytest.mark.parametrize("second", [None, 1])
+def test_coverage_with_raters(second: int | None) -> None:
+    """Six raters with tastes of their own, 25 of 200 prompts judged: other raters would fall inside too."""
+    rng = np.random.default_rng(4)
+    hits = 0
+    for _ in range(300):
+        level = rng.normal(size=(200, 1))
+        right = level + rng.normal(0, 0.7, (200, 2))
+        tastes = rng.normal(0, 0.4, 6) + rng.normal(0, 0.3, (2, 6))
+        votes = right[:25, :, None] + tastes + rng.normal(0, 0.5, (25, 2, 6))
+        truth = np.full((200, 2), np.nan)
+        truth[:25] = votes.mean(axis=2)
+        unit, system, rater = (each.ravel() for each in np.indices(votes.shape))
+        panel = Panel(unit, system, unit * 2 + system, rater, votes.ravel())
+        measure = right + rng.normal(0, 0.5, (200, 2))
+        units = Units(truth, measure, measure, np.ones((200, 2), dtype=bool), "ab", 200, panel, "")
+        fit = units.fit(0, second)
+        found = mean_of(fit, units.with_raters(fit, 0, second), (None, None))
+        hits += found.low <= 0 <= found.high
+    # .95 +- .038 at three standard errors.
+    assert 0.912 <= hits / 300 <= 0.988
