@@ -38,11 +38,13 @@ def judgements(study: Readable) -> pl.DataFrame:
         "item_id": pl.Int64,
         "repetition": pl.Int64,
         "took_ms": pl.Int64,
+        "system_b": pl.Int64,
+        "image_b": pl.Int64,
     }
     return frame(
         study,
         "SELECT q.name, a.panel || '/' || a.name, s.prompt_id, s.system_id, s.image_id, j.value, j.n, "
-        "j.item_id, j.repetition, j.took_ms "
+        "j.item_id, j.repetition, j.took_ms, s.system_b, s.image_b "
         "FROM judgement j JOIN question q ON q.id = j.question_id JOIN item s ON s.id = j.item_id "
         "LEFT JOIN annotator a ON a.id = j.annotator_id "
         "WHERE j.value IS NOT NULL AND (j.annotator_id IS NULL OR NOT EXISTS "
@@ -69,11 +71,13 @@ def truths(study: Readable) -> pl.DataFrame:
         "high": pl.Float64,
         "item_id": pl.Int64,
         "settlement_id": pl.Int64,
+        "system_b": pl.Int64,
+        "image_b": pl.Int64,
     }
     return frame(
         study,
         "SELECT q.name, e.rule, s.prompt_id, s.system_id, s.image_id, t.value, t.low, t.high, t.item_id, "
-        "t.settlement_id FROM truth t "
+        "t.settlement_id, s.system_b, s.image_b FROM truth t "
         "JOIN settlement e ON e.id = t.settlement_id JOIN question q ON q.id = e.question_id "
         "JOIN item s ON s.id = t.item_id WHERE t.value IS NOT NULL "
         "ORDER BY t.settlement_id, t.item_id",
