@@ -274,7 +274,10 @@ class Material(Protocol):
 
     @property
     def judgements(self) -> pl.DataFrame:
-        """question, annotator, prompt_id, system_id, image_id, value, n; latest revisions, none skipped."""
+        """question, annotator, prompt_id, system_id, image_id, value, n; latest revisions, none skipped.
+
+        `system_b` and `image_b` are the second side of a pair.
+        """
 
     @property
     def truths(self) -> pl.DataFrame:
