@@ -127,9 +127,8 @@ class Comparison(Result):
             return f"{best.system} has the highest {self.by}: {figure} {over}.{self._neither()}"
         if first is None:
             rest = [name for name in tied if name != best.system]
-            return f"{best.system} has the best mean {self.by}, {figure} {over}" + (
-                f"; it is not significantly better than {_listed(rest)}." if rest else "."
-            )
+            leads = f"{best.system} has the best mean {self.by}, {figure} {over}"
+            return f"{leads}; {self._rivals(best.system, rest)}." if rest else f"{leads}."
         text = f"{best.system} is the best of {len(self.systems)} systems on {self.by}: {figure} {over}."
         if len({placed.mean.n for placed in self.systems}) > 1:
             text += " Not all systems answered the same prompts: differences are over those they share."
@@ -250,6 +249,14 @@ class Comparison(Result):
             return "they differ"
         first = (pair.difference.value > 0) == (self.direction != "lower")
         return f"{pair.first if first else pair.second} is better"
+
+    def _rivals(self, best: str, rest: Sequence[str]) -> str:
+        """What the tests say of the best mean and those that are not significantly below it."""
+        pairs = [pair for pair in self.pairs if best in (pair.first, pair.second)]
+        same = {name for pair in pairs if pair.equivalent for name in (pair.first, pair.second)}
+        if self.margin is not None and same >= set(rest):
+            return f"{_listed(rest)} {'is' if len(rest) == 1 else 'are'} the same within {self.margin:g}"
+        return f"it is not significantly better than {_listed(rest)}"
 
     def _alike(self, names: Sequence[str]) -> str:
         both = [pair for pair in self.pairs if {pair.first, pair.second} <= set(names)]

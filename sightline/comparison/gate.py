@@ -317,7 +317,7 @@ def _preferred(
     # With a margin, what one-sided tests at alpha leave open is the interval itself.
     less = 1 - stronger if not margin else (alpha / 2 if chance.high < 0.5 - margin else 1.0)
     more = 0.0 if chance.low > 0.5 - margin else 1.0
-    test = ClassTest("inconclusive", difference)
+    test = ClassTest("inconclusive", difference, undetectable="the power of votes is not computed")
     result = ClassResult(
         each.name, question, "higher", ranking.prompts, 1 - chance.value, chance.value, margin, test,
         named=each.named,

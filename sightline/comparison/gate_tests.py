@@ -29,7 +29,7 @@ class ClassTest:
 
     `p` tests that the mean lies below minus the margin, `p_holm` is adjusted for all classes and measures;
     `p_within`, with a margin, tests that it lies above. `detectable` is the true regression that so many
-    prompts with this spread detect with a power of 80 %.
+    prompts with this spread detect with a power of 80 %, or None with the reason in `undetectable`.
     """
 
     verdict: Verdict

@@ -69,12 +69,13 @@ class Preferences(Result):
         made = [f"{self._how} {self._over}".strip()]
         bad = int(np.triu(ranked.both_bad).sum())
         if bad:
-            made.append(f"{bad:,} votes say that both are bad: they count as ties, and are shown.")
+            say = "1 vote says that both are bad: it counts as a tie, and is shown."
+            many = f"{bad:,} votes say that both are bad: they count as ties, and are shown."
+            made.append(say if bad == 1 else many)
         low = [number for number, weight in enumerate(ranked.reliability) if weight < 0.25]
         if low:
-            made.append(
-                f"{len(low)} raters agree so little with the others that they count less than a quarter."
-            )
+            who = "1 rater is" if len(low) == 1 else f"{len(low)} raters are"
+            made.append(f"{who} so inconsistent as to count less than a quarter of the average.")
         return made
 
     @property

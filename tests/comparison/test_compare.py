@@ -38,7 +38,7 @@ from sightline.samples.annotators import judge, panel
 from sightline.samples.scenes import scenes
 from sightline.samples.systems import SYSTEMS, answer
 from sightline.statistics.comparison import Standing
-from sightline.study.study import Study, create_study
+from sightline.study.study import Study, create_study, open_study
 from sightline.study.writing.loading import load
 from sightline.variability.variability import variability
 
@@ -81,6 +81,26 @@ def pair(found: Comparison, first: str, second: str) -> Pair:
     return versus
 
 
+@pytest.mark.parametrize(("rule", "value"), [("left out", 4.0), ("worst", 2.0)])
+def test_failed_answers_count_as_the_study_says(tmp_path: Path, rule: str, value: float) -> None:
+    """One answer of 4 and one that failed: 4, or the mean of 4 and the worst of the scale, 0."""
+    prompt, image = PromptKey("s", "1"), ImageKey("c", "a")
+    records: list[Record] = [
+        Question("fit", "interval", 0, 5),
+        Prompt(prompt, "a dog"),
+        Answer(prompt, "one", 0, image),
+        Answer(prompt, "one", 1, None, failure="refused"),
+        Truth("fit", Item(prompt, image=image), 4.0),
+    ]
+    settings = f'[compare]\nfailures = "{rule}"\n'
+    with create_study(tmp_path / "study", settings=settings) as study:
+        load(study, records, importer="test", path="test", digest="1")
+    with open_study(tmp_path / "study") as study:
+        found = compare(study)
+        assert found.systems[0].mean.value == value
+        assert found.failures == {"one": 1} and any("Failed answers" in note for note in found.notes)
+
+
 def test_one_rival_of_the_best_is_named() -> None:
     def placed(system: str, value: float, best: int, worst: int) -> Standing:
         return Standing(system, Estimate(value, value - 1, value + 1, 10, "t"), best, worst, "")
@@ -88,6 +108,9 @@ def test_one_rival_of_the_best_is_named() -> None:
     systems = [placed("one", 5, 1, 2), placed("two", 4, 1, 3), placed("three", 2, 2, 3)]
     said = Comparison("it", "higher", 10, systems, []).sentence
     assert said.endswith("; it is not significantly better than two.")
+    same = Pair("one", "two", systems[0].mean, 0.5, 0.5, False, 0.5, equivalent=True)
+    said = Comparison("it", "higher", 10, systems, [same], margin=2).sentence
+    assert said.endswith("; two is the same within 2.")
 
 
 def test_the_planted_order(judged: Study) -> None:
