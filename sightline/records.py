@@ -111,18 +111,30 @@ class Question(NamedTuple):
     at: str = ""
 
 
+BOTH_BAD = "both_bad"
+"""The verdict that neither side of a pair is good: a judgement without a value, skipped for this reason."""
+
+
 class Item(NamedTuple):
-    """What is judged: any of a prompt, a system, and one to three images."""
+    """What is judged: any of a prompt, a system or two, and one to three images.
+
+    With `image_b` or `system_b` it is a pair; of a preference 0 is a vote for the first, 1 for the second.
+    """
 
     prompt: PromptKey | PromptText | None = None
     system: str | None = None
     image: ImageKey | None = None
     image_b: ImageKey | None = None
     image_c: ImageKey | None = None
+    system_b: str | None = None
 
 
 class Judgement(NamedTuple):
-    """One vote, or n equal anonymous votes where only counts were published."""
+    """One vote, or n equal anonymous votes where only counts were published.
+
+    `group` names what was judged in one look: the order of K images is K judgements of a group, whose values
+    are the ranks, 1 for the best.
+    """
 
     question: str
     item: Item
@@ -137,6 +149,7 @@ class Judgement(NamedTuple):
     took_ms: int | None = None
     time: str | None = None
     at: str = ""
+    group: str = ""
 
 
 class Truth(NamedTuple):
@@ -321,7 +334,8 @@ class Votes:
     `control` marks votes on control items: screening looks at them, truth does not. `repetition` numbers the
     times an annotator was asked about the same item on purpose, from 0. `superseded` counts single anonymous
     verdicts that were given again later and do not count any more; `up_to` is the newest judgement that was
-    there when they were read. `pairs` has one row per item of a question about pairs: opaque ids of A and B.
+    there when they were read. `pairs` has one row per item of a question about pairs: opaque ids of A, the
+    side that the top of the scale speaks for, and B.
     """
 
     item: np.ndarray

@@ -344,21 +344,26 @@ def _best(study: Study, votes: Votes, controls: Controls | None) -> Votes:
 
 
 def _pairs(parts: pl.DataFrame) -> np.ndarray | None:
-    """Which images are compared, where every item has two to choose from.
+    """What is compared, where every item has two sides: first the one that the top of the scale speaks for.
 
-    The same image of another prompt, or compared with another reference, is another side.
+    Of a pair that is the second side, of a triplet A. The same image or system of another prompt, or compared
+    with another reference, is another side.
     """
     import polars as pl
 
-    if parts.is_empty() or not (parts["image_b"] > 0).all():
+    images, systems, triplets = (parts[name] > 0 for name in ("image_b", "system_b", "image_c"))
+    if parts.is_empty():
         return None
-    triplets = bool((parts["image_c"] > 0).all())
-    if not triplets and not (parts["image_c"] == 0).all():
+    if images.all() and triplets.all():
+        both, reference = ("image_b", "image_c"), pl.col("image_id")
+    elif images.all() and not triplets.any():
+        both, reference = ("image_b", "image_id"), pl.lit(0)
+    elif systems.all() and not images.any():
+        both, reference = ("system_b", "system_id"), pl.lit(0)
+    else:
         return None
-    reference = pl.col("image_id") if triplets else pl.lit(0)
-    both = ("image_b", "image_c") if triplets else ("image_id", "image_b")
     ends = [
-        parts.select("prompt_id", reference.alias("reference"), pl.col(end).alias("image")).rows()
+        parts.select("prompt_id", reference.alias("reference"), pl.col(end).alias("side")).rows()
         for end in both
     ]
     number: dict[object, int] = {}

@@ -370,6 +370,7 @@ def relevance(study: Study, by: Rules) -> pl.DataFrame:
             & (pl.col("prompt_id") > 0)
             & (pl.col("image_id") > 0)
             & (pl.col("image_b") == 0)
+            & (pl.col("system_b") == 0)
         )
         .select("prompt_id", "image_id", pl.col("value") - max(known[by.relevance].low or 0.0, 0.0))
         .unique(["prompt_id", "image_id"], keep="last", maintain_order=True)

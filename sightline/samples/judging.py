@@ -85,6 +85,8 @@ def _value(person: Annotator, question: Question, slot: Slot, right: Mapping[int
     truth = right.get(slot.parts[-1], 0.5)
     if len(slot.parts) > 1:
         truth = (right.get(slot.parts[-2], 0.5) - truth + 1) / 2
+        # Of two images the top of the scale is a vote for the second, of a triplet for A.
+        truth = 1 - truth if len(slot.parts) == 2 else truth
     item = f"{question.name}:{slot.item_id}"
     given = judge(person, truth, low, high, _step(question), item, seed, slot.repetition)
     return low + high - given if slot.swapped else given

@@ -11,15 +11,16 @@ from sightline.study.reading import LATEST, Readable, decoded, fetch_rows, frame
 if TYPE_CHECKING:
     import polars as pl
 
-ITEM = "p.suite, p.ref, y.name, c.name, i.name, cb.name, ib.name, cc.name, ic.name"
+ITEM = "p.suite, p.ref, y.name, c.name, i.name, cb.name, ib.name, cc.name, ic.name, yb.name"
 ITEM_JOINS = (
     "JOIN item s ON s.id = {of}.item_id LEFT JOIN prompt p ON p.id = s.prompt_id "
     "LEFT JOIN system y ON y.id = s.system_id "
     "LEFT JOIN image i ON i.id = s.image_id LEFT JOIN collection c ON c.id = i.collection_id "
     "LEFT JOIN image ib ON ib.id = s.image_b LEFT JOIN collection cb ON cb.id = ib.collection_id "
     "LEFT JOIN image ic ON ic.id = s.image_c LEFT JOIN collection cc ON cc.id = ic.collection_id "
+    "LEFT JOIN system yb ON yb.id = s.system_b "
 )
-ITEM_COLUMNS = "suite prompt_id system collection image collection_b image_b collection_c image_c"
+ITEM_COLUMNS = "suite prompt_id system collection image collection_b image_b collection_c image_c system_b"
 QUESTION = "q.name, q.scale, q.low, q.high, q.step, q.direction"
 QUESTION_COLUMNS = "question scale scale_low:float scale_high:float scale_step:float direction"
 
@@ -121,11 +122,12 @@ def named_judgements(study: Readable, round_id: int | None = None) -> pl.DataFra
     return frame(
         study,
         f"SELECT {QUESTION}, {ITEM}, a.panel, a.name, j.value, j.skipped, j.n, j.repetition, j.revision, "
-        "j.session, j.control, j.took_ms, j.at FROM judgement j JOIN question q ON q.id = j.question_id "
-        f"{ITEM_JOINS.format(of='j')} LEFT JOIN annotator a ON a.id = j.annotator_id "
+        "j.group_name, j.session, j.control, j.took_ms, j.at FROM judgement j "
+        f"JOIN question q ON q.id = j.question_id {ITEM_JOINS.format(of='j')} "
+        "LEFT JOIN annotator a ON a.id = j.annotator_id "
         "WHERE :r = 0 OR j.task_id IN (SELECT id FROM task WHERE round_id = :r) ORDER BY j.id",
         f"{QUESTION_COLUMNS} {ITEM_COLUMNS} panel annotator value:float skipped n:int repetition:int "
-        "revision:int session control:int took_ms:int time",
+        "revision:int group session control:int took_ms:int time",
         r=round_id or 0,
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sqlalchemy import Connection, Engine, text
 
 from sightline.errors import DataError, UsageError, near
-from sightline.records import AnnotatorKey, Prompt, PromptKey, Question, Votes
+from sightline.records import BOTH_BAD, AnnotatorKey, Prompt, PromptKey, Question, Votes
 from sightline.study.schema import database, tables
 
 if TYPE_CHECKING:
@@ -31,11 +31,14 @@ TABLES = (
 )
 
 
-LATEST = (
-    "j.value IS NOT NULL AND (j.annotator_id IS NULL OR NOT EXISTS "
+UNREVISED = (
+    "(j.annotator_id IS NULL OR NOT EXISTS "
     "(SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id AND k.question_id = j.question_id "
-    "AND k.item_id = j.item_id AND k.repetition = j.repetition AND k.revision > j.revision))"
+    "AND k.item_id = j.item_id AND k.group_name = j.group_name AND k.repetition = j.repetition "
+    "AND k.revision > j.revision))"
 )
+"""That the annotator of a judgement `j` did not revise it."""
+LATEST = f"j.value IS NOT NULL AND {UNREVISED}"
 """That a judgement `j` counts: it has a value, and its annotator did not revise it."""
 
 
@@ -236,6 +239,25 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
     return table, items(study, item_ids), [int(row[0]) for row in people]
 
 
+def ballots(study: Readable, name: str) -> pl.DataFrame:
+    """Every judgement of a question that is no control, both_bad verdicts included, with its item's parts.
+
+    The latest revision of each; other skipped items are left out. `annotator_id` is 0 where nobody is named.
+    """
+    key, _ = question(study, name)
+    return frame(
+        study,
+        "SELECT j.id, j.item_id, s.prompt_id, s.system_id, s.system_b, s.image_id, s.image_b, s.image_c, "
+        "coalesce(j.annotator_id, 0), j.value, j.n, j.repetition, j.group_name "
+        "FROM judgement j JOIN item s ON s.id = j.item_id WHERE j.question_id = :question "
+        f"AND j.control = 0 AND (j.value IS NOT NULL OR j.skipped = :both_bad) AND {UNREVISED} ORDER BY j.id",
+        "id:int item_id:int prompt_id:int system_id:int system_b:int image_id:int image_b:int image_c:int "
+        "annotator_id:int value:float n:int repetition:int group",
+        question=key,
+        both_bad=BOTH_BAD,
+    )
+
+
 def annotators(study: Readable) -> pl.DataFrame:
     """Everybody who judged or was invited to."""
     return frame(
@@ -267,7 +289,7 @@ def items(study: Readable, ids: Sequence[int]) -> pl.DataFrame:
     """The parts of these items, in the order given; 0 where a part does not belong."""
     import polars as pl
 
-    names = ["prompt_id", "system_id", "image_id", "image_b", "image_c"]
+    names = ["prompt_id", "system_id", "image_id", "image_b", "image_c", "system_b"]
     with database.reading(study.engine) as connection:
         rows = database.look_up(connection, tables.item, ["id"], [(key,) for key in ids], names)
     at = {row[0]: row for row in rows}
@@ -312,8 +334,8 @@ def about_systems(study: Readable) -> list[str]:
 def _tells_systems(study: Readable, name: str) -> bool:
     query = (
         "SELECT 1 FROM truth t JOIN item s ON s.id = t.item_id "
-        "WHERE t.settlement_id = :settlement AND t.value IS NOT NULL AND s.image_b = 0 AND ("
-        "(s.prompt_id > 0 AND s.system_id > 0 AND s.image_id = 0) OR EXISTS ("
+        "WHERE t.settlement_id = :settlement AND t.value IS NOT NULL AND s.image_b = 0 "
+        "AND s.system_b = 0 AND ((s.prompt_id > 0 AND s.system_id > 0 AND s.image_id = 0) OR EXISTS ("
         "SELECT 1 FROM answer a JOIN system y ON y.id = a.system_id AND y.kind = 'generator' "
         "WHERE a.image_id = s.image_id AND s.image_id > 0 "
         "AND (s.prompt_id = 0 OR a.prompt_id = s.prompt_id))) LIMIT 1"
@@ -331,10 +353,10 @@ def truths(study: Readable, name: str, rule: str | None = None) -> pl.DataFrame:
         frame(
             study,
             "SELECT t.settlement_id, t.item_id, s.prompt_id, s.system_id, s.image_id, s.image_b, "
-            "s.image_c, t.value, t.low, t.high, t.n, t.reason FROM truth t "
+            "s.image_c, s.system_b, t.value, t.low, t.high, t.n, t.reason FROM truth t "
             "JOIN item s ON s.id = t.item_id WHERE t.settlement_id = :settlement ORDER BY t.item_id",
             "settlement_id:int item_id:int prompt_id:int system_id:int image_id:int image_b:int "
-            "image_c:int value:float low:float high:float n:int reason",
+            "image_c:int system_b:int value:float low:float high:float n:int reason",
             settlement=settlement,
         )
         for settlement in counting_settlements(study, name, rule) or [0]

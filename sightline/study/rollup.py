@@ -9,7 +9,7 @@ judge, and blind to their order; measures of a ranking say how good it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sightline.errors import DataError
 from sightline.study import reading
@@ -24,7 +24,7 @@ def of_answers(study: Study, question: str) -> pl.DataFrame:
     """The truth of each answer: system_id, system, prompt_id, position, image_id, sha256, value."""
     import polars as pl
 
-    truths = _settled(study, question).filter(pl.col("image_b") == 0)
+    truths = _settled(study, question).filter(_alone())
     answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
     keep = ["system_id", "system", "prompt_id", "position", "image_id", "sha256"]
     parts = []
@@ -48,7 +48,9 @@ def by_system(study: Study, question: str) -> pl.DataFrame:
 
     whole = (
         _settled(study, question)
-        .filter((pl.col("prompt_id") > 0) & (pl.col("system_id") > 0) & (pl.col("image_id") == 0))
+        .filter(
+            _alone() & (pl.col("prompt_id") > 0) & (pl.col("system_id") > 0) & (pl.col("image_id") == 0)
+        )
         .join(reading.systems(study).select("system_id", "system"), on="system_id")
         .select("prompt_id", "system_id", "system", "value", pl.lit(0, pl.Int64).alias("images"))
     )
@@ -86,7 +88,7 @@ def votes_by_system(study: Study, question: str) -> pl.DataFrame:
         cast = cast.filter(pl.col("annotator").is_in([*counted, -1]))
     generators = reading.systems(study).filter(pl.col("kind") == "generator").select("system_id", "system")
     parts = items.with_row_index("item").with_columns(pl.col("item").cast(pl.Int64))
-    parts = parts.filter(pl.col("image_b") == 0).drop("image_b", "image_c", "item_id")
+    parts = parts.filter(_alone()).drop("image_b", "image_c", "system_b", "item_id")
     direct = parts.filter((pl.col("system_id") > 0) & (pl.col("prompt_id") > 0))
     direct = direct.join(reading.systems(study).select("system_id", "system"), on="system_id")
     answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
@@ -104,6 +106,145 @@ def votes_by_system(study: Study, question: str) -> pl.DataFrame:
         .select("prompt_id", "system", "item", "annotator", "value", "n")
         .sort("item", "annotator")
     )
+
+
+def pair_votes(study: Study, question: str) -> pl.DataFrame:
+    """The votes between two systems: prompt_id, annotator (-1 = anonymous), system, system_b, outcome, group.
+
+    The outcome is 0 where `system` was preferred, 1 where `system_b` was, .5 for a tie and null where both
+    are bad. Votes with the same `group` came of one look. Those of the annotators that the settlement
+    counted, one row per vote; an image that several generators answered with speaks for each. Values that
+    are no choice between two sides, and two images of one system, are left out. `prompt_id` is 0 where a
+    vote between systems names no prompt.
+    """
+    import polars as pl
+
+    cast = _counted(study, question).filter(
+        ((pl.col("image_b") > 0) | (pl.col("system_b") > 0)) & (pl.col("image_c") == 0)
+    )
+    schema: dict[str, Any] = {"prompt_id": pl.Int64, "annotator": pl.Int64}
+    schema |= {"system": pl.String, "system_b": pl.String, "outcome": pl.Float64, "group": pl.Int64}
+    if not cast["value"].drop_nulls().is_in([0.0, 0.5, 1.0]).all() or not _between_0_and_1(study, question):
+        return pl.DataFrame(schema=schema)
+    both = (pl.col("system_id") > 0) & (pl.col("system_b") > 0)
+    names = reading.systems(study).select(pl.col("system_id").alias("key"), pl.col("system").alias("name"))
+    direct = cast.filter(both).select(
+        "id", "prompt_id", "group", "annotator", "value", "n", a="system_id", b="system_b"
+    )
+    gave = _generated(study)
+    sides = cast.filter(~both & (pl.col("image_id") > 0) & (pl.col("image_b") > 0))
+    named = sides.filter(pl.col("prompt_id") > 0)
+    alone = sides.filter(pl.col("prompt_id") == 0).drop("prompt_id")
+    joined = [
+        part.join(gave.select("prompt_id", "image_id", a="system_id"), on=on).join(
+            gave.select("prompt_id", image_b="image_id", b="system_id"), on=["prompt_id", "image_b"]
+        )
+        for part, on in ((named, ["prompt_id", "image_id"]), (alone, ["image_id"]))
+    ]
+    rows = pl.concat([direct, *(part.select(direct.columns) for part in joined)])
+    return (
+        rows.filter(pl.col("a") != pl.col("b"))
+        .join(names.rename({"key": "a", "name": "system"}), on="a")
+        .join(names.rename({"key": "b", "name": "system_b"}), on="b")
+        .sort("id", "prompt_id", "a", "b")
+        .with_columns(pl.int_ranges(pl.col("n")).alias("copy"))
+        .explode("copy")
+        .with_columns(group=_numbered(), outcome=pl.col("value"))
+        .select([pl.col(name).cast(kind) for name, kind in schema.items()])
+    )
+
+
+def order_votes(study: Study, question: str) -> pl.DataFrame:
+    """The orders that annotators gave: prompt_id, annotator (-1 = anonymous), group, system, rank.
+
+    One row per system and order, 1 for the best rank, equal ranks for ties; `group` numbers the orders. Those
+    of the annotators that the settlement counted. A system with several images in an order has several rows;
+    orders that do not tell two systems apart are left out.
+    """
+    import polars as pl
+
+    cast = _counted(study, question).filter(
+        (pl.col("group") != "") & pl.col("value").is_not_null() & _alone()
+    )
+    names = reading.systems(study).select("system_id", "system")
+    direct = cast.filter(pl.col("system_id") > 0)
+    images = cast.filter((pl.col("system_id") == 0) & (pl.col("image_id") > 0)).drop("system_id")
+    gave = _generated(study)
+    columns = ["id", "prompt_id", "annotator", "group", "system_id", "value"]
+    rows = pl.concat(
+        [
+            direct.select(columns),
+            images.filter(pl.col("prompt_id") > 0).join(gave, on=["prompt_id", "image_id"]).select(columns),
+        ]
+    )
+    return (
+        rows.join(names, on="system_id")
+        .with_columns(group=pl.struct("prompt_id", "annotator", "group").rank("dense").cast(pl.Int64) - 1)
+        .filter(pl.col("system").n_unique().over("group") > 1)
+        .sort("group", "value", "id", "system_id")
+        .select("prompt_id", "annotator", "group", "system", rank="value")
+    )
+
+
+def _alone() -> pl.Expr:
+    """Whether an item is no pair."""
+    import polars as pl
+
+    return (pl.col("image_b") == 0) & (pl.col("system_b") == 0)
+
+
+def _numbered() -> pl.Expr:
+    """One number per group of a prompt and annotator, and one per vote that is in none."""
+    import polars as pl
+
+    own = pl.when(pl.col("group") == "").then(pl.col("id")).otherwise(0).alias("own")
+    return pl.struct("prompt_id", "annotator", "group", own, "copy").rank("dense").cast(pl.Int64) - 1
+
+
+def _between_0_and_1(study: Study, question: str) -> bool:
+    asked = reading.question(study, question)[1]
+    return asked.low in (None, 0.0) and asked.high in (None, 1.0)
+
+
+def _generated(study: Study) -> pl.DataFrame:
+    """Which generator answered which prompt with which image: prompt_id, system_id, image_id."""
+    import polars as pl
+
+    answers = reading.answers(study, "generator").filter(pl.col("image_id").is_not_null())
+    return answers.select("prompt_id", "system_id", "image_id").unique(maintain_order=True)
+
+
+def _counted(study: Study, question: str) -> pl.DataFrame:
+    """The ballots of the annotators that the settlement counted, those of repetitions as study.toml says.
+
+    `annotator` numbers them as `votes_by_system` does, -1 where nobody is named. Who only said that both are
+    bad is in no settlement, and counts unless the owner excluded them.
+    """
+    import polars as pl
+
+    people = reading.annotators(study).with_row_index("annotator")
+    cast = reading.ballots(study, question)
+    settlement = reading.newest_settlement(study, question)
+    notes = {} if settlement is None else reading.settlement_notes(study, settlement)
+    kept = people.filter((pl.col("role") == "annotator") & pl.col("left_out").is_null())
+    if "counted" in notes:
+        chosen = pl.DataFrame(notes["counted"], schema={"panel": pl.String, "name": pl.String}, orient="row")
+        valued = cast.filter(pl.col("value").is_not_null()).select("annotator_id").unique()
+        kept = pl.concat(
+            [
+                people.join(chosen, on=["panel", "name"], how="semi"),
+                kept.join(valued, on="annotator_id", how="anti"),
+            ]
+        )
+    numbers = kept.select("annotator_id", pl.col("annotator").cast(pl.Int64))
+    nobody = pl.DataFrame({"annotator_id": [0], "annotator": [-1]})
+    cast = cast.join(pl.concat([numbers, nobody]), on="annotator_id", how="inner", maintain_order="left")
+    repeats = str(study.settings.get("truth", {}).get("repeats", "first"))
+    if repeats == "all":
+        return cast
+    times = pl.col("repetition")
+    wanted = (times.min() if repeats == "first" else times.max()).over("annotator_id", "item_id", "group")
+    return cast.filter((pl.col("annotator") < 0) | (times == wanted))
 
 
 def by_prompt_of_systems(study: Study, question: str) -> pl.DataFrame:

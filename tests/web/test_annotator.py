@@ -155,7 +155,7 @@ def test_swapped_answers_are_kept_as_what_was_meant(ann_at: Any) -> None:
     for page in pages:
         ann.answer_page(page, 1)
     kept = [row["value"] for row in server.answers()]
-    # Always the left one: kept as A about half of the time, since A stands left about half of the time.
+    # Always the right one: kept as B about half of the time, since B stands right about half of the time.
     assert 0 < sum(kept) < len(kept)
     past = ann.get("/api/pages?last=100")["pages"]
     assert {given["value"] for page in past for slot in page["slots"] for given in slot["given"]} == {1.0}

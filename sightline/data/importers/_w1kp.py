@@ -38,8 +38,10 @@ def triplets(source: Source, file: str, collection: str) -> Iterator[Record]:
         seeds = (row.text("ref_seed"), row.text("seed1"), row.text("seed2"))
         # B may be of another prompt.
         homes = (prompt, prompt, row.text("id2", prompt))
-        keys = [image_of(collection, system, home, seed) for home, seed in zip(homes, seeds, strict=True)]
-        item = Item(None, system, *keys)
+        reference, a, b = (
+            image_of(collection, system, home, seed) for home, seed in zip(homes, seeds, strict=True)
+        )
+        item = Item(None, system, reference, a, b)
         proportion, right = row.number("judgement", None), row.text("ground_truth", None)
         if proportion is not None:
             if not 0 <= proportion <= 1:

@@ -8,8 +8,8 @@ from sightline.records import Example, Mode, Question
 
 @annotation_mode(source="common practice", licence="Apache-2.0")
 def preference(*, tie: bool = False) -> Mode:
-    """Two systems' images of one prompt: which is better, A (1) or B (0); with `tie` also neither (0.5)."""
-    labels, keys = {"1": "A", "0": "B"}, {"a": "1", "b": "0"}
+    """Two systems' images of one prompt: which is better, A (0) or B (1); with `tie` also neither (0.5)."""
+    labels, keys = {"0": "A", "1": "B"}, {"a": "0", "b": "1"}
     if tie:
         labels["0.5"], keys["t"] = "no difference", "0.5"
     undecided = (

@@ -16,7 +16,7 @@ from sightline.study.schema import database, tables
 from sightline.study.schema.storable import now
 from sightline.study.study import Study
 from sightline.study.writing.entities import Entities
-from sightline.study.writing.items import Ids, item_ids
+from sightline.study.writing.items import item_ids
 
 LIVE = {"title", "instructions", "examples", "per_item", "session_pages", "rest_minutes", "ahead"}
 LIVE |= {"hold_hours", "repeat", "languages", "price", "fee", "skip_reasons"}
@@ -30,7 +30,7 @@ class NewSlot(NamedTuple):
     answers by question, where they are known beforehand.
     """
 
-    ids: Ids
+    ids: tuple[int, int, int, int, int]
     control: str = ""
     expected: Mapping[str, float] = NOTHING
     tolerance: float = 0.0
@@ -124,7 +124,7 @@ def add_items(
 ) -> None:
     """Append items to a round, with the answers to its controls."""
     slots = [slot for item in items for slot in item.slots]
-    subjects = item_ids(connection, [slot.ids for slot in slots])
+    subjects = item_ids(connection, [(*slot.ids, 0) for slot in slots])
     last = text("SELECT coalesce(max(ordinal), -1) FROM round_item WHERE round_id = :key")
     first = int(connection.execute(last, {"key": round_id}).scalar_one()) + 1
     keys = database.fresh_ids(connection, tables.round_item, len(items))

@@ -258,7 +258,8 @@ item = Table(
     Column("image_id", Key, nullable=False),
     Column("image_b", Key, nullable=False),
     Column("image_c", Key, nullable=False),
-    UniqueConstraint("prompt_id", "system_id", "image_id", "image_b", "image_c"),
+    Column("system_b", Key, nullable=False),
+    UniqueConstraint("prompt_id", "system_id", "image_id", "image_b", "image_c", "system_b"),
     Index("item_by_image", "image_id"),
 )
 
@@ -388,6 +389,7 @@ judgement = Table(
     Column("slot", SmallInteger),
     Column("repetition", Integer, nullable=False),
     Column("revision", Integer, nullable=False),
+    Column("group_name", Text, nullable=False, server_default=""),
     Column("value", Double),
     Column("skipped", Text),
     Column("n", Integer, nullable=False),
@@ -396,7 +398,7 @@ judgement = Table(
     Column("took_ms", Integer),
     Column("at", String(40)),
     _source(),
-    UniqueConstraint("annotator_id", "question_id", "item_id", "repetition", "revision"),
+    UniqueConstraint("annotator_id", "question_id", "item_id", "group_name", "repetition", "revision"),
     Index("judgement_by_item", "question_id", "item_id"),
     CheckConstraint("(value IS NULL) = (skipped IS NOT NULL)", name="value_or_skipped"),
     CheckConstraint("n = 1 OR annotator_id IS NULL", name="counted_votes_are_anonymous"),

@@ -120,6 +120,7 @@ class Facts:
             entities.image_id(item.image),
             entities.image_id(item.image_b),
             entities.image_id(item.image_c),
+            0 if item.system_b is None else entities.system(item.system_b, at=at),
         )
 
     # -- judgements -------------------------------------------------------------------------------------
@@ -129,14 +130,14 @@ class Facts:
         if not records:
             return
         items = self.items([(record.item, record.at) for record in records])
-        refuse_bad_text((text, j.at) for j in records for text in (j.session, j.skipped, j.time))
+        refuse_bad_text((text, j.at) for j in records for text in (j.session, j.skipped, j.time, j.group))
         refuse_bad_text((text, j.at) for j in records for text in j.annotator or ())
         self.entities.find_annotators(record.annotator for record in records if record.annotator is not None)
         rows: dict[str, tuple[object, ...]] = {}
         first: dict[str, Judgement] = {}
         for record, item in zip(records, items, strict=True):
             key, row = self._judgement(record, item)
-            if rows.setdefault(key, row)[6:9] != row[6:9]:
+            if rows.setdefault(key, row)[7:10] != row[7:10]:
                 raise _disagrees(record)
             first.setdefault(key, record)
         known = database.look_up(
@@ -148,21 +149,21 @@ class Facts:
         )
         known += self._given_on_pages(rows)
         for key, *held, owner in known:
-            if key in rows and rows.pop(key)[6:9] != tuple(held):
+            if key in rows and rows.pop(key)[7:10] != tuple(held):
                 raise _disagrees(first[key])
             self.entities.lean_on(owner)
-        columns = ["key", "question_id", "item_id", "annotator_id", "repetition", "revision", "value"]
-        columns += ["skipped", "n", "session", "control", "took_ms", "at"]
+        columns = ["key", "question_id", "item_id", "annotator_id", "repetition", "revision", "group_name"]
+        columns += ["value", "skipped", "n", "session", "control", "took_ms", "at"]
         self.entities.add(tables.judgement, columns, list(rows.values()))
         self.counts["judgements"] += len(rows)
 
     def _given_on_pages(self, rows: Mapping[str, tuple[object, ...]]) -> list[tuple[Any, ...]]:
         """Judgements that were given in a browser, under keys of its own, and come again in a table."""
-        named = {row[1:6]: key for key, row in rows.items() if row[3] is not None}
-        names = ("question_id", "item_id", "annotator_id", "repetition", "revision")
+        named = {row[1:7]: key for key, row in rows.items() if row[3] is not None}
+        names = ("question_id", "item_id", "annotator_id", "repetition", "revision", "group_name")
         columns = ("value", "skipped", "n", "source_id")
         held = database.look_up(self.connection, tables.judgement, names, list(named), columns)
-        return [(named[row[:5]], *row[5:]) for row in held if row[-1] is None]
+        return [(named[row[:6]], *row[6:]) for row in held if row[-1] is None]
 
     def _judgement(self, record: Judgement, item: int) -> tuple[str, tuple[object, ...]]:
         """The key that the same judgement always has, and its row."""
@@ -181,13 +182,13 @@ class Facts:
             whole(record.repetition, "repetition", at),
             whole(record.revision, "revision", at),
         )
-        key = _key(annotator, question, item, repetition, revision)
+        key = _key(annotator, question, item, repetition, revision, *([record.group] if record.group else []))
         if annotator is None:
             # Equal anonymous votes are different people: the second of a file is the second of the study.
             base = _key(key, value, record.skipped)
             key = _key(base, self._anonymous[base])
             self._anonymous[base] += 1
-        row = (key, question, item, annotator, repetition, revision, value, record.skipped, n)
+        row = (key, question, item, annotator, repetition, revision, record.group, value, record.skipped, n)
         return key, (*row, record.session, int(record.control), took, record.time)
 
     # -- truths -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What is judged: any of a prompt, a system and up to three images, known by one id."""
+"""What is judged: any of a prompt, a system or two and up to three images, known by one id."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from sqlalchemy import Connection
 
 from sightline.study.schema import database, tables
 
-Ids = tuple[int, int, int, int, int]
-PARTS = ("prompt_id", "system_id", "image_id", "image_b", "image_c")
+Ids = tuple[int, int, int, int, int, int]
+PARTS = ("prompt_id", "system_id", "image_id", "image_b", "image_c", "system_b")
 
 
 def item_ids(connection: Connection, wanted: Sequence[Ids]) -> list[int]:

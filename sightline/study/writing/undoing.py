@@ -42,7 +42,7 @@ USES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("item", "image_b"),
         ("item", "image_c"),
     ),
-    "system": (("answer", "system_id"), ("item", "system_id")),
+    "system": (("answer", "system_id"), ("item", "system_id"), ("item", "system_b")),
     "collection": (("image", "collection_id"), ("system", "collection_id")),
 }
 MENTIONED = ("prompt", "image", "system", "question")

@@ -34,8 +34,9 @@ CREATE TABLE item (
     image_id INTEGER NOT NULL,
     image_b INTEGER NOT NULL,
     image_c INTEGER NOT NULL,
+    system_b INTEGER NOT NULL,
     PRIMARY KEY (id),
-    UNIQUE (prompt_id, system_id, image_id, image_b, image_c)
+    UNIQUE (prompt_id, system_id, image_id, image_b, image_c, system_b)
 )
 ;
 CREATE INDEX item_by_image ON item (image_id)
@@ -426,6 +427,7 @@ CREATE TABLE judgement (
     slot SMALLINT,
     repetition INTEGER NOT NULL,
     revision INTEGER NOT NULL,
+    group_name TEXT DEFAULT '' NOT NULL,
     value DOUBLE,
     skipped TEXT,
     n INTEGER NOT NULL,
@@ -435,7 +437,7 @@ CREATE TABLE judgement (
     at VARCHAR(40),
     source_id INTEGER,
     PRIMARY KEY (id),
-    UNIQUE (annotator_id, question_id, item_id, repetition, revision),
+    UNIQUE (annotator_id, question_id, item_id, group_name, repetition, revision),
     CONSTRAINT value_or_skipped CHECK ((value IS NULL) = (skipped IS NOT NULL)),
     CONSTRAINT counted_votes_are_anonymous CHECK (n = 1 OR annotator_id IS NULL),
     CONSTRAINT n_positive CHECK (n >= 1),

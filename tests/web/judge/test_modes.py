@@ -29,8 +29,8 @@ MODES: list[tuple[str, list[str], list[str], list[float], list[float]]] = [
     ("yes_no", ["y"], ["n"], [1], [0]),
     ("two_afc", ["a"], ["b"], [1], [0]),
     ("similarity_rating", ["4"], ["5"], [4], [5]),
-    ("preference", ["b"], ["a"], [0], [1]),
-    ("preference(tie=True)", ["t"], ["1"], [0.5], [1]),
+    ("preference", ["b"], ["a"], [1], [0]),
+    ("preference(tie=True)", ["t"], ["1"], [0.5], [0]),
 ]
 
 
