@@ -48,9 +48,7 @@ def by_system(study: Study, question: str) -> pl.DataFrame:
 
     whole = (
         _settled(study, question)
-        .filter(
-            _alone() & (pl.col("prompt_id") > 0) & (pl.col("system_id") > 0) & (pl.col("image_id") == 0)
-        )
+        .filter(_alone() & (pl.col("prompt_id") > 0) & (pl.col("system_id") > 0) & (pl.col("image_id") == 0))
         .join(reading.systems(study).select("system_id", "system"), on="system_id")
         .select("prompt_id", "system_id", "system", "value", pl.lit(0, pl.Int64).alias("images"))
     )
