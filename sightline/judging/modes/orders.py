@@ -35,9 +35,9 @@ def order(*, images: int = 4) -> Mode:
         ],
         keys={},
         instructions=(
-            "Read the text, look at all images, and give each a place: 1 to the one you would rather have than "
-            "any other, 2 to the next, and so on. What the text says counts first; where several show that, "
-            "the one that is made better. Two images may share a place where you would toss a coin."
+            "Read the text, look at all images, and give each a place: 1 to the one you would rather have "
+            "than any other, 2 to the next, and so on. What the text says counts first; where several show "
+            "that, the one that is made better. Two images may share a place where you would toss a coin."
         ),
         examples=[
             Example(
