@@ -15,6 +15,7 @@ export class Order {
     const taken = [...new Set(places.filter((place) => place !== null))].sort((a, b) => a - b);
     const groups = taken.map((place) => things.map((_, n) => n).filter((n) => places[n] === place));
     const open = places.filter((place) => place === null).length;
+    this.list.style.setProperty("--count", things.length);
     this.list.replaceChildren(
       ...groups.map((members) => make("li", { class: "place" }, ...members.map((n) => this.small(things, n)))),
       ...Array.from({ length: open }, () => make("li", { class: "place", "aria-hidden": "true" }, make("i"))),
