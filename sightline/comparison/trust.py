@@ -303,7 +303,8 @@ def _between_questions(each: MeasureTrust) -> str:
         if name != each.level and own.spearman.value is not None
     ]
     others = f" ({', '.join(rest)})" if rest else ""
-    text = f"{each.measure} and {each.question} correlate by {format_cell(each.correlation)} {each.level}{others}"
+    by = format_cell(each.correlation)
+    text = f"{each.measure} and {each.question} correlate by {by} {each.level}{others}"
     return text if each.stands_in else f"{text}: one cannot stand in for the other"
 
 
