@@ -213,10 +213,11 @@ def powered(
 ) -> PoweredComparison:
     """Combine people's judgement of some prompts with a measure of all.
 
-    Gives prediction-powered means and differences of systems, next to those of people alone. The measure is rescaled to the question on judged
-    prompts, predicts the others, and what it gets wrong is corrected by the judged ones (PPI++), so that a
-    poor measure cannot mislead: it is then not used. Valid where the judged prompts are a random sample of
-    all. Families of prompts count once, raters as in compare. Says how many judgements that saves.
+    Gives prediction-powered means and differences of systems (PPI++), next to those of people alone, and how
+    many judgements that saves. The measure is rescaled to the question on judged prompts and predicts the
+    others; what it gets wrong is corrected by the judged ones, so that a poor measure cannot mislead: it is
+    then not used. Valid where the judged prompts are a random sample of all. Families of prompts count once,
+    raters as in compare.
     """
     basis = values_by(study, question)
     if basis.measure is not None:
