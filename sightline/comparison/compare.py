@@ -22,6 +22,7 @@ from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import Colour
 from sightline.statistics import comparison
 from sightline.statistics.comparison import Pair, Standing
+from sightline.study import reading
 from sightline.study.study import Study
 from sightline.verbs import SEED, option, verb
 
@@ -302,6 +303,19 @@ def compare(
         raise UsageError(f"there is no test {test!r}", remedy=near(test, comparison.PAIRED_TESTS))
     if margin is not None and not (np.isfinite(margin) and margin > 0):
         raise UsageError(f"the margin is {margin:g}", remedy="A difference that does not matter: above 0.")
+    with reading.remembering():
+        return _compare(study, by, where, per, margin, test, seed)
+
+
+def _compare(
+    study: Study,
+    by: str | Sequence[str] | None,
+    where: str,
+    per: str,
+    margin: float | None,
+    test: comparison.PairedTest,
+    seed: int,
+) -> Comparison:
     bases = bases_of(study, by)
     kept = prompts_where(study, where) if where else None
     grids = [_grid(study, basis, kept, where) for basis in bases]
