@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from sightline.comparison.items import asked, chosen, families, scored, truths_of
@@ -31,6 +31,8 @@ from sightline.study import reading
 from sightline.study.study import Study
 from sightline.verbs import SEED, option, verb
 
+MOST_ROWS = 6
+"""Measures of a question that a report shows; the command shows all."""
 MOST_QUESTIONS = 4
 """Questions that a chart can show next to each other."""
 SURE = 0.05
@@ -58,10 +60,10 @@ class Trust(Result):
     def best(self) -> dict[str, MeasureTrust]:
         """The measure that follows people most closely on each question, of those with a direction if any."""
         found: dict[str, MeasureTrust] = {}
-        directed = {each.question for each in self.rows if each.direction != "none"}
-        for each in self.rows:
-            counts = each.correlation.value is not None
-            counts &= each.direction != "none" or each.question not in directed
+        known = [each for each in self.rows if each.correlation.value is not None]
+        directed = {each.question for each in known if each.direction != "none"}
+        for each in known:
+            counts = each.direction != "none" or each.question not in directed
             if counts and (each.question not in found or each.agreement > found[each.question].agreement):
                 found[each.question] = each
         return found
@@ -111,6 +113,17 @@ class Trust(Result):
             of = f"{sure} of {len(self.differences)} differences between measures"
             found.append(f"{of} are significant after Holm's correction.")
         return [note for note in found if note]
+
+    @property
+    def brief(self) -> Trust:
+        """The same with the strongest measures of each question, and those that contradict people, alone."""
+        counts: dict[str, int] = {}
+        rows = []
+        for each in self.rows:
+            counts[each.question] = counts.get(each.question, 0) + 1
+            if counts[each.question] <= MOST_ROWS or each.reversed:
+                rows.append(each)
+        return replace(self, rows=rows)
 
     def _about_levels(self) -> str:
         if any(each.level == "within prompts" for each in self.rows):
@@ -303,7 +316,8 @@ def _between_questions(each: MeasureTrust) -> str:
         if name != each.level and own.spearman.value is not None
     ]
     others = f" ({', '.join(rest)})" if rest else ""
-    text = f"{each.measure} and {each.question} correlate by {format_cell(each.correlation)} {each.level}{others}"
+    by = f"{format_cell(each.correlation)} {each.level}{others}"
+    text = f"{each.measure} and {each.question} correlate by {by}"
     return text if each.stands_in else f"{text}: one cannot stand in for the other"
 
 
