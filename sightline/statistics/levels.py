@@ -66,8 +66,8 @@ class Items(NamedTuple):
 class Level(NamedTuple):
     """The statistics of a level; each one's n counts prompts, between systems systems.
 
-    `parts` are pseudo-values of Spearman's rho, one for each part of the prompts: their mean is about the
-    coefficient, and those of two measures of the same items are paired.
+    `parts` are jackknife pseudo-values of Spearman's rho, one for each part of the prompts, about the
+    coefficient itself; those of two measures of the same items are paired.
     """
 
     level: str
@@ -323,11 +323,10 @@ def _leaving_out(name: str, items: Items, value: Callable[[Flags], Array]) -> Le
         _on_z(float(whole[at]), left[:, at], n, LEAST_PROMPTS[which]) for at, which in enumerate(RANKED)
     )
     r = _if_correlated(r, rho)
-    count = len(left)
     return Level(
         name, len(items.people), rho, tau, r, _rmse(float(whole[3]), left[:, 3], n),
         Estimate(None, reason="pairs are compared within prompts and between systems"),
-        count * whole[0] - (count - 1) * left[:, 0],
+        whole[0] - (len(left) - 1) * (left[:, 0] - left[:, 0].mean()),
     )  # fmt: skip
 
 
