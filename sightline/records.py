@@ -251,7 +251,10 @@ class Material(Protocol):
 
     @property
     def judgements(self) -> pl.DataFrame:
-        """question, annotator, prompt_id, system_id, image_id, value, n; latest revisions, none skipped."""
+        """question, annotator, prompt_id, system_id, image_id, value, n; latest revisions, none skipped.
+
+        Also item_id, repetition, took_ms, and image_b: the second image of a pair.
+        """
 
     @property
     def truths(self) -> pl.DataFrame:

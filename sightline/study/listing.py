@@ -37,11 +37,12 @@ def judgements(study: Readable) -> pl.DataFrame:
         "item_id": pl.Int64,
         "repetition": pl.Int64,
         "took_ms": pl.Int64,
+        "image_b": pl.Int64,
     }
     return frame(
         study,
         "SELECT q.name, a.panel || '/' || a.name, s.prompt_id, s.system_id, s.image_id, j.value, j.n, "
-        "j.item_id, j.repetition, j.took_ms "
+        "j.item_id, j.repetition, j.took_ms, s.image_b "
         "FROM judgement j JOIN question q ON q.id = j.question_id JOIN item s ON s.id = j.item_id "
         "LEFT JOIN annotator a ON a.id = j.annotator_id "
         "WHERE j.value IS NOT NULL AND (j.annotator_id IS NULL OR NOT EXISTS "
