@@ -276,7 +276,7 @@ class Material(Protocol):
     def judgements(self) -> pl.DataFrame:
         """question, annotator, prompt_id, system_id, image_id, value, n; latest revisions, none skipped.
 
-        `system_b` and `image_b` are the second side of a pair.
+        Also item_id, repetition, took_ms, and `system_b` and `image_b`: the second side of a pair.
         """
 
     @property
