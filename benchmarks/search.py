@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from sightline.cores import cores
 from sightline.statistics.search import top_k, unit
 
 LEAST_RATIO = 0.9
@@ -60,7 +61,7 @@ def held():
 """
 RETRIEVER = """
 from sightline import registry
-from sightline.study.running.embedding import cached
+from sightline.study.running.embedding import Cached
 from sightline.extension import Picture
 from sightline.records import Candidates, ImageKey, Prompt, PromptKey
 from sightline.study.study import open_study
@@ -70,7 +71,7 @@ pictures = [Picture(b"", sha256=f"{i:064x}") for i in range(n)]
 candidates = Candidates(keys, [[] for _ in keys], pictures)
 prompts = [Prompt(PromptKey("prompts", str(i)), f"prompt {i}") for i in range(asked)]
 with open_study(sys.argv[1]) as study:
-    encoder = cached(study, registry.configure("encoder", "held"))
+    encoder = Cached(study, registry.configure("encoder", "held"))
     search = registry.configure("retriever", "exact(encoder=held)").load({"encoder": encoder})
     start = time.perf_counter()
     search(candidates, prompts, k)
@@ -109,7 +110,7 @@ def by_blas(images: np.ndarray, queries: np.ndarray, k: int) -> tuple[np.ndarray
 
 
 def against_peer(images: np.ndarray, queries: np.ndarray, k: int, rounds: int) -> dict[str, Any]:
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = cores()
     name, search = peer(images, threads)
     ours, theirs = [], []
     for _ in range(rounds):

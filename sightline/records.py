@@ -446,7 +446,8 @@ class Example(NamedTuple):
 class Mode:
     """How a page of judging looks: data only, rendered by one generic page.
 
-    `layout` is grid (several images of one prompt), single, pair or triplet (a reference with two images);
+    `layout` is grid (several images of one prompt), single, pair, triplet (a reference with two images) or
+    order (images of one prompt by different systems, each of which gets a place, 1 for the best);
     `images` counts the things that are judged on a page. `keys` are shortcuts of its own, a key and the value
     it stands for; they win over the generic ones (numbers choose labels, arrows move, u undoes, z
     enlarges, s skips, Enter goes on). `shows_prompt` is false where the text would only lead astray.
@@ -454,7 +455,7 @@ class Mode:
     the prompts that this one builds on be opened next to it. With `swaps` A and B change places at random,
     and the answer with them. `attention` is the answer to a page on which A (or the whole pair) is the
     reference itself. `compares` says where a pair, or A and B of a triplet, come from: "images" of one
-    system, or "systems".
+    system, or "systems". `both_bad` are the words of an answer that neither image of a pair is good.
     """
 
     layout: str
@@ -469,6 +470,7 @@ class Mode:
     swaps: bool = False
     attention: float | None = None
     compares: str = "images"
+    both_bad: str = ""
 
 
 @dataclass(frozen=True)

@@ -46,14 +46,14 @@ def find(name: str, weights: Weights) -> Path:
     if given:
         return _checked(Path(given), weights.sha256, f"{variable}={given}")
     if weights.package:
-        carried = _in_package(weights.package)
+        carried = in_package(weights.package)
         if carried is not None:
             return _checked(carried, weights.sha256, weights.package)
     if weights.parts:
         joined = _joined(weights)
         if joined is not None:
             return _checked(joined, weights.sha256, f"{weights.inside} in {weights.parts[0]} and so on")
-    if weights.hub and not _offline() and (_FETCH.get() or _fetched(weights.hub)):
+    if weights.hub and not offline() and (_FETCH.get() or _fetched(weights.hub)):
         return _checked(_from_hub(weights.hub), weights.sha256, weights.hub)
     package = weights.package.split(":")[0]
     choices = [f"set {variable} to the file"]
@@ -92,11 +92,13 @@ def _fetched(address: str) -> bool:
     return isinstance(hub.try_to_load_from_cache(name, file, revision=revision or None), str)
 
 
-def _offline() -> bool:
+def offline() -> bool:
+    """Whether SIGHTLINE_OFFLINE or HF_HUB_OFFLINE forbids fetching anything."""
     return any(os.environ.get(name, "") not in ("", "0") for name in ("SIGHTLINE_OFFLINE", "HF_HUB_OFFLINE"))
 
 
-def _in_package(address: str) -> Path | None:
+def in_package(address: str) -> Path | None:
+    """The file that an installed package carries, given as `distribution:file`, if it is there."""
     from importlib import metadata
 
     distribution, _, file = address.partition(":")
@@ -114,7 +116,7 @@ def _joined(weights: Weights) -> Path | None:
     """The file inside the archive that the parts make up, unpacked once into the user's cache folder."""
     import zipfile
 
-    pieces = [_in_package(part) for part in weights.parts]
+    pieces = [in_package(part) for part in weights.parts]
     if not all(pieces):
         return None
     kept = cache_folder() / "weights" / weights.sha256 / Path(weights.inside).name

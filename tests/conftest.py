@@ -286,12 +286,18 @@ PAINTS = {
 
 
 @pytest.fixture
-def colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of an encoder `colours` of texts and images, at hand as a plugin."""
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of single-file extensions."""
     folder = tmp_path / "plugins"
     folder.mkdir()
-    (folder / "colours.py").write_text(ENCODER)
     monkeypatch.setenv("SIGHTLINE_PLUGINS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def colours(plugins: Path) -> str:
+    """The name of an encoder `colours` of texts and images, at hand as a plugin."""
+    (plugins / "colours.py").write_text(ENCODER)
     return "colours"
 
 

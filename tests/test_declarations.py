@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from functools import cache
 from typing import Any
 
 import pytest
+from processes import printed
 
 from sightline import registry
 from sightline.extension import DIRECTIONS, Configured, Extension
@@ -52,16 +50,7 @@ def elsewhere() -> dict[str, str]:
         "told = [registry.configure(e.spec.kind, e.spec.name) for e in registry.everything()]\n"
         "print(json.dumps({f'{c.spec.kind} {c.name}': c.identity for c in told}))"
     )
-    environment = {
-        **os.environ,
-        "PYTHONHASHSEED": "4242",
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return dict(json.loads(done.stdout))
+    return dict(printed(program, PYTHONHASHSEED="4242"))
 
 
 @every_extension
@@ -119,9 +108,4 @@ def test_files_load_nothing_heavy() -> None:
         "        if now: found[f'{kind} {name}'] = sorted(now)\n"
         "print(json.dumps(found))"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(
-        [sys.executable, "-c", program, json.dumps(HEAVY)],
-        env=environment, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert json.loads(done.stdout) == {}
+    assert printed(program, json.dumps(HEAVY)) == {}

@@ -5,7 +5,6 @@ The examples of the first steps and of the commands' pages are run as they stand
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shlex
@@ -20,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from processes import script
 
 from sightline.cli import main
 from sightline.extension import KINDS, Extension, importer
@@ -36,11 +36,7 @@ MADE_LATER = {"docs/report.png"}
 
 @cache
 def reference() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("sightline_reference", ROOT / "tools" / "reference.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("tools/reference.py")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -119,15 +119,6 @@ def test_the_printed_interval_is_within_a_third_of_its_half_width(value: float, 
     estimate = Estimate(value, value - half, value + half)
     printed = format_cell(estimate).replace("−", "-").replace(",", "").replace("[", "").replace("]", "")
     # four places are the most that is printed
-    tolerance = max((estimate.high - estimate.low) / 2 / 3, 1e-4)  # type: ignore[operator]
-    for shown, exact in zip(map(float, _numbers(printed)), _exact(estimate), strict=True):
+    tolerance = max(half / 3, 1e-4)
+    for shown, exact in zip(map(float, printed.split()), (value, value - half, value + half), strict=True):
         assert abs(shown - exact) <= tolerance
-
-
-def _numbers(text: str) -> list[str]:
-    return text.split()
-
-
-def _exact(estimate: Estimate) -> list[float]:
-    assert estimate.low is not None and estimate.high is not None
-    return [estimate.value, estimate.low, estimate.high]

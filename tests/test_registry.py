@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import printed
 
 from sightline import registry
 from sightline.errors import ExtensionError, UsageError
@@ -38,14 +38,6 @@ def {name}(images, *, scale: float = 1.0):
 '''
 
 
-@pytest.fixture
-def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "plugins"
-    folder.mkdir()
-    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(folder))
-    return folder
-
-
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the example package, installed by pip as anybody would, without a network."""
@@ -64,23 +56,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def environment(installed: Path, **variables: str) -> dict[str, str]:
-    """An environment in which the example package is installed and nothing else is added."""
+    """Variables with which the example package is installed and nothing else is added."""
     path = os.pathsep.join([str(installed), *filter(None, sys.path)])
-    return {
-        **os.environ,
-        "PYTHONPATH": path,
-        "SIGHTLINE_PLUGINS": str(installed / "no-plugins"),
-        **variables,
-    }
-
-
-def printed(program: str, variables: dict[str, str]) -> Any:
-    """What a new Python process prints as JSON when it runs the program."""
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return {"PYTHONPATH": path, "SIGHTLINE_PLUGINS": str(installed / "no-plugins"), **variables}
 
 
 RUN = """
@@ -104,7 +82,7 @@ def test_a_package_brings_extensions(installed: Path) -> None:
         "found = registry.configure('of_image', 'warmth(weight=0.5)')\n"
         "print(json.dumps([found.spec.origin, found.load()([Picture(file.getvalue())])]))"
     )
-    assert printed(program, environment(installed)) == ["sightline-example", [0.5]]
+    assert printed(program, **environment(installed)) == ["sightline-example", [0.5]]
 
 
 ENCODE = RUN + (
@@ -116,16 +94,16 @@ ENCODE = RUN + (
 def test_weights_are_found_in_the_package_and_must_be_the_pinned_ones(
     installed: Path, tmp_path: Path
 ) -> None:
-    assert printed(ENCODE, environment(installed)) == [1, 4]
+    assert printed(ENCODE, **environment(installed)) == [1, 4]
     wrong = tmp_path / "wrong.npz"
     wrong.write_bytes(b"other weights")
-    message = printed(ENCODE, environment(installed, SIGHTLINE_WEIGHTS_TINY_COLOURS=str(wrong)))
+    message = printed(ENCODE, **environment(installed, SIGHTLINE_WEIGHTS_TINY_COLOURS=str(wrong)))
     assert "these are not the expected weights" in message and str(wrong) in message
 
 
 def test_a_missing_extra_says_how_to_install_it(installed: Path) -> None:
     program = RUN + "print(json.dumps(attempt(lambda: registry.configure('of_prompt', 'mood').load())))"
-    message = printed(program, environment(installed))
+    message = printed(program, **environment(installed))
     assert "mood needs sightline-example-model-that-nobody-has" in message
     assert "pip install 'sightline-example[heavy]'" in message
 
@@ -136,7 +114,7 @@ def test_the_same_name_twice_is_an_error_that_names_both(installed: Path, tmp_pa
         folder.mkdir()
         (folder / f"{name}.py").write_text(MEASURE.format(name=name, value=1, more=""), encoding="utf-8")
         program = RUN + f"print(json.dumps(attempt(lambda: registry.get('of_image', '{name}'))))"
-        message = printed(program, environment(installed, SIGHTLINE_PLUGINS=str(folder)))
+        message = printed(program, **environment(installed, SIGHTLINE_PLUGINS=str(folder)))
         owner = "sightline-example" if name == "warmth" else "sightline"
         assert f"two extensions are called {name}" in message
         assert f"one of {owner}, one of plugins/{name}.py" in message
@@ -147,7 +125,7 @@ def test_the_package_passes_the_conformance_suite(installed: Path) -> None:
     chosen = ["-k", "warmth or tiny_colours or mood", "-p", "no:cacheprovider", "--quiet", "--durations=0"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *chosen, *suites],
-        env=environment(installed),
+        env={**os.environ, **environment(installed)},
         cwd=HERE.parent,
         capture_output=True,
         text=True,

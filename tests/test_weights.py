@@ -32,18 +32,24 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+def distribute(site: Path, name: str, file: str, data: bytes) -> Path:
+    """Install a distribution that carries one file."""
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "RECORD").write_text(f"{file},,\n")
+    (site / file).parent.mkdir(parents=True)
+    (site / file).write_bytes(data)
+    return site / file
+
+
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A real installed distribution that carries a weights file."""
-    site = tmp_path / "site"
-    (site / "carrier" / "data").mkdir(parents=True)
-    carried = site / "carrier" / "data" / "clip.onnx"
-    carried.write_bytes(DATA)
-    info = site / "carrier-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: carrier\nVersion: 1.0\n")
-    (info / "RECORD").write_text("carrier/data/clip.onnx,,\ncarrier/other_clip.onnx,,\n")
-    monkeypatch.syspath_prepend(str(site))
+    carried = distribute(tmp_path / "site", "carrier", "carrier/data/clip.onnx", DATA)
+    with (tmp_path / "site" / "carrier-1.0.dist-info" / "RECORD").open("a") as record:
+        record.write("carrier/other_clip.onnx,,\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
     assert metadata.version("carrier") == "1.0"
     return carried
 
@@ -133,13 +139,8 @@ def cut_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Weights:
         archive.writestr("model/model.safetensors", DATA)
     whole, site = packed.getvalue(), tmp_path / "cut"
     for number, start in enumerate(range(0, len(whole), len(whole) // 3 + 1), 1):
-        info = site / f"part_{number}-1.0.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: part-{number}\nVersion: 1.0\n")
-        (info / "RECORD").write_text(f"part_{number}/m.zip.{number},,\n")
-        (site / f"part_{number}").mkdir()
         piece = whole[start : start + len(whole) // 3 + 1]
-        (site / f"part_{number}" / f"m.zip.{number}").write_bytes(piece)
+        distribute(site, f"part_{number}", f"part_{number}/m.zip.{number}", piece)
     monkeypatch.syspath_prepend(str(site))
     monkeypatch.setenv("SIGHTLINE_CACHE", str(tmp_path / "cache"))
     parts = tuple(f"part-{number}:m.zip.{number}" for number in (1, 2, 3))

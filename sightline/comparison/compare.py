@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
 from sightline.comparison.breakdown import Breakdown, breakdown_of
-from sightline.comparison.values import Basis, Grid, bases_of, failed, grid_of
+from sightline.comparison.preferences import Preferences, is_preference, preference_questions, preferences
+from sightline.comparison.values import Basis, Grid, bases_of, failed, grid_of, names_of, ranking_measures
 from sightline.comparison.where import prompts_where
 from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Cell, Direction, Estimate, absent
@@ -22,7 +23,8 @@ from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import Colour
 from sightline.statistics import comparison
 from sightline.statistics.comparison import Pair, Standing
-from sightline.study.study import Study
+from sightline.study import reading
+from sightline.study.study import Study, open_study
 from sightline.verbs import SEED, option, verb
 
 SURE = 0.05
@@ -44,7 +46,8 @@ class Comparison(Result):
 
     `prompts` counts independent prompts: families of them count once. `raters` says whether intervals and
     tests are over prompts alone or over raters too. `notes` say what else a reader must know, `overlaps` what
-    engines have in common, `failures` how many answers of each system failed.
+    engines have in common, `failures` how many answers of each system failed. `plain` are the means over all
+    prompts, each counted by itself, where families make them differ.
     """
 
     by: str
@@ -66,6 +69,7 @@ class Comparison(Result):
     others: Sequence[Criterion] = ()
     per: Breakdown | None = None
     failures: Mapping[str, int] | None = None
+    plain: Mapping[str, float] | None = None
 
     @property
     def least_p(self) -> float:
@@ -123,9 +127,8 @@ class Comparison(Result):
             return f"{best.system} has the highest {self.by}: {figure} {over}.{self._neither()}"
         if first is None:
             rest = [name for name in tied if name != best.system]
-            return f"{best.system} has the best mean {self.by}, {figure} {over}" + (
-                f"; it is not significantly better than {_listed(rest)}." if rest else "."
-            )
+            leads = f"{best.system} has the best mean {self.by}, {figure} {over}"
+            return f"{leads}; {self._rivals(best.system, rest)}." if rest else f"{leads}."
         text = f"{best.system} is the best of {len(self.systems)} systems on {self.by}: {figure} {over}."
         if len({placed.mean.n for placed in self.systems}) > 1:
             text += " Not all systems answered the same prompts: differences are over those they share."
@@ -150,6 +153,7 @@ class Comparison(Result):
                 [
                     Column("system"),
                     Column("mean", f"mean {self.by}", self.direction, estimate=True),
+                    *([Column("plain", "over all prompts")] if self.plain else []),
                     Column("rank"),
                     Column("letters", "not different"),
                     *(
@@ -160,7 +164,8 @@ class Comparison(Result):
                 ],
                 [
                     (
-                        each.system, each.mean, _ranks(each), each.letters,
+                        each.system, each.mean, *([self.plain[each.system]] if self.plain else []),
+                        _ranks(each), each.letters,
                         *(other.means.get(each.system, absent("no value")) for other in self.others),
                         *([failures.get(each.system, 0)] if shown else []),
                     )
@@ -245,6 +250,14 @@ class Comparison(Result):
         first = (pair.difference.value > 0) == (self.direction != "lower")
         return f"{pair.first if first else pair.second} is better"
 
+    def _rivals(self, best: str, rest: Sequence[str]) -> str:
+        """What the tests say of the best mean and those that are not significantly below it."""
+        pairs = [pair for pair in self.pairs if best in (pair.first, pair.second)]
+        same = {name for pair in pairs if pair.equivalent for name in (pair.first, pair.second)}
+        if self.margin is not None and same >= set(rest):
+            return f"{_listed(rest)} {'is' if len(rest) == 1 else 'are'} the same within {self.margin:g}"
+        return f"it is not significantly better than {_listed(rest)}"
+
     def _alike(self, names: Sequence[str]) -> str:
         both = [pair for pair in self.pairs if {pair.first, pair.second} <= set(names)]
         if self.margin is not None and all(pair.equivalent for pair in both):
@@ -283,30 +296,50 @@ def compare(
         float | None,
         option("Say which systems are the same within M: two one-sided tests.", metavar="M"),
     ] = None,
+    also: Annotated[
+        Sequence[str],
+        option(
+            "Show the means of the same systems in this other study as well; repeatable.", metavar="STUDY"
+        ),
+    ] = (),
     test: Annotated[comparison.PairedTest, option("Use this paired test of two systems.")] = "sign_flip",
     seed: Annotated[int, SEED] = 0,
-) -> Comparison:
+) -> Comparison | Preferences:
     """Compare systems: which is better, by how much, and how sure that is.
 
     Means have 95 % intervals over prompts, and over raters where three or more judged the same items.
     Rephrasings, duplicate prompts and captions of one image count once. Pairs are tested by sign flips (or
     the bootstrap) over the prompts both answered, with the variance that raters add; p is adjusted after
     Holm, and after Benjamini and Hochberg, for all pairs. The detectable effect is the difference that the
-    test would find with a power of 80 %. Several --by make a leaderboard, sorted by the first.
+    test would find with a power of 80 %. Several --by make a leaderboard, sorted by the first. By a question
+    of preference, systems are ranked by strength (Bradley-Terry, or Plackett-Luce for orders), and the mean
+    is the win rate.
     """
     if test not in comparison.PAIRED_TESTS:
         raise UsageError(f"there is no test {test!r}", remedy=near(test, comparison.PAIRED_TESTS))
     if margin is not None and not (np.isfinite(margin) and margin > 0):
         raise UsageError(f"the margin is {margin:g}", remedy="A difference that does not matter: above 0.")
-    bases = bases_of(study, by)
     kept = prompts_where(study, where) if where else None
+    names = names_of(by) or _default(study)
+    preferred = {name: preferences(study, name, kept, where) for name in names if is_preference(study, name)}
+    if names and names[0] in preferred:
+        columns = [
+            (name, _rates(preferred[name]) if name in preferred else _means_by(study, name, kept, where))
+            for name in names[1:]
+        ]
+        return replace(preferred[names[0]], others=columns)
+    bases = bases_of(study, [name for name in names if name not in preferred])
     grids = [_grid(study, basis, kept, where) for basis in bases]
     basis, grid = bases[0], grids[0]
     compared = _compared(basis, grid, margin=margin, seed=seed, test=test)
     notes, overlaps, brief = _about_rankings(study, basis, kept)
     others = [
-        Criterion(each.name, each.direction, _means_of(each, part))
-        for each, part in zip(bases[1:], grids[1:], strict=True)
+        *(
+            Criterion(each.name, each.direction, _means_of(each, part))
+            for each, part in zip(bases[1:], grids[1:], strict=True)
+        ),
+        *(Criterion(name, "higher", _rates(each)) for name, each in preferred.items()),
+        *(_elsewhere(path, basis, where) for path in also),
     ]
     lost, rule = failed(study, grid.prompts)
     extra = [grid.raters, grid.families, f"Failed answers {rule}." if any(lost.values()) else ""]
@@ -329,7 +362,34 @@ def compare(
         others=others,
         per=breakdown_of(study, basis, per, kept) if per else None,
         failures=lost,
+        plain=dict(zip(grid.systems, grid.plain, strict=True)) if grid.families else None,
     )
+
+
+def _default(study: Study) -> list[str]:
+    """A question of preference where nothing else can be compared by."""
+    if reading.about_systems(study) or ranking_measures(study):
+        return []
+    return preference_questions(study)[:1]
+
+
+def _rates(ranked: Preferences) -> dict[str, Estimate]:
+    return {each.system: each.win_rate for each in ranked.ranking.systems}
+
+
+def _means_by(study: Study, name: str, kept: Sequence[int] | None, where: str) -> dict[str, Estimate]:
+    (basis,) = bases_of(study, name)
+    return _means_of(basis, _grid(study, basis, kept, where))
+
+
+def _elsewhere(path: str, basis: Basis, where: str) -> Criterion:
+    """The same question or measure in another study."""
+    with open_study(path) as other:
+        kept = prompts_where(other, where) if where else None
+        name = str(basis.measure) if basis.measure is not None else basis.name
+        return Criterion(
+            f"{basis.name} in {other.name}", basis.direction, _means_by(other, name, kept, where)
+        )
 
 
 def _grid(study: Study, basis: Basis, kept: Sequence[int] | None, where: str) -> Grid:
@@ -382,4 +442,4 @@ def _about_rankings(
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:-1]) + " and " + names[-1]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -60,7 +60,7 @@ class SetComparison(Result):
 
     @property
     def notes(self) -> Sequence[str]:
-        said = [f"Blank: p is .05 or more that {self.second} is better by chance; between **: below .01."]
+        said = [f"Marked: {self.second} is significantly better at .05, between ** at .01; blank: it is not."]
         if self.untagged:
             said.append(f"{self.untagged:,} prompts without this tag are in neither set.")
         return said

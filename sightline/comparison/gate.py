@@ -5,54 +5,31 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sightline.comparison.gate_classes import WHOLE, classes_of
-from sightline.comparison.values import Basis, bases_of, panel_of, unit_means
+from sightline.comparison.gate_classes import WHOLE, PromptClass, classes_of
+from sightline.comparison.gate_tests import MIN_PROMPTS, ClassTest, Source, Verdict, class_tests, decided
+from sightline.comparison.preferences import is_preference, preferences
+from sightline.comparison.values import Basis, bases_of, names_of, panel_of, unit_means
 from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Cell, Direction, Estimate, absent
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
-from sightline.statistics.comparison import CONFOUNDED, MOST_DRAWN
-from sightline.statistics.crossed import Panel, Variance
+from sightline.statistics.crossed import Panel
 from sightline.statistics.intervals import negated
-from sightline.statistics.paired import paired_spread
-from sightline.statistics.power import detectable_effect
-from sightline.statistics.significance import holm, sign_flip_columns
+from sightline.statistics.significance import holm
 from sightline.study import reading
 from sightline.study.groups import families_of
 from sightline.study.study import Study
 from sightline.verbs import SEED, argument, option, verb
 
 Array = NDArray[np.float64]
-Verdict = Literal["passed", "regressed", "inconclusive"]
 EXIT_CODES: Mapping[Verdict, int] = {"passed": 0, "regressed": 1, "inconclusive": 4}
-MIN_PROMPTS = 10
-"""Classes with fewer prompts than this are not tested, unless a user asks for it."""
 MAX_ALPHA = 0.25
-
-
-@dataclass(frozen=True)
-class ClassTest:
-    """The test of one class, oriented so that higher is better; `reason` says why it is inconclusive.
-
-    `p` tests that the mean lies below minus the margin, `p_holm` is adjusted for all classes and measures;
-    `p_within`, with a margin, tests that it lies above. `detectable` is the true regression that so many
-    prompts with this spread detect with a power of 80 %.
-    """
-
-    verdict: Verdict
-    difference: Estimate
-    p: float | None = None
-    p_holm: float | None = None
-    p_within: float | None = None
-    detectable: float | None = None
-    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,13 +56,13 @@ class ClassResult:
         """The row of the table."""
         test = self.test
         untested = absent(test.reason or "not tested")
-        constant = absent("the differences do not vary") if test.p is not None else untested
+        unknown = absent(test.undetectable) if test.p is not None else untested
         return (
             self.group, self.by, self.direction, self.prompts,
             *(untested if mean is None else mean for mean in (self.baseline, self.new)),
             test.difference if test.difference.value is not None else untested,
             *(untested if p is None else p for p in (test.p, test.p_holm)),
-            constant if test.detectable is None else test.detectable,
+            unknown if test.detectable is None else test.detectable,
             test.verdict, self.missing, test.reason,
         )  # fmt: skip
 
@@ -224,6 +201,9 @@ def gate(
     tolerated, and that it is no larger must be shown as well (non-inferiority).
     """
     _refuse(study, (new, baseline), alpha, min_prompts)
+    asked = names_of(by)
+    if any(is_preference(study, name) for name in asked):
+        return _by_preference(study, new, baseline, asked, classes, all_classes, margin, alpha, tier)
     bases = bases_of(study, by)
     for basis in bases:
         if basis.direction == "none":
@@ -268,13 +248,86 @@ def gate(
     return GateResult(new, baseline, alpha, tested, notes)
 
 
-class Source(NamedTuple):
-    """What a column of differences is: the width of its scale, how far the mean can fall, and its raters."""
+def _by_preference(
+    study: Study,
+    new: str,
+    baseline: str,
+    questions: Sequence[str],
+    classes: Sequence[str],
+    all_classes: bool,
+    margin: float | Sequence[str] | Mapping[str, float],
+    alpha: float,
+    tier: str | None,
+) -> GateResult:
+    """The gate by votes between systems: is the new one preferred less often than the baseline?
 
-    width: float | None = None
-    fall: float | None = None
-    raters: Variance | None = None
-    confounded: bool = False
+    The difference is the fitted probability that the new system is preferred, less one half.
+    """
+    other = [name for name in questions if not is_preference(study, name)]
+    if other:
+        raise UsageError(
+            f"{other[0]} is no question of preference, and {questions[0]} is",
+            remedy="Gate by either kind in a run of its own.",
+        )
+    tolerated = _parsed(margin) if isinstance(margin, Sequence) else margin
+    chosen = classes_of(study, classes, every=all_classes, tier=tier, kind="generator")
+    rows, below, above = [], [], []
+    for question in questions:
+        allowed = float(tolerated.get(question, 0.0) if isinstance(tolerated, Mapping) else tolerated)
+        for each in chosen.classes:
+            row, less, more = _preferred(study, question, new, baseline, each, allowed, alpha)
+            rows.append(row)
+            below.append(less)
+            above.append(more)
+    adjusted = holm(np.array(below))
+    tested = []
+    for row, less, more, holms in zip(rows, below, above, adjusted, strict=True):
+        if np.isnan(less):
+            tested.append(row)
+            continue
+        test = replace(
+            row.test, verdict="passed", p=less, p_holm=float(holms), p_within=more if row.margin else None
+        )
+        tested.append(replace(row, test=decided(test, row.margin, alpha, 0.0, 0.0, row.prompts)))
+    return GateResult(new, baseline, alpha, tested, chosen.notes)
+
+
+def _preferred(
+    study: Study, question: str, new: str, baseline: str, each: PromptClass, margin: float, alpha: float
+) -> tuple[ClassResult, float, float]:
+    """One class before the correction, and p that the new system is preferred less, or more, than allowed."""
+    prompts = None if each.name == WHOLE else sorted(each.prompts)
+    why = "nobody compared the two, or systems that connect them"
+    nothing = ClassTest("inconclusive", Estimate(None, None, None, 0, ""), reason=why)
+    empty = ClassResult(each.name, question, "higher", 0, None, None, margin, nothing, named=each.named)
+    try:
+        ranking = preferences(study, question, prompts, confidence=1 - 2 * alpha).ranking
+    except DataError:
+        return empty, np.nan, np.nan
+    pair = next((one for one in ranking.pairs if {one.first, one.second} == {new, baseline}), None)
+    if pair is None or pair.p is None or pair.probability.value is None or pair.difference.value is None:
+        return empty, np.nan, np.nan
+    sign = 1.0 if pair.first == new else -1.0
+    chance = pair.probability if pair.first == new else _complement(pair.probability)
+    assert chance.value is not None and chance.low is not None and chance.high is not None
+    difference = Estimate(
+        chance.value - 0.5, chance.low - 0.5, chance.high - 0.5, pair.votes, "Bradley-Terry"
+    )
+    stronger = pair.p / 2 if sign * pair.difference.value > 0 else 1 - pair.p / 2
+    # With a margin, what one-sided tests at alpha leave open is the interval itself.
+    less = 1 - stronger if not margin else (alpha / 2 if chance.high < 0.5 - margin else 1.0)
+    more = 0.0 if chance.low > 0.5 - margin else 1.0
+    test = ClassTest("inconclusive", difference, undetectable="the power of votes is not computed")
+    result = ClassResult(
+        each.name, question, "higher", ranking.prompts, 1 - chance.value, chance.value, margin, test,
+        named=each.named,
+    )  # fmt: skip
+    return result, less, more
+
+
+def _complement(chance: Estimate) -> Estimate:
+    assert chance.value is not None and chance.low is not None and chance.high is not None
+    return replace(chance, value=1 - chance.value, low=1 - chance.high, high=1 - chance.low)
 
 
 def _source(basis: Basis, means: Array, panel: Panel | None, seed: int) -> Source:
@@ -289,87 +342,6 @@ def _source(basis: Basis, means: Array, panel: Panel | None, seed: int) -> Sourc
         return Source(width, fall)
     own = float((means[both, 1] - means[both, 0]).var(ddof=1)) / n
     return Source(width, fall, panel.variance(own, 1, 0, both), panel.confounded(0, 1, seed))
-
-
-def class_tests(
-    differences: Array,
-    margins: Sequence[float],
-    alpha: float,
-    *,
-    sources: Sequence[Source] | None = None,
-    min_prompts: int = MIN_PROMPTS,
-    seed: int = 0,
-) -> list[ClassTest]:
-    """Test every column of differences (prompts x classes, NaN = not in it), higher being better.
-
-    A mean below minus the margin is tested by one-sided sign flips of difference + margin, adjusted after
-    Holm over the columns with enough prompts; where raters add variance, p is at least that of the t test
-    with it. The interval is at 1 - 2 alpha: its ends are what one-sided tests at alpha leave open. That every
-    class lies within its margin is an intersection-union claim, whose parts need no adjustment (Berger,
-    Technometrics 24, 1982); it also takes enough prompts to see a rare failure that would cost the margin.
-    """
-    shifted = differences + np.asarray(margins)
-    sizes = np.count_nonzero(~np.isnan(differences), axis=0)
-    enough = sizes >= min_prompts
-    tests = int(enough.sum())
-    # The smallest p that can be drawn must survive Holm's factor with room to spare.
-    draws = min(MOST_DRAWN, max(10_000, ceil(20 * tests / alpha)))
-    below, above = (np.full(len(sizes), np.nan) for _ in range(2))
-    if tests:
-        chosen = shifted[:, enough]
-        below[enough] = sign_flip_columns(chosen, alternative="less", permutations=draws, seed=seed)
-        above[enough] = sign_flip_columns(chosen, alternative="greater", permutations=draws, seed=seed)
-    known_of = sources or [Source()] * len(sizes)
-    spreads = [
-        paired_spread(differences[:, column], width=each.width, raters=each.raters)
-        for column, each in enumerate(known_of)
-    ]
-    for column, (spread, source) in enumerate(zip(spreads, known_of, strict=True)):
-        if enough[column] and source.raters is not None and source.raters.raters:
-            below[column] = max(below[column], spread.p(-margins[column], "less"))
-        if enough[column] and margins[column]:
-            above[column] = max(above[column], spread.p(-margins[column], "greater"))
-    adjusted = holm(below)
-    tested = []
-    for column, (n, margin) in enumerate(zip(sizes.tolist(), margins, strict=True)):
-        source, spread = known_of[column], spreads[column]
-        difference = spread.interval(1 - 2 * alpha)
-        if not enough[column]:
-            few = f"{n} prompt{'' if n == 1 else 's'} in common, fewer than {min_prompts}"
-            tested.append(ClassTest("inconclusive", difference, reason=few))
-            continue
-        if source.confounded:
-            tested.append(ClassTest("inconclusive", difference, reason=CONFOUNDED))
-            continue
-        effect, _ = detectable_effect(differences[:, column], spread, 2 * alpha / tests)
-        test = ClassTest(
-            "passed",
-            difference,
-            float(below[column]),
-            float(adjusted[column]),
-            float(above[column]) if margin else None,
-            None if effect is None else margin + effect,
-        )
-        smallest = max(2.0**-n, 1 / (draws + 1)) * tests
-        missed = spread.rare(margin, source.fall) if margin and source.fall else 0.0
-        tested.append(_decided(test, margin, alpha, smallest, missed, n))
-    return tested
-
-
-def _decided(
-    test: ClassTest, margin: float, alpha: float, smallest: float, missed: float, n: int
-) -> ClassTest:
-    assert test.p_holm is not None
-    if test.p_holm < alpha:
-        return replace(test, verdict="regressed")
-    reason = ""
-    if smallest >= alpha:
-        reason = f"{n} prompts allow no p after Holm below {smallest:.2g}"
-    elif test.p_within is not None and test.p_within >= alpha:
-        reason = f"a regression beyond {margin:g} is neither shown nor ruled out by {n} prompts"
-    elif missed >= alpha:
-        reason = f"{n} prompts may miss rare failures that together cost {margin:g}"
-    return replace(test, verdict="inconclusive", reason=reason) if reason else test
 
 
 def _refuse(study: Study, systems: Sequence[str], alpha: float, min_prompts: int) -> None:

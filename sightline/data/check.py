@@ -205,7 +205,7 @@ class _Material:
 
     @cached_property
     def systems(self) -> pl.DataFrame:
-        return listing.searched(self._study)
+        return reading.systems(self._study)
 
     @cached_property
     def answers(self) -> pl.DataFrame:

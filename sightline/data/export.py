@@ -338,7 +338,7 @@ TABLES: Mapping[str, Callable[[Study], pl.DataFrame]] = {
     "prompts": _prompts,
     "tags": listing.named_tags,
     "links": listing.named_links,
-    "systems": lambda study: listing.searched(study).select("system", "kind", "collection"),
+    "systems": lambda study: reading.systems(study).select("system", "kind", "collection"),
     "answers": _answers,
     "images": listing.named_images,
     "captions": listing.named_captions,

@@ -57,6 +57,13 @@ class Claim:
     importer: str
     confidence: float
     trouble: str = ""
+    failed: bool = False
+
+    @property
+    def warning(self) -> str:
+        """Said of an importer that failed while it looked; empty for the others."""
+        passed_over = f"Warning: the importer {self.importer} was passed over: {self.trouble}."
+        return passed_over if self.failed else ""
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,7 @@ class Import(Result):
 
     @property
     def notes(self) -> Sequence[str]:
-        return [self._recognised(), *map(str, self.skipped)]
+        return [self._recognised(), *_warnings(self.claims), *map(str, self.skipped)]
 
     @property
     def next(self) -> Sequence[str]:
@@ -187,7 +194,7 @@ def recognise(
         )
     if first_trouble is not None:
         raise first_trouble
-    raise _unknown(source)
+    raise _unknown(source, _warnings(claims))
 
 
 @verb("collect", creates=True)
@@ -282,9 +289,13 @@ def _ask_all(source: Source) -> tuple[list[Claim], SightlineError | None]:
             first_trouble = first_trouble or error
             claims.append(Claim(extension.spec.name, 0.0, str(error)))
         except Exception as error:  # somebody else's importer may fail in any way; the others are still asked
-            claims.append(Claim(extension.spec.name, 0.0, f"{type(error).__name__}: {error}"))
+            claims.append(Claim(extension.spec.name, 0.0, f"{type(error).__name__}: {error}", failed=True))
     claims.sort(key=lambda claim: (-claim.confidence, claim.importer))
     return claims, first_trouble
+
+
+def _warnings(claims: Sequence[Claim]) -> list[str]:
+    return [claim.warning for claim in claims if claim.warning]
 
 
 def _confidence(spec: Spec, source: Source) -> float:
@@ -340,9 +351,9 @@ def _typed(spec: Spec, name: str, value: Any) -> Any:
     return value
 
 
-def _unknown(source: Source) -> DataError:
+def _unknown(source: Source, warnings: Sequence[str]) -> DataError:
     known = [each.spec for each in registry.everything("importer") if isinstance(each, Extension)]
-    looked = "\n".join(f"    {spec.name}: {spec.meaning}" for spec in known)
+    looked = "\n".join([*(f"    {spec.name}: {spec.meaning}" for spec in known), *warnings])
     what = "its layout is not known"
     hint = "Say which it is with --format NAME"
     if source.is_table():

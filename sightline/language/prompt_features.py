@@ -35,7 +35,12 @@ STOP_WORDS = _set(
     hadn hadn't hasn hasn't haven haven't isn isn't ma mightn mightn't mustn mustn't needn needn't
     shan shan't shouldn shouldn't wasn wasn't weren weren't won won't wouldn wouldn't"""
 )
+_LETTERS = re.compile(r"[^\W\d_]+|\d+")
 _ACRONYM = re.compile(r"\b[A-Z]{2,}\b")
+NUMBER_WORDS = _set(
+    """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand dozen"""
+)
 _NUMERAL = re.compile(r"\b(?:\d{4}-\d{2}-\d{2}|\d{2}/\d{2}/\d{4}|\d+)\b")
 
 
@@ -58,6 +63,11 @@ def acronym_rate(text: str) -> float | None:
 def numeral_rate(text: str) -> float | None:
     """Dates and whole numbers, a word; None where there is no word."""
     return _rate(len(_NUMERAL.findall(text)), word_count(text))
+
+
+def has_number(text: str) -> bool:
+    """Whether it names a number above one, in words or digits: "one" is mostly no count."""
+    return any(word.isdecimal() or word in NUMBER_WORDS for word in _LETTERS.findall(text.lower()))
 
 
 def conjunction_rate(text: str) -> float | None:

@@ -21,7 +21,7 @@ from sightline.records import Candidates, NoValue, Prompt
 from sightline.statistics.ranking_difficulty import noisy_queries
 from sightline.study import listing, reading
 from sightline.study.captions import owners, wordings
-from sightline.study.running.embedding import cached, encoders_of, loaded_over
+from sightline.study.running.embedding import Cached, encoders_of, loaded_over
 from sightline.study.study import Study
 from sightline.systems.retrieve import candidates_of, search_groups
 
@@ -252,7 +252,7 @@ class AskedAgain:
     def _loaded(self, nudge: tuple[float, int] | None) -> Callable[[Candidates, Sequence[Prompt], int], Any]:
         encoders: dict[str, Any] = {}
         for name, each in encoders_of(self._engine):
-            encoder = cached(self._study, each)
+            encoder = Cached(self._study, each)
             encoders[name] = encoder if nudge is None else _Nudged(encoder, *nudge)
         return self._engine.load(encoders or None)
 

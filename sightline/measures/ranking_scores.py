@@ -9,7 +9,7 @@ from sightline.errors import DataError, UsageError
 from sightline.extension import Configured
 from sightline.measures.rankings import UNJUDGED, Ranked, looks_beyond, rankings_for, rankings_of
 from sightline.study import reading, scores
-from sightline.study.running.run import Ran, register
+from sightline.study.running.run import Ran
 from sightline.study.scores import Target
 from sightline.study.study import Study
 
@@ -33,7 +33,7 @@ def score_rankings(study: Study, measure: Configured, ranked: Ranked | None = No
     results = list(zip(_items(known, *_looks_at(measure)), known.outcomes(measure), strict=True))
     # A ranking that no longer exists, or that the rules now exclude, must lose its score.
     scores.clear(study, measure.identity)
-    scores.write(study, register(study, measure), results)
+    scores.write(study, scores.register(study, measure), results)
     ran.computed = len(results)
     ran.reasons.update(outcome.reason for _, outcome in results if outcome.reason is not None)
     ran.notes = known.notes_for(measure)

@@ -126,8 +126,10 @@ def score(
     listener: Listener | None = None,
 ) -> Scores:
     """Compute what is missing of these measures (by default those named in study.toml)."""
-    reading.need_prompts(study)
     chosen = _chosen(study, measures)
+    # Images can be measured before there are prompts.
+    if not reading.counts(study)["image"] or any(each.spec.kind != "of_image" for each in chosen):
+        reading.need_prompts(study)
     for measure in chosen:
         measure.require()
     # Measures of one kind read the same things: those are read and decoded once for all.

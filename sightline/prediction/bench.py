@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 from sightline.errors import DataError
 from sightline.extension import Configured
 from sightline.prediction.features import Described
+from sightline.prediction.fitted import numbered
 from sightline.prediction.image_examples import pictured_examples
 from sightline.prediction.model import Prediction, interval
 from sightline.records import Examples, Question
 from sightline.statistics import prediction_quality
-from sightline.statistics.conformal import covered_across, half_width
+from sightline.statistics.conformal import Intervals, calibrated, held_across
 from sightline.statistics.correlation import EstimateWithTest
 from sightline.statistics.folds import k_fold
 from sightline.study import reading
 from sightline.study.groups import Split
-from sightline.study.running.embedding import cached, encoders_of
+from sightline.study.running.embedding import Cached, encoders_of
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
 from sightline.study.writing import settling
@@ -39,9 +40,10 @@ class PredictorQuality:
     """How well one predictor predicts one target, on prompts it had not seen.
 
     `figures` has Pearson, Kendall, Spearman, sMARE and RMSE. `error` is the mean absolute error, and
-    `baseline_error` that of always predicting the mean of the prompts fitted on. `half_width` is that of the
-    intervals, infinite where too few prompts were held out; `covered` is the proportion of them within the
-    width that the other folds set. `after` says that it saw what systems answered: images, or rankings.
+    `baseline_error` that of always predicting the mean of the prompts fitted on. `intervals` are those of new
+    prompts and `width` is their mean width, infinite where too few prompts were held out; `covered` is the
+    proportion of truths within the intervals that the other folds set, and `quarters` has it by quarter of
+    the prediction. `after` says that it saw what systems answered: images, or rankings.
     """
 
     predictor: str
@@ -49,9 +51,10 @@ class PredictorQuality:
     figures: Mapping[str, EstimateWithTest]
     error: float
     baseline_error: float
-    half_width: float
+    width: float
     covered: float
     quarters: Sequence[prediction_quality.Quarter]
+    intervals: Intervals
     after: bool = False
 
     @property
@@ -99,6 +102,7 @@ class Bench:
         self._seed = seed
         self._listener = listener
         self._learned: dict[str, Any] = {}
+        self._numbered = numbered([prompt.text for prompt in described.x.prompts])
         self._parts = [described.cut(described.x, part.learn, part.guess) for part in split.parts]
         self.held_features = np.full((len(ids), len(described.names)), np.nan)
         for part, (_, shown) in zip(split.parts, self._parts, strict=True):
@@ -149,8 +153,13 @@ class Bench:
         """How well a predictor did on one target."""
         guess, truth = held[:, number], self._truth[:, number]
         known = np.isfinite(guess) & np.isfinite(truth)
-        errors = np.abs(guess - truth)[known]
-        width = half_width(errors, coverage=COVERAGE)
+        group, question = self._numbered[known], self._targets[number].question
+        intervals = calibrated(guess[known], truth[known], group, coverage=COVERAGE)
+        low, high = (_on_scale(end, question) for end in intervals.around(guess[known], group))
+        covered = np.full(len(truth), np.nan)
+        covered[known] = held_across(
+            guess[known], truth[known], self._calibration()[known], group, coverage=COVERAGE
+        )
         mean = np.full(len(truth), np.nan)
         for part in self._split.parts:
             mean[part.guess] = np.nanmean(truth[part.learn])
@@ -158,16 +167,17 @@ class Bench:
             chosen.short,
             self._targets[number].name,
             prediction_quality.quality(guess, truth),
-            float(errors.mean()),
+            float(np.abs(guess - truth)[known].mean()),
             float(np.abs(mean - truth)[known].mean()),
-            width,
-            covered_across(errors, self._calibration()[known], coverage=COVERAGE),
-            _quarters(guess, truth, self._targets[number].question),
+            float((high - low).mean()),
+            float(covered[known].mean()),
+            _quarters(guess, truth, covered, question),
+            intervals,
             self.after(chosen),
         )
 
     def _calibration(self) -> np.ndarray:
-        """The fold of each prompt: widths come from the other folds."""
+        """The fold of each prompt: its interval comes from the other folds."""
         if len(self._split.parts) > 1:
             return self._split.fold(len(self._ids))
         # One model predicted them all, so any cut of them will do.
@@ -180,6 +190,7 @@ class Bench:
         if not prompts:
             return []
         new = self._described.new(prompts)
+        group = numbered(prompts)
         models = {
             each.short: self._whole(each) for each in chosen if each.short in {b.predictor for b in best}
         }
@@ -189,9 +200,9 @@ class Bench:
             expected, effects = {}, {}
             for number, (target, quality) in enumerate(zip(self._targets, best, strict=True)):
                 values, reasons = made[quality.predictor]
-                ends = (values[row, number] + width for width in (0, -quality.half_width, quality.half_width))
-                value, low, high = (float(_on_scale(end, target.question)) for end in ends)
-                expected[target.name] = interval(value, low, high)
+                value = values[row : row + 1, number]
+                ends = (value, *quality.intervals.around(value, group[row : row + 1]))
+                expected[target.name] = interval(*(float(_on_scale(end, target.question)[0]) for end in ends))
                 effects[target.name] = _effects(reasons[row], f"[{number}]" if len(self._targets) > 1 else "")
             predictions.append(Prediction(text, expected, effects))
         return predictions
@@ -203,17 +214,23 @@ class Bench:
         assert settlement is not None
         names = [each.name for each in self._targets], self._described.names
         train = hashlib.sha256(repr((list(self._ids), self._truth.tolist(), *names)).encode()).hexdigest()
-        errors = (values - self._truth[:, number])[np.isfinite(values) & np.isfinite(self._truth[:, number])]
-        width = half_width(errors, coverage=COVERAGE)
-        fold = self._split.fold(len(self._ids)).tolist()
-        predicted = [*zip(self._ids, fold, values.tolist(), strict=True)]
+        truth = self._truth[:, number]
+        known = np.isfinite(values) & np.isfinite(truth)
+        intervals = calibrated(values[known], truth[known], self._numbered[known], coverage=COVERAGE)
+        keys, folds = [*self._ids], [*self._split.fold(len(self._ids)).tolist()]
+        group = self._numbered
         if len(beyond):
-            predicted += [
-                (key, None, value) for key, value in zip(self._others, beyond.tolist(), strict=True)
-            ]
+            keys, folds = [*keys, *self._others], [*folds, *([None] * len(beyond))]
+            values = np.append(values, beyond)
+            group = np.append(group, numbered(list(self._others.values())))
+        there = np.isfinite(values)
+        ends = np.full((len(values), 2), np.nan)
+        ends[there] = np.stack(intervals.around(values[there], group[there]), axis=1)
         rows = [
-            (key, 0, part, value, *_ends(value, width, target.question), None)
-            for key, part, value in predicted
+            (key, 0, part, value, *_limits(low, high), None)
+            for key, part, value, (low, high) in zip(
+                keys, folds, values.tolist(), _on_scale(ends, target.question).tolist(), strict=True
+            )
             if np.isfinite(value)
         ]
         # Predictions after retrieval must not pass for predictions before it.
@@ -221,20 +238,22 @@ class Bench:
         settling.keep_predictions(self._study, spec, settlement, self._split.name, train, self._seed, rows)
 
 
-def _quarters(guess: Array, truth: Array, asked: Question) -> list[prediction_quality.Quarter]:
-    """By quarter, hardest first: the highest truth where lower is better."""
+def _quarters(
+    guess: Array, truth: Array, covered: Array, asked: Question
+) -> list[prediction_quality.Quarter]:
+    """By quarter of the prediction, hardest first: the highest where lower is better."""
     if asked.direction != "lower":
-        return prediction_quality.by_quarter(guess, truth)
+        return prediction_quality.by_quarter(guess, truth, covered)
     return [
-        replace(each, from_truth=-each.to_truth, to_truth=-each.from_truth, bias=-each.bias)
-        for each in prediction_quality.by_quarter(-guess, -truth)
+        replace(each, low=-each.high, high=-each.low, bias=-each.bias)
+        for each in prediction_quality.by_quarter(-guess, -truth, covered)
     ]
 
 
 def _encoders(study: Study, chosen: Configured) -> dict[str, Any]:
     """The encoders inside a predictor, reading stored vectors where computing them takes long."""
     return {
-        name: cached(study, each)
+        name: Cached(study, each)
         for name, each in encoders_of(chosen)
         if not sees_prompts(chosen) or each.spec.weights or each.spec.extra or each.spec.packages
     }
@@ -256,16 +275,15 @@ def _carrying(part: Examples, x: Examples, rows: np.ndarray) -> Examples:
     return replace(x.take(rows), features=part.features, feature_names=part.feature_names)
 
 
-def _on_scale(value: float, asked: Question) -> float:
-    """A value within the question's scale: a linear predictor knows no ends."""
-    above = value if asked.low is None else max(value, asked.low)
-    return above if asked.high is None else min(above, asked.high)
+def _on_scale(values: Array, asked: Question) -> Array:
+    """Values within the question's scale: a linear predictor knows no ends."""
+    low = -np.inf if asked.low is None else asked.low
+    return np.clip(values, low, np.inf if asked.high is None else asked.high)
 
 
-def _ends(value: float, width: float, asked: Question) -> tuple[float | None, float | None]:
-    """The interval, cut to the question's scale; none where an end is infinite."""
-    low, high = _on_scale(value - width, asked), _on_scale(value + width, asked)
-    return (float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else (None, None)
+def _limits(low: float, high: float) -> tuple[float | None, float | None]:
+    """The interval; none where an end is infinite."""
+    return (low, high) if np.isfinite(low) and np.isfinite(high) else (None, None)
 
 
 def _effects(parts_by_name: Mapping[str, float], end: str) -> list[tuple[str, float]]:

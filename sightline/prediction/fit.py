@@ -20,7 +20,7 @@ from sightline.extension import Configured
 from sightline.prediction.bench import Bench, PredictorQuality, Target, sees_prompts
 from sightline.prediction.features import Described, examples, prompt_measures
 from sightline.prediction.fitted import Fitted
-from sightline.prediction.model import Prediction
+from sightline.prediction.model import ONE_WIDTH, Prediction
 from sightline.prediction.saving import check_model, save_best
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
@@ -158,11 +158,14 @@ class FitResult(Result):
             for name, (title, _) in FIGURES.items()
         ]
         columns += [Column("error", "mean error", "lower"), Column("baseline_error", "of the mean", "lower")]
-        columns += [Column("half_width", detail=True), Column("covered", detail=True)]
+        columns += [
+            Column("width", "width of intervals", "lower", detail=True),
+            Column("covered", detail=True),
+        ]
         rows: list[list[Cell]] = []
         for each in self.results:
             figures = [each.figures[name] for name in FIGURES]
-            errors = (each.error, each.baseline_error, each.half_width, each.covered)
+            errors = (each.error, each.baseline_error, each.width, each.covered)
             rows.append(
                 [each.predictor, each.question, figures[0].n, *figures, *(one.p for one in figures), *errors]
             )
@@ -192,27 +195,29 @@ class FitResult(Result):
             Column("predictor"),
             Column("question"),
             Column("quarter"),
-            Column("from", "truth from"),
+            Column("from", "predicted from"),
             Column("to"),
             Column("prompts"),
             Column("bias", format="+.2f"),
             Column("rmse", "RMSE", "lower", format=".2f"),
+            Column("covered", "within 90 % interval", format="%"),
         ]
         rows: list[list[Cell]] = [
             [
                 each.predictor,
                 each.question,
                 part.name,
-                part.from_truth,
-                part.to_truth,
+                part.low,
+                part.high,
                 part.n,
                 part.bias,
                 part.rmse,
+                part.covered,
             ]
             for each in self.results
             for part in each.quarters
         ]
-        return Table(columns, rows, "By quarter of difficulty")
+        return Table(columns, rows, "By quarter of the prediction, the hardest first")
 
     def _features(self) -> Table:
         columns = [Column("feature"), Column("question")]
@@ -283,7 +288,7 @@ def fit(
     Every prompt is predicted by a model that saw nothing of its truth, nor of the truth of prompts with the
     same words; these predictions are stored. Several questions are learned at once, and a prompt need not
     have the truth of all. A new prompt is predicted by the best predictor as fitted on all prompts; its
-    interval is as wide as covers 90 % of the held-out prompts (split conformal).
+    interval covers 90 % of the held-out prompts that were predicted about the same (conformal).
 
     \b
     sightline fit my-study --with ridge --with stack --prompt "a red ball"
@@ -340,7 +345,7 @@ def fit(
         features={name: bench.held_features[:, at] for at, name in enumerate(described.names)},
         features_after=described.of_rankings,
         best_before={each.question: each.predictor for each in before},
-        remarks=[*cut.notes, *_notes(described, others, chosen)],
+        remarks=[*cut.notes, *_one_width(results), *_notes(described, others, chosen)],
         saved=saved,
         file="" if save is None else str(save),
     )
@@ -402,6 +407,10 @@ def _notes(described: Described, others: Mapping[int, str], chosen: Sequence[Con
     yield f"How common words are was counted in {described.counted_from}."
     if others and not described.of_rankings and any(map(sees_prompts, chosen)):
         yield f"{len(others):,} prompts without truth were predicted and stored as well."
+
+
+def _one_width(results: Sequence[PredictorQuality]) -> list[str]:
+    return [ONE_WIDTH] if not all(each.intervals.vary for each in results) else []
 
 
 def _refuse_prompts(prompts: Sequence[str], chosen: Sequence[Configured], rankings: bool) -> None:

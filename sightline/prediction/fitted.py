@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from sightline import registry
 from sightline.errors import DataError, UsageError, near
+from sightline.language.prompt_features import has_number
 from sightline.language.term_statistics import STATISTICS, TermStatistics
 from sightline.records import Examples, NoValue, Prompt, PromptKey, Value
-from sightline.statistics import conformal
+from sightline.statistics.conformal import Intervals, calibrated
 
 Array = NDArray[np.float64]
-FORMAT = 1
+FORMAT = 2
 COVERAGE = 0.9
 MEASURES = (
     "word_count",
@@ -54,7 +55,8 @@ MANY = 4_096
 class Fitted:
     """A predictor with what it learned, and how far off it was on prompts it had not seen.
 
-    `widths` are by target the half widths of intervals that held for `coverage` of the prompts held out.
+    `intervals` are by target those that hold for `coverage` of the prompts held out, by predicted value, and
+    on their own for prompts with a number (`numbered`).
     `about` is whatever is worth knowing: who the data is by, how many prompts, how good it was.
     """
 
@@ -62,7 +64,7 @@ class Fitted:
     targets: Sequence[str]
     model: Any
     terms: TermStatistics
-    widths: Sequence[float]
+    intervals: Sequence[Intervals]
     measures: Sequence[str] = MEASURES
     coverage: float = COVERAGE
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -72,6 +74,13 @@ class Fitted:
         if not texts:
             return np.zeros((0, len(self.targets)))
         return np.asarray(self.model.predict(described(texts, self.measures, self.terms)))
+
+    def limits(self, texts: Sequence[str], values: Array) -> tuple[Array, Array]:
+        """Both ends of the interval of every value of these texts."""
+        group = numbered(texts)
+        both = [each.around(column, group) for each, column in zip(self.intervals, values.T, strict=True)]
+        low, high = np.array(both).reshape(len(both), 2, len(texts)).transpose(1, 2, 0)
+        return low, high
 
 
 def fit(
@@ -100,12 +109,24 @@ def fit(
     names = list(targets) or [f"target {number}" for number in range(truth.shape[1])]
     terms = TermStatistics(texts)
     model = chosen.load().fit(described(texts, MEASURES, terms, learned_from=True), truth)
-    widths = []
-    for held, true in zip(model.held_out.T, truth.T, strict=True):
-        known = np.isfinite(held) & np.isfinite(true)
-        widths.append(conformal.half_width(np.abs(held - true)[known], coverage=COVERAGE))
     # With every parameter spelled out: a default that changes must not change what was fitted.
-    return Fitted(str(chosen), names, model, terms, widths, about=about or {})
+    intervals = intervals_of(model.held_out, truth, texts)
+    return Fitted(str(chosen), names, model, terms, intervals, about=about or {})
+
+
+def intervals_of(held: Array, truth: Array, texts: Sequence[str]) -> list[Intervals]:
+    """The intervals of every target, from held-out predictions with truth."""
+    group = numbered(texts)
+    made = []
+    for guess, true in zip(held.T, truth.T, strict=True):
+        known = np.isfinite(guess) & np.isfinite(true)
+        made.append(calibrated(guess[known], true[known], group[known], coverage=COVERAGE))
+    return made
+
+
+def numbered(texts: Sequence[str]) -> NDArray[np.int64]:
+    """1 for a text that names a number, which generators get wrong more often than its prediction says."""
+    return np.array([has_number(text) for text in texts], dtype=np.int64)
 
 
 def described(
@@ -130,7 +151,7 @@ def save(path: Path, fitted: Fitted) -> None:
         "format": FORMAT,
         "recipe": fitted.recipe,
         "targets": list(fitted.targets),
-        "widths": [None if not np.isfinite(width) else width for width in fitted.widths],
+        "intervals": [each.state() for each in fitted.intervals],
         "measures": list(fitted.measures),
         "coverage": fitted.coverage,
         "about": dict(fitted.about),
@@ -182,20 +203,20 @@ def _made(description: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
     terms = {
         name.removeprefix("terms/"): array for name, array in arrays.items() if name.startswith("terms/")
     }
-    widths = [np.inf if width is None else float(width) for width in description["widths"]]
+    intervals = [Intervals.restored(each) for each in description["intervals"]]
     model = registry.configure("predictor", description["recipe"]).load().restore(_unpacked(arrays, "model/"))
     found = Fitted(
         description["recipe"],
         list(description["targets"]),
         model,
         TermStatistics.restored(terms),
-        widths,
+        intervals,
         list(description["measures"]),
         float(description["coverage"]),
         dict(description["about"]),
     )
-    if not len(found.targets) == len(widths) == found.values(["a word"]).shape[1]:
-        raise ValueError("targets, widths and what is predicted differ in number")
+    if not len(found.targets) == len(intervals) == found.values(["a word"]).shape[1]:
+        raise ValueError("targets, intervals and what is predicted differ in number")
     return found
 
 

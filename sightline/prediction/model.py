@@ -16,6 +16,7 @@ from sightline.estimate import Direction, Estimate
 from sightline.language.collection_statistics import terms
 from sightline.prediction import fitted
 from sightline.prediction.fitted import Fitted
+from sightline.statistics.conformal import LEAST_IN_BIN
 from sightline.weights import only_what_is_here
 
 TIERS = ("small", "medium", "large")
@@ -29,6 +30,10 @@ TARGETS = (
     "p_at_10.blip2",
     "rr.clip",
     "rr.blip2",
+)
+ONE_WIDTH = (
+    "Intervals have one width and hold over all prompts together: to hold for the hardest and the easiest "
+    f"too, {2 * LEAST_IN_BIN} held-out prompts with different predictions are needed."
 )
 LONG, MOST, CHARACTERS = 40, 1_000, 20_000
 """More words than nearly all that were learned from have, and how many words and characters are read."""
@@ -65,9 +70,9 @@ SHOWN = tuple(SHIPPED)
 class Prediction:
     """What is expected of one prompt by target, what makes it so, and what to be careful about.
 
-    Intervals cover 90 % of prompts of the same kind. `effects` has for each target the words (or features)
-    with what each adds, largest effect first. A prompt that cannot be predicted has no expectations, and
-    `refused` says why.
+    Intervals cover 90 % of prompts of the same kind that are predicted about the same. `effects` has for each
+    target the words (or features) with what each adds, largest effect first. A prompt that cannot be
+    predicted has no expectations, and `refused` says why.
     """
 
     prompt: str
@@ -108,13 +113,14 @@ class Model:
         """
         checked = [_check(prompt, self.fitted) for prompt in prompts]
         texts = [text for text, prediction in checked if not prediction.refused]
-        values = _clipped(self.fitted, self.fitted.values(texts))
+        raw = self.fitted.values(texts)
+        values, low, high = (_clipped(self.fitted, each) for each in (raw, *self.fitted.limits(texts, raw)))
         effects = iter(_effects(self.fitted, texts, values) if explain else [{}] * len(texts))
-        rows = iter(values)
+        rows = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
         return [
             prediction
             if prediction.refused
-            else replace(prediction, expected=_expected(self.fitted, next(rows)), effects=next(effects))
+            else replace(prediction, expected=_expected(self.fitted, *next(rows)), effects=next(effects))
             for _, prediction in checked
         ]
 
@@ -223,10 +229,10 @@ def _ends(used: Fitted, target: str) -> tuple[float | None, float | None]:
     return (None, None) if scale is None else (scale.low, scale.high)
 
 
-def _expected(used: Fitted, values: np.ndarray) -> dict[str, Estimate]:
-    widths = np.asarray(used.widths, dtype=np.float64)
-    lows, highs = _clipped(used, values - widths), _clipped(used, values + widths)
-    rows = zip(used.targets, values.tolist(), lows.tolist(), highs.tolist(), strict=True)
+def _expected(
+    used: Fitted, values: Sequence[float], lows: Sequence[float], highs: Sequence[float]
+) -> dict[str, Estimate]:
+    rows = zip(used.targets, values, lows, highs, strict=True)
     return {target: interval(value, low, high) for target, value, low, high in rows}
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Cell, absent
-from sightline.prediction.model import SHIPPED, TARGETS, Model, Prediction, TargetScale, load_model
+from sightline.prediction.model import ONE_WIDTH, SHIPPED, TARGETS, Model, Prediction, TargetScale, load_model
 from sightline.prediction.prompt_files import (
     SUFFIXES,
     Batch,
@@ -41,9 +41,10 @@ LEAST = 0.005
 class Predictions(Result):
     """Predictions in the order asked, or best first where rewordings are ranked `by` a target.
 
-    `tier` names the model, `why` says what a better tier lacks, `coverage` is that of the intervals. `own` is
-    the prompt that others reword. `lines` are the rows of the file that was read, `batch` counts them, and
-    where `written` names a file, it holds the predictions.
+    `tier` names the model, `why` says what a better tier lacks, `coverage` is that of the intervals, which
+    hold by predicted value where they `vary` with it. `own` is the prompt that others reword. `lines` are the
+    rows of the file that was read, `batch` counts them, and where `written` names a file, it holds the
+    predictions.
     """
 
     tier: str
@@ -60,6 +61,7 @@ class Predictions(Result):
     batch: Batch | None = None
     file: str = ""
     written: str = ""
+    vary: bool = True
 
     @property
     def exit_code(self) -> int:
@@ -105,6 +107,8 @@ class Predictions(Result):
             why = f" ({self.why.rstrip('.')})" if self.why else ""
             coverage = f"{self.coverage * 100:.0f} %"
             said.append(f"Predicted by {by}{why}. Intervals cover {coverage} of prompts of the same kind.")
+            if not self.vary:
+                said.append(ONE_WIDTH)
         return said
 
     @property
@@ -352,8 +356,9 @@ def by_value(prediction: Prediction, target: str) -> float | None:
 def _made(model: Model, predictions: Sequence[Prediction]) -> Predictions:
     fitted = model.fitted
     targets = tuple(fitted.targets)
+    vary = all(each.vary for each in fitted.intervals)
     return Predictions(
-        model.name, model.why, fitted.coverage, predictions, targets, model.ships, model.scales
+        model.name, model.why, fitted.coverage, predictions, targets, model.ships, model.scales, vary=vary
     )
 
 

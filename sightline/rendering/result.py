@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sightline.rendering.blocks import Figure
 
-FORMS = (".html", ".json", ".csv", ".tex", ".txt")
+FORMS = (".html", ".json", ".csv", ".tex", ".md", ".txt", ".png")
 """What a result can be written as, by the file's suffix."""
 
 
@@ -111,6 +111,22 @@ class Result:
         """Every table as LaTeX for the package booktabs."""
         return "\n".join(table.to_latex() for table in self.tables().values() if table.rows)
 
+    def to_markdown(self) -> str:
+        """Every table as Markdown, after the sentence and before the notes."""
+        tables = [table.to_markdown() for table in self.tables().values() if table.rows]
+        return "\n\n".join(part.strip() for part in (self.sentence, *tables, *self.notes) if part) + "\n"
+
+    def to_png(self) -> bytes:
+        """The first chart as a picture on a light ground."""
+        import vl_convert
+
+        from sightline.rendering.charts import render
+
+        figure = next(iter(self.figures().values()), None)
+        if figure is None:
+            raise UsageError("there is no chart to draw here", remedy="Write a table: .csv, .md or .tex.")
+        return bytes(vl_convert.svg_to_png(render(figure.wide, "light"), scale=2))
+
     def to_html(self) -> str:
         """The result as one self-contained page."""
         from sightline.rendering.html import page
@@ -134,15 +150,16 @@ class Result:
     def write(self, path: str | Path) -> Path:
         """Write the result to a file in the form that its suffix names."""
         file = Path(path)
-        forms = {
+        forms: dict[str, Callable[[], str | bytes]] = {
             ".html": self.to_html, ".json": self.to_json, ".csv": self.to_csv,
-            ".tex": self.to_latex, ".txt": self.text,
+            ".tex": self.to_latex, ".md": self.to_markdown, ".txt": self.text, ".png": self.to_png,
         }  # fmt: skip
         if file.suffix.lower() not in forms:
             wanted = f"Name a file that ends in one of {', '.join(FORMS)}."
             raise UsageError(f"cannot write {file.name} in a form of that name", remedy=wanted)
         try:
-            file.write_text(forms[file.suffix.lower()](), encoding="utf-8", errors="replace")
+            made = forms[file.suffix.lower()]()
+            file.write_bytes(made if isinstance(made, bytes) else made.encode("utf-8", errors="replace"))
         except OSError as error:
             raise StudyError(f"cannot write it ({error.strerror})", where=str(file)) from None
         return file

@@ -195,6 +195,18 @@ class Table:
             lines.append(rf"\caption{{{_latex(table.caption)}}}")
         return "\n".join([*lines, r"\end{table}", ""])
 
+    def to_markdown(self) -> str:
+        """A Markdown table, numbers with their intervals as a reader sees them, under its caption."""
+        table = self.for_people
+        decimals = _decimals(table)
+        headings = [f"{column.heading} {ARROWS[column.direction]}".strip() for column in table.columns]
+        rows = [headings, ["---:" if each else "---" for each in _numeric(table)]]
+        for row, places in zip(table.rows, decimals, strict=True):
+            shown = zip(table.columns, row, places, strict=True)
+            rows.append([format_cell(cell, column.format, digits) for column, cell, digits in shown])
+        lines = ["| " + " | ".join(_markdown(cell) for cell in row) + " |" for row in rows]
+        return "\n".join([*([f"**{_markdown(table.caption)}**", ""] if table.caption else []), *lines, ""])
+
     def to_json(self) -> str:
         """JSON: what the columns mean, then one object per row; an estimate is an object."""
         return _writable(json.dumps(self.as_data(), ensure_ascii=False, indent=2, allow_nan=False))
@@ -217,6 +229,10 @@ def reasons(table: Table) -> dict[str, int]:
     cells = (plain(cell) for row in table.rows for cell in row)
     absent = (cell for cell in cells if isinstance(cell, Estimate) and cell.value is None)
     return Counter(clean(cell.reason or "no value") for cell in absent)
+
+
+def _markdown(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
 
 
 def _latex(words: str) -> str:

@@ -1,4 +1,4 @@
-"""Charts of prompts and of what was predicted of them: a map coloured by truth, boxes by truth."""
+"""Charts of prompts and of what was predicted of them: a map coloured by truth, boxes by prediction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 BOXES = 8
 MOST_VALUES = 12
-"""A truth with at most so many different values has a box for each."""
+"""Predictions with at most so many different values have a box for each."""
 LEAST_IN_A_BOX = 8
 """Of fewer prompts, quartiles say less than the prompts themselves."""
 MAP_SIDES = (560, 320)
@@ -52,7 +52,7 @@ def levels(truth: ArrayLike, scale: Scale) -> list[Level]:
     signed = -values if scale.direction == "lower" else values
     made = []
     for quarter in by_quarter(signed, signed):
-        rows = np.flatnonzero((signed >= quarter.from_truth) & (signed <= quarter.to_truth))
+        rows = np.flatnonzero((signed >= quarter.low) & (signed <= quarter.high))
         made.append(Level(quarter.name, float(values[rows].min()), float(values[rows].max()), rows))
     return made
 
@@ -107,7 +107,7 @@ def map_figure(places: ArrayLike, truth: ArrayLike, *, scale: Scale, how: str, n
 
 @dataclass(frozen=True)
 class Box:
-    """Predictions for prompts of about the same truth: 5, 25, 50, 75 and 95 % of them lie below `cuts`."""
+    """Truths of prompts of about the same prediction: 5, 25, 50, 75 and 95 % of them lie below `cuts`."""
 
     low: float
     high: float
@@ -117,34 +117,34 @@ class Box:
 
 
 def boxes(predicted: ArrayLike, truth: ArrayLike) -> list[Box]:
-    """Predictions in up to BOXES equal steps of the truth; value by value where it has at most MOST_VALUES.
+    """Truths in up to BOXES equal steps of the prediction; value by value where it has at most MOST_VALUES.
 
-    Where a step holds fewer than LEAST_IN_A_BOX prompts they are given one by one, as (truth, prediction).
+    Where a step holds fewer than LEAST_IN_A_BOX prompts they are given one by one, as (prediction, truth).
     """
     guess, true = np.asarray(predicted, dtype=np.float64), np.asarray(truth, dtype=np.float64)
     if guess.shape != true.shape or guess.ndim != 1:
         raise ValueError(f"two columns of one length are needed, not {guess.shape} and {true.shape}")
     if not true.size:
         return []
-    steps = np.unique(true)
+    steps = np.unique(guess)
     if steps.size <= MOST_VALUES:
         gap = float(np.diff(steps).min()) if steps.size > 1 else 1.0
         edges = [(float(step) - gap / 2, float(step) + gap / 2) for step in steps]
-        place = np.searchsorted(steps, true)
+        place = np.searchsorted(steps, guess)
     else:
-        count = int(np.clip(true.size // (LEAST_IN_A_BOX + 2), 2, BOXES))
+        count = int(np.clip(guess.size // (LEAST_IN_A_BOX + 2), 2, BOXES))
         cuts = np.linspace(steps[0], steps[-1], count + 1)
         edges = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
-        place = np.clip(np.searchsorted(cuts, true, side="right") - 1, 0, count - 1)
+        place = np.clip(np.searchsorted(cuts, guess, side="right") - 1, 0, count - 1)
     made = []
     for number, (start, end) in enumerate(edges):
         rows = place == number
         n = int(rows.sum())
         if n >= LEAST_IN_A_BOX:
-            at = np.quantile(guess[rows], [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
+            at = np.quantile(true[rows], [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
             made.append(Box(start, end, n, (at[0], at[1], at[2], at[3], at[4])))
         elif n:
-            each = list(zip(true[rows].tolist(), guess[rows].tolist(), strict=True))
+            each = list(zip(guess[rows].tolist(), true[rows].tolist(), strict=True))
             made.append(Box(start, end, n, None, each))
     return made
 
@@ -152,9 +152,12 @@ def boxes(predicted: ArrayLike, truth: ArrayLike) -> list[Box]:
 def box_figure(
     predicted: ArrayLike, truth: ArrayLike, *, scale: Scale, predictor: str = "", note: str = ""
 ) -> Figure:
-    """Box plots of what was predicted, by what came true; those of a perfect predictor lie on the dashes."""
+    """Box plots of what came true, by what was predicted; where predictions are right they lie on the dashes.
+
+    By what came true, even the best predictor would seem to overrate the hardest: they had bad luck as well.
+    """
     bins = boxes(predicted, truth)
-    drawn = [end for box in bins for end in (box.cuts or [guess for _, guess in box.few])]
+    drawn = [end for box in bins for end in (box.cuts or [true for _, true in box.few])]
     ends = [end for box in bins for end in (box.low, box.high)]
     span = _to_the_ends(extent(np.array([*drawn, *ends])), scale)
     few = [pair for box in bins for pair in box.few]
@@ -164,15 +167,15 @@ def box_figure(
         values = [_as_value(box) for box in bins if box.cuts]
         middles = [f"{(box.low + box.high) / 2:.3g}: {box.cuts[2]:.3g}" for box in bins if box.cuts]
         said = (
-            f"Box plots of predicted {scale.name}{who} by its true value, over {sum(b.n for b in bins):,} "
+            f"Box plots of true {scale.name} by the value predicted{who}, over {sum(b.n for b in bins):,} "
             f"prompts. Medians by the middle of each step: {'; '.join(middles) or 'too few prompts'}."
         )
         return chart(values, _box_layers(span, scale, few, width), min(width, BOX_WIDTH), 300, said)
 
     caption = (
-        f"What was predicted{who}, by what came true. A box holds the middle half of the predictions, its "
-        "line is their median, whiskers reach from 5 to 95 %, and the number above counts prompts. Predicted "
-        "perfectly, all would lie on the dashed line; boxes on one level tell nothing apart."
+        f"What came true, by what was predicted{who}. A box holds the middle half of the truths, its line is "
+        "their median, whiskers reach from 5 to 95 %, and the number above counts prompts. Predictions are "
+        "right on average where boxes lie around the dashed line; boxes on one level tell nothing apart."
     )
     if few:
         caption += f" Steps of fewer than {LEAST_IN_A_BOX} prompts are dots, one a prompt."
@@ -197,9 +200,9 @@ def _box_layers(span: Domain, scale: Scale, few: Sequence[tuple[float, float]], 
     better = f"  ({direction_said(scale.direction)})" if scale.direction != "none" else ""
     ticks = 6 if width >= WIDE else 4
     both = {"domain": list(span), "nice": False}
-    below = {"title": f"true {scale.name}{better}", "grid": False, "tickCount": ticks}
+    below = {"title": f"predicted {scale.name}{better}", "grid": False, "tickCount": ticks}
     x: Spec = {"type": "quantitative", "scale": both, "axis": below}
-    left = {"title": f"predicted {scale.name}", "tickCount": 5}
+    left = {"title": f"true {scale.name}", "tickCount": 5}
     y: Spec = {"type": "quantitative", "scale": both, "axis": left}
     at, point = {"x": {**x, "field": "x"}}, {"x": {**x, "field": "x"}, "y": {**y, "field": "y"}}
     across = {"x": {**x, "field": "from"}, "x2": {"field": "to"}}
@@ -220,7 +223,7 @@ def _box_layers(span: Domain, scale: Scale, few: Sequence[tuple[float, float]], 
     ]
     if few:
         dots = layer("point", point, color=ACCENT.light, size=28, opacity=0.7)
-        made.append({"data": {"values": [{"x": true, "y": guess} for true, guess in few]}, **dots})
+        made.append({"data": {"values": [{"x": guess, "y": true} for guess, true in few]}, **dots})
     return made
 
 

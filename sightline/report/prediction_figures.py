@@ -176,7 +176,7 @@ class _Making:
                 shown.predicted, shown.truth, scale=shown.scale, predictor=shown.predictor, note=several
             ),
         )
-        self.blocks.append(Grid(_quarters(shown), "By quarter of difficulty"))
+        self.blocks.append(Grid(_quarters(shown), "By quarter of the prediction"))
         if with_prompts and not worthless:
             # Of a predictor that knows nothing, these would be what it hit by chance.
             self._cards("Hard and easy prompts that were predicted", shown, _predicted_well(shown))
@@ -351,11 +351,11 @@ def perplexity(n: int) -> float:
 
 
 def _quarters(shown: StoredPredictions) -> Table:
-    """How far off predictions are where prompts are hard and where they are easy."""
+    """How far off predictions are where they say hard and where they say easy."""
     sign = -1.0 if shown.scale.direction == "lower" else 1.0
     columns = [
         Column("quarter"),
-        Column("from", f"true {shown.scale.name} from"),
+        Column("from", f"predicted {shown.scale.name} from"),
         Column("to", "to"),
         Column("n", "prompts"),
         Column("bias", "predicted minus true", format="+"),
@@ -365,10 +365,10 @@ def _quarters(shown: StoredPredictions) -> Table:
     ]
     rows: list[list[Cell]] = []
     for each in by_quarter(sign * shown.predicted, sign * shown.truth):
-        ends = sorted((sign * each.from_truth, sign * each.to_truth))
+        ends = sorted((sign * each.low, sign * each.high))
         row: list[Cell] = [each.name, *ends, each.n, sign * each.bias, each.rmse, each.smare]
         rows.append([*row, each.kendall])
-    return Table(columns, rows, f"{shown.predictor} by quarter of the true {shown.scale.name}")
+    return Table(columns, rows, f"{shown.predictor} by quarter of the predicted {shown.scale.name}")
 
 
 def _predicted_well(shown: StoredPredictions) -> list[Picked]:

@@ -16,7 +16,8 @@ from sightline.rendering import charts
 from sightline.rendering.blocks import Block, Figure, Heading, Section, cards
 from sightline.rendering.shown import Scale, ShownPrompt, Thumbnail
 from sightline.rendering.theme import Colour
-from sightline.statistics.intervals import stratified_mean_interval, within
+from sightline.statistics.intervals import within
+from sightline.statistics.pooling import partial_pooling
 from sightline.study import reading, rollup
 from sightline.study.relevance import rules
 from sightline.study.study import Study
@@ -37,28 +38,24 @@ def scale_of(study: Study, name: str) -> Scale:
 def prompts_section(study: Study, head: Comparison, colours: Mapping[str, Colour]) -> Section:
     """The hardest and the easiest prompts with their images, and how the means of all are distributed."""
     scale = Scale(head.by, head.direction, head.low, head.high)
-    values = values_by(study, head.by).values.group_by("prompt_id")
-    means = values.agg(pl.col("value").mean(), pl.len().cast(pl.Int64).alias("systems"))
-    means = means.sort("value", "prompt_id", descending=[head.direction == "lower", False])
+    values = values_by(study, head.by).values
     asked = head.by in {question.name for _, question in reading.questions(study)}
     answers = rollup.of_answers(study, head.by) if asked else _ranked_answers(study)
     judged = asked and not answers.is_empty()
     if asked and not judged:
         answers = reading.answers(study).with_columns(_NO_VALUE)
-    rows = list(means.iter_rows(named=True))
+    means = values.group_by("prompt_id").agg(pl.col("value").mean()).sort("prompt_id")
+    pooled = _pooled(answers if judged else values, head)
+    worst = -1.0 if head.direction == "lower" else 1.0
+    rows = sorted(means["prompt_id"].to_list(), key=lambda key: (worst * (pooled[key].value or 0.0), key))
     ends = {"Hardest": rows[:SHOWN], "Easiest": rows[SHOWN:][-SHOWN:][::-1]}
-    texts = reading.prompt_records(study, [row["prompt_id"] for end in ends.values() for row in end])
+    texts = reading.prompt_records(study, [key for end in ends.values() for key in end])
 
-    def shown(row: Mapping[str, object]) -> ShownPrompt:
-        key = int(str(row["prompt_id"]))
+    def shown(key: int) -> ShownPrompt:
         mine = answers.filter(pl.col("prompt_id") == key)
-        mean = Estimate(float(str(row["value"])), n=int(str(row["systems"])))
-        if judged:
-            inside = stratified_mean_interval(mine["value"].to_numpy(), mine["system_id"].to_numpy())
-            mean = within(inside, head.low, head.high)
-        return ShownPrompt(texts[key].text, mean, few_tags(texts[key]), thumbnails(study, mine))
+        return ShownPrompt(texts[key].text, pooled[key], few_tags(texts[key]), thumbnails(study, mine))
 
-    prompts = {title: [shown(row) for row in end] for title, end in ends.items() if end}
+    prompts = {title: [shown(key) for key in end] for title, end in ends.items() if end}
     among = [each for end in prompts.values() for each in end]
     blocks: list[Block] = []
     for title, end in prompts.items():
@@ -72,11 +69,27 @@ def prompts_section(study: Study, head: Comparison, colours: Mapping[str, Colour
             f"The distribution of the means of {len(every):,} prompts.",
         )
         blocks += [Heading("All prompts"), histogram]
-    lead = "The value of a prompt is the mean over systems, each weighted equally"
-    lead += (
-        "; the interval comes from how much a system's own images of the prompt differ." if judged else "."
+    lead = (
+        "The value of a prompt is its mean less what systems differ by, partially pooled: the ends of a list "
+        f"are partly luck. The 95 % interval is over the {'images' if judged else 'systems'} of the prompt."
     )
     return Section("prompts", "Hardest and easiest prompts", lead, blocks)
+
+
+def _pooled(values: pl.DataFrame, head: Comparison) -> dict[int, Estimate]:
+    """The mean of each prompt, systems allowed for, drawn to the mean of all."""
+    known = values.filter(pl.col("value").is_not_null())
+    centre = float(known["value"].mean() or 0.0)  # type: ignore[arg-type]
+    own = known.with_columns(value=pl.col("value") - pl.col("value").mean().over("system_id") + centre)
+    groups = {
+        int(str(prompt)): part["value"].to_numpy()
+        for (prompt,), part in own.sort("prompt_id").group_by(["prompt_id"], maintain_order=True)
+    }
+    estimates = partial_pooling(list(groups.values()))
+    return {
+        prompt: within(estimate, head.low, head.high)
+        for prompt, estimate in zip(groups, estimates, strict=True)
+    }
 
 
 def gallery_section(study: Study, colours: Mapping[str, Colour]) -> Section | None:

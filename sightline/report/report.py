@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated
 
 from sightline.comparison.compare import Comparison
+from sightline.comparison.preferences import Preferences
 from sightline.errors import DataError, StudyError
 from sightline.rendering.blocks import Section
 from sightline.rendering.document import Document
@@ -91,10 +92,15 @@ def _built(study: Study, seed: int) -> Document:
     checked = _or_none(lambda: sections.checks(study))
     asked = [question for _, question in reading.questions(study)]
     compared = sections.comparisons(study, asked, seed)
+    preferred = sections.preferred(study)
     head = compared[0] if compared else None
     named = [each.system for comparison in compared for each in comparison.systems]
+    named += [name for each in preferred for name in each.systems if name not in named]
     colours = system_colours(named or reading.systems(study)["system"].to_list())
-    made: list[Section | None] = [*sections.rankings(compared, asked, colours)]
+    made: list[Section | None] = [
+        *sections.rankings(compared, asked, colours),
+        *sections.preference_sections(preferred, colours, head is None),
+    ]
     if head is not None:
         made += sections.breakdowns(study, head, colours)
         made.append(prompts_section(study, head, colours))
@@ -113,7 +119,7 @@ def _built(study: Study, seed: int) -> Document:
     imported = [f"import {row['importer']} (number {row['id']}, {row['at']})" for row in sources(study)]
     return Document(
         title=str(study.settings.get("study", {}).get("name") or study.name),
-        answer=_answer(head, study),
+        answer=_answer(head or next(iter(preferred), None), study),
         made_at=datetime.now(UTC),
         sections=[each for each in made if each is not None],
         facts=sections.facts(study),
@@ -123,7 +129,7 @@ def _built(study: Study, seed: int) -> Document:
     )
 
 
-def _answer(head: Comparison | None, study: Study) -> str:
+def _answer(head: Comparison | Preferences | None, study: Study) -> str:
     """The whole study in a sentence or two."""
     if head is not None:
         return head.sentence

@@ -11,6 +11,7 @@ import polars as pl
 from sightline import registry
 from sightline.comparison.breakdown import breakdown, main_tags
 from sightline.comparison.compare import Comparison, compare
+from sightline.comparison.preferences import Preferences, preference_questions, preferences
 from sightline.comparison.queries import queries
 from sightline.comparison.trust import trust
 from sightline.comparison.values import ranking_measures, scores_by_system
@@ -54,7 +55,8 @@ def comparisons(study: Study, asked: Sequence[Question], seed: int) -> list[Comp
     """The systems compared on every question that has truth about them; engines by measures of rankings."""
     known = set(reading.about_systems(study))
     names = [question.name for question in asked if question.name in known]
-    return [compare(study, name, seed=seed) for name in (*names, *ranking_measures(study))]
+    compared = (compare(study, name, seed=seed) for name in (*names, *ranking_measures(study)))
+    return [each for each in compared if isinstance(each, Comparison)]
 
 
 def rankings(compared: Sequence[Comparison], asked: Sequence[Question], colours: Colours) -> list[Section]:
@@ -69,6 +71,26 @@ def rankings(compared: Sequence[Comparison], asked: Sequence[Question], colours:
         lead = " ".join(part for part in (wordings.get(each.by), each.brief, said) if part)
         made.append(section_of(each, anchor, title, lead, figures=each.figures(colours), notes=()))
     return made
+
+
+def preferred(study: Study) -> list[Preferences]:
+    """The systems by every question of preference."""
+    return [preferences(study, name) for name in preference_questions(study)]
+
+
+def preference_sections(found: Sequence[Preferences], colours: Colours, answered: bool) -> list[Section]:
+    """Every ranking by votes between systems; the first one's finding may be the page's answer already."""
+    return [
+        section_of(
+            each,
+            f"preference-{number}",
+            f"Preferences on {each.by}",
+            " ".join([*([] if answered and number == 1 else [each.sentence]), *each.notes]),
+            figures=each.figures(colours),
+            notes=(),
+        )
+        for number, each in enumerate(found, 1)
+    ]
 
 
 def breakdowns(study: Study, head: Comparison, colours: Colours) -> list[Section]:
@@ -109,7 +131,7 @@ def variability(study: Study, colours: Colours) -> Section:
     if dots:
         chart = Figure.of(
             lambda width: dot_interval(dots, axis=what, colours=colours, width=width),
-            f"Each dot is a system's mean {what}, each line its interval.",
+            f"Each dot is a system's mean {what}, each line its 95 % interval.",
         )
         blocks.append(chart)
     columns = [Column("system"), Column("similarity", what, estimate=True)]
@@ -151,7 +173,8 @@ def annotators(study: Study, asked: Sequence[Question]) -> Section | None:
         if "annotators" not in notes:
             continue
         coefficient = f"Krippendorff's alpha ({question.scale})"
-        agreement.append((question.name, coefficient, _agreement(notes)))
+        both = (_agreement(notes, each) for each in ("agreement_everyone", "agreement"))
+        agreement.append((question.name, coefficient, *both))
         excluded = {name: f"{question.name}: {reason} ({rule})" for name, rule, reason in notes["left_out"]}
         for name, n, r, low, high, shared in notes["annotators"]:
             own = absent("no item in common") if r is None else Estimate(r, low, high, shared)
@@ -163,7 +186,8 @@ def annotators(study: Study, asked: Sequence[Question]) -> Section | None:
     columns = [
         Column("question"),
         Column("coefficient"),
-        Column("value", "agreement", "higher", estimate=True),
+        Column("everyone", "agreement, everyone", "higher", estimate=True),
+        Column("value", "agreement, after exclusion", "higher", estimate=True),
     ]
     blocks: list[Block] = [
         Grid.of(Table(columns, agreement, "Agreement of the annotators"), "Every question")
@@ -185,11 +209,9 @@ def annotators(study: Study, asked: Sequence[Question]) -> Section | None:
     return Section("judges", "The annotators", lead, [*blocks, *label_pictures(study)])
 
 
-def _agreement(notes: Mapping[str, Any]) -> Estimate:
-    if notes.get("agreement") is None:
-        return absent("not defined for these votes")
-    ends = (notes.get("agreement_low"), notes.get("agreement_high"))
-    return Estimate(float(notes["agreement"]), *ends, n=int(notes["agreement_n"]))
+def _agreement(notes: Mapping[str, Any], name: str) -> Estimate:
+    noted = notes.get(name)
+    return Estimate(**noted) if isinstance(noted, dict) else absent("aggregated by an earlier version")
 
 
 def checks(study: Study) -> Section:

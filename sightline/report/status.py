@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sightline.comparison.preferences import preference_questions
 from sightline.judging.store import rounds
 from sightline.measures.ranking_scores import stale_rankings
 from sightline.prediction.fit import LEAST
@@ -80,7 +81,7 @@ def status(study: Study) -> Status:
     counts = reading.counts(study)
     settlements = reading.settlements(study)
     asked = [question.name for _, question in reading.questions(study)]
-    systems = [(str(name), str(kind), int(n)) for _, name, kind, n in reading.systems(study).iter_rows()]
+    systems = [(str(name), str(kind), int(n)) for _, name, kind, n, _ in reading.systems(study).iter_rows()]
     imports = [(row["id"], row["importer"], row["path"], row["at"]) for row in sources(study)]
     notes = []
     if named := counts["image"] - counts["image_file"]:
@@ -96,6 +97,9 @@ def status(study: Study) -> Status:
             f"The scores of {measure} are older than the rankings or their relevance: "
             f'sightline score {study.home} "{measure}" updates them.'
         )
+    for question in preference_questions(study):
+        command = f"sightline compare {shlex.quote(str(study.home))} --by {shlex.quote(question)}"
+        notes.append(f"Systems can be ranked by the votes on {question}: {command}")
     for name, state, done, wanted in rounds.progress(study):
         how = "" if state == "open" else f" ({state})"
         notes.append(f"The round {name}{how} has {done:,} of {wanted:,} tasks judged.")

@@ -59,16 +59,20 @@ class Difference(EstimateWithTest):
 
 @dataclass(frozen=True)
 class Quarter:
-    """A quarter of the prompts by their truth: how far off the predictions are there, and to which side."""
+    """A quarter of the prompts by their prediction: how far off it is there, and to which side.
+
+    `covered` is the proportion of their truths within intervals, where it is known.
+    """
 
     name: str
-    from_truth: float
-    to_truth: float
+    low: float
+    high: float
     n: int
     bias: float
     rmse: float
     smare: float
     kendall: Correlation
+    covered: float | None = None
 
 
 def rmse(predicted: ArrayLike, truth: ArrayLike) -> float:
@@ -134,27 +138,31 @@ def compare(
     ]
 
 
-def by_quarter(predicted: ArrayLike, truth: ArrayLike) -> list[Quarter]:
-    """The predictions by quarter of the truth, hardest (lowest) first; equal truths share a quarter.
+def by_quarter(predicted: ArrayLike, truth: ArrayLike, covered: ArrayLike | None = None) -> list[Quarter]:
+    """The predictions by quarter, those of the hardest (lowest) first; equal predictions share a quarter.
 
-    Since ties are never cut, quarters differ in size, and one may be missing where a value is very common.
-    Ranks for sMARE are those among all prompts.
+    Predictions that are right on average have no bias in any quarter. In quarters of the truth even they
+    would: whatever came out lowest was partly bad luck. Since ties are never cut, quarters differ in size,
+    and one may be missing where a value is very common. Ranks for sMARE are those among all prompts.
+    `covered` says which truths lie within their interval, NaN where it is not known.
     """
-    a, b = _known(predicted, truth)
+    held = np.full(np.shape(predicted), -1.0) if covered is None else covered
+    a, b, inside = _known(predicted, truth, held)
     if a.size == 0:
         return []
-    quarter = np.searchsorted(np.quantile(b, [0.25, 0.5, 0.75]), b, side="left")
+    quarter = np.searchsorted(np.quantile(a, [0.25, 0.5, 0.75]), a, side="left")
     errors = scaled_rank_errors(a, b)
     return [
         Quarter(
             name,
-            float(b[rows].min()),
-            float(b[rows].max()),
+            float(a[rows].min()),
+            float(a[rows].max()),
             int(rows.size),
             float((a[rows] - b[rows]).mean()),
             rmse(a[rows], b[rows]),
             float(errors[rows].mean()),
             kendall(a[rows], b[rows]),
+            None if covered is None else float(inside[rows].mean()),
         )
         for number, name in enumerate(("hardest", "hard", "easy", "easiest"))
         if (rows := np.flatnonzero(quarter == number)).size

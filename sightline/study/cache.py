@@ -110,16 +110,8 @@ def cache(
         swept = sweep(study) if clean else DiskUse(0, 0)
         removed = Removed(cleared, swept.files, swept.bytes)
     measures = [
-        MeasureCache(
-            row["measure"],
-            row["kind"],
-            row["version"],
-            row["values"],
-            row["without"],
-            _current(row["kind"], row["measure"]) == row["identity"],
-            row["identity"],
-        )
-        for row in reading.measures(study).iter_rows(named=True)
+        MeasureCache(current=_current(row["kind"], row["measure"]) == row["identity"], **row)
+        for row in reading.measures(study).drop("measure_id", "direction").iter_rows(named=True)
     ]
     return Cache(measures, disk_use(study), removed)
 

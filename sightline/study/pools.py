@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sightline.study.reading import frame
+from sightline.study.reading import fetch_rows
 from sightline.study.study import Study
 
 POOL = "pool"
@@ -11,12 +11,5 @@ POOL = "pool"
 
 def pools(study: Study) -> set[str]:
     """The names of the systems that are pools."""
-    import polars as pl
-
-    found = frame(
-        study,
-        "SELECT y.name FROM system y JOIN source s ON s.id = y.source_id WHERE s.importer = :importer",
-        {"system": pl.String},
-        importer=POOL,
-    )
-    return set(found["system"].to_list())
+    query = "SELECT y.name FROM system y JOIN source s ON s.id = y.source_id WHERE s.importer = :importer"
+    return {str(row[0]) for row in fetch_rows(study, query, importer=POOL)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, text
 
 from sightline.errors import DataError, UsageError, near
 from sightline.records import BOTH_BAD, AnnotatorKey, Prompt, PromptKey, Question, Votes
-from sightline.study.schema import database
+from sightline.study.schema import database, tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +29,17 @@ TABLES = (
     "truth",
     "score",
 )
+
+
+UNREVISED = (
+    "(j.annotator_id IS NULL OR NOT EXISTS "
+    "(SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id AND k.question_id = j.question_id "
+    "AND k.item_id = j.item_id AND k.group_name = j.group_name AND k.repetition = j.repetition "
+    "AND k.revision > j.revision))"
+)
+"""That the annotator of a judgement `j` did not revise it."""
+LATEST = f"j.value IS NOT NULL AND {UNREVISED}"
+"""That a judgement `j` counts: it has a value, and its annotator did not revise it."""
 
 
 class Readable(Protocol):
@@ -66,112 +77,96 @@ def remembering() -> Iterator[None]:
         _remembered.reset(token)
 
 
-def frame(study: Readable, query: str, schema: Mapping[str, Any], **values: Any) -> pl.DataFrame:
-    """The rows of a query as a frame with these column types."""
+def frame(study: Readable, query: str, columns: str, **values: Any) -> pl.DataFrame:
+    """The rows of a query as a frame; `columns` names its columns, with :int or :float after numbers."""
     import polars as pl
 
     known = _remembered.get()
     key = (study.engine, query, *sorted(values.items()))
     if known is not None and key in known:
-        found: pl.DataFrame = known[key]
-        return found
-    with database.reading(study.engine) as connection:
-        rows = connection.execute(text(query), values).fetchall()
-    read = pl.DataFrame([tuple(row) for row in rows], schema=dict(schema), orient="row")
+        return known[key]
+    types = {"": pl.String, "int": pl.Int64, "float": pl.Float64}
+    named = (column.partition(":") for column in columns.split())
+    schema = {name: types[kind] for name, _, kind in named}
+    read = pl.DataFrame(
+        [tuple(row) for row in fetch_rows(study, query, **values)], schema=schema, orient="row"
+    )
     if known is not None:
         known[key] = read
     return read
 
 
+def fetch_rows(study: Readable, query: str, **values: Any) -> list[Any]:
+    """The rows of a query."""
+    with database.reading(study.engine) as connection:
+        return list(connection.execute(text(query), values))
+
+
+def decoded(cell: Any) -> Any:
+    """The value of a JSON column: SQLite gives its text, PostgreSQL the value itself."""
+    return json.loads(cell) if isinstance(cell, str) else cell
+
+
 def prompts(study: Readable) -> pl.DataFrame:
     """Every prompt: id, suite, ref, text."""
-    import polars as pl
-
-    schema = {"prompt_id": pl.Int64, "suite": pl.String, "ref": pl.String, "text": pl.String}
-    return frame(study, "SELECT id, suite, ref, text FROM prompt ORDER BY id", schema)
+    return frame(study, "SELECT id, suite, ref, text FROM prompt ORDER BY id", "prompt_id:int suite ref text")
 
 
 def tags(study: Readable) -> pl.DataFrame:
     """Every tag of every prompt."""
-    import polars as pl
-
-    schema = {"prompt_id": pl.Int64, "name": pl.String, "value": pl.String}
-    return frame(study, "SELECT prompt_id, name, value FROM prompt_tag ORDER BY prompt_id, name", schema)
+    return frame(
+        study,
+        "SELECT prompt_id, name, value FROM prompt_tag ORDER BY prompt_id, name",
+        "prompt_id:int name value",
+    )
 
 
 def links(study: Readable) -> pl.DataFrame:
     """Every link between prompts."""
-    import polars as pl
-
-    schema = {"prompt_id": pl.Int64, "kind": pl.String, "to_prompt_id": pl.Int64}
-    return frame(study, "SELECT prompt_id, kind, to_prompt_id FROM prompt_link ORDER BY 1, 2, 3", schema)
+    return frame(
+        study,
+        "SELECT prompt_id, kind, to_prompt_id FROM prompt_link ORDER BY 1, 2, 3",
+        "prompt_id:int kind to_prompt_id:int",
+    )
 
 
 def systems(study: Readable) -> pl.DataFrame:
-    """Every system with its kind and how many answers it gave."""
-    import polars as pl
-
-    schema = {"system_id": pl.Int64, "system": pl.String, "kind": pl.String, "answers": pl.Int64}
+    """Every system with its kind, how many answers it gave, and the collection it searches, if any."""
     return frame(
         study,
-        "SELECT s.id, s.name, s.kind, count(a.position) FROM system s "
-        "LEFT JOIN answer a ON a.system_id = s.id "
-        "GROUP BY s.id, s.name, s.kind ORDER BY s.id",
-        schema,
+        "SELECT y.id, y.name, y.kind, count(a.position), c.name FROM system y "
+        "LEFT JOIN answer a ON a.system_id = y.id LEFT JOIN collection c ON c.id = y.collection_id "
+        "GROUP BY y.id, y.name, y.kind, c.name ORDER BY y.id",
+        "system_id:int system kind answers:int collection",
     )
 
 
 def images(study: Readable) -> pl.DataFrame:
     """Every image with its collection, content hash and size where its bytes are here."""
-    import polars as pl
-
-    schema = {
-        "image_id": pl.Int64,
-        "collection": pl.String,
-        "name": pl.String,
-        "sha256": pl.String,
-        "width": pl.Int64,
-        "height": pl.Int64,
-        "defect": pl.String,
-    }
     return frame(
         study,
         "SELECT i.id, c.name, i.name, i.sha256, i.width, i.height, i.defect FROM image i "
         "JOIN collection c ON c.id = i.collection_id ORDER BY i.id",
-        schema,
+        "image_id:int collection name sha256 width:int height:int defect",
     )
 
 
 def captions(study: Readable) -> pl.DataFrame:
     """Every caption."""
-    import polars as pl
-
-    schema = {"image_id": pl.Int64, "n": pl.Int64, "caption": pl.String}
-    return frame(study, "SELECT image_id, n, text FROM caption ORDER BY image_id, n", schema)
+    return frame(
+        study, "SELECT image_id, n, text FROM caption ORDER BY image_id, n", "image_id:int n:int caption"
+    )
 
 
 def answers(study: Readable, kind: str | None = None) -> pl.DataFrame:
     """Every answer with its system and its image's content hash; `kind` keeps generators or retrievers."""
-    import polars as pl
-
-    schema = {
-        "system_id": pl.Int64,
-        "system": pl.String,
-        "prompt_id": pl.Int64,
-        "position": pl.Int64,
-        "image_id": pl.Int64,
-        "sha256": pl.String,
-        "score": pl.Float64,
-        "seed": pl.Int64,
-        "failure": pl.String,
-    }
     return frame(
         study,
         "SELECT a.system_id, s.name, a.prompt_id, a.position, a.image_id, i.sha256, a.score, a.seed, "
         "a.failure "
         "FROM answer a JOIN system s ON s.id = a.system_id LEFT JOIN image i ON i.id = a.image_id "
         "WHERE (:kind = '' OR s.kind = :kind) ORDER BY a.system_id, a.prompt_id, a.position",
-        schema,
+        "system_id:int system prompt_id:int position:int image_id:int sha256 score:float seed:int failure",
         kind=kind or "",
     )
 
@@ -187,8 +182,8 @@ def questions(study: Readable, within: Connection | None = None) -> list[tuple[i
         ).fetchall()
     newest = {}
     for key, name, scale, low, high, step, labels, wording, direction in rows:
-        names = json.loads(labels) if isinstance(labels, str) else labels
-        newest[name] = (int(key), Question(name, scale, low, high, step, names or {}, wording, direction))
+        names = decoded(labels) or {}
+        newest[name] = (int(key), Question(name, scale, low, high, step, names, wording, direction))
     return list(newest.values())
 
 
@@ -204,27 +199,18 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
     """The counted votes on a question as columns, their items in order, and annotator ids.
 
     The latest revision counts; skipped items and excluded annotators are left out. Where nobody is named and
-    every item has one verdict an repetition, a verdict given again replaces the earlier one.
+    every item has one verdict per repetition, a verdict given again replaces the earlier one.
     """
     import numpy as np
 
     key, asked = question(study, name)
     gone = set(excluded)
     with database.reading(study.engine) as connection:
-        rows = connection.execute(
-            text(
-                "SELECT j.item_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.repetition, "
-                "j.control "
-                "FROM judgement j "
-                "WHERE j.question_id = :question AND j.value IS NOT NULL AND (j.annotator_id IS NULL "
-                "OR NOT EXISTS (SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id "
-                "AND k.question_id = j.question_id AND k.item_id = j.item_id "
-                "AND k.group_name = j.group_name AND k.repetition = j.repetition "
-                "AND k.revision > j.revision)) "
-                "ORDER BY j.item_id, j.id"
-            ),
-            {"question": key},
-        ).fetchall()
+        query = (
+            "SELECT j.item_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.repetition, j.control "
+            f"FROM judgement j WHERE j.question_id = :question AND {LATEST} ORDER BY j.item_id, j.id"
+        )
+        rows = connection.execute(text(query), {"question": key}).fetchall()
         people = connection.execute(text("SELECT id, panel, name FROM annotator ORDER BY id")).fetchall()
         newest = text("SELECT coalesce(max(id), 0) FROM judgement WHERE question_id = :question")
         up_to = int(connection.execute(newest, {"question": key}).scalar_one())
@@ -258,28 +244,15 @@ def ballots(study: Readable, name: str) -> pl.DataFrame:
 
     The latest revision of each; other skipped items are left out. `annotator_id` is 0 where nobody is named.
     """
-    import polars as pl
-
     key, _ = question(study, name)
-    ids = ("id", "item_id", "prompt_id", "system_id", "system_b", "image_id", "image_b", "image_c")
-    schema = {
-        **{column: pl.Int64 for column in (*ids, "annotator_id")},
-        "value": pl.Float64,
-        "n": pl.Int64,
-        "repetition": pl.Int64,
-        "group": pl.String,
-    }
     return frame(
         study,
         "SELECT j.id, j.item_id, s.prompt_id, s.system_id, s.system_b, s.image_id, s.image_b, s.image_c, "
         "coalesce(j.annotator_id, 0), j.value, j.n, j.repetition, j.group_name "
-        "FROM judgement j JOIN item s ON s.id = j.item_id "
-        "WHERE j.question_id = :question AND j.control = 0 "
-        "AND (j.value IS NOT NULL OR j.skipped = :both_bad) AND (j.annotator_id IS NULL OR NOT EXISTS "
-        "(SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id AND k.question_id = j.question_id "
-        "AND k.item_id = j.item_id AND k.group_name = j.group_name AND k.repetition = j.repetition "
-        "AND k.revision > j.revision)) ORDER BY j.id",
-        schema,
+        "FROM judgement j JOIN item s ON s.id = j.item_id WHERE j.question_id = :question "
+        f"AND j.control = 0 AND (j.value IS NOT NULL OR j.skipped = :both_bad) AND {UNREVISED} ORDER BY j.id",
+        "id:int item_id:int prompt_id:int system_id:int system_b:int image_id:int image_b:int image_c:int "
+        "annotator_id:int value:float n:int repetition:int group",
         question=key,
         both_bad=BOTH_BAD,
     )
@@ -287,27 +260,17 @@ def ballots(study: Readable, name: str) -> pl.DataFrame:
 
 def annotators(study: Readable) -> pl.DataFrame:
     """Everybody who judged or was invited to."""
-    import polars as pl
-
-    schema = {
-        "annotator_id": pl.Int64,
-        "panel": pl.String,
-        "name": pl.String,
-        "role": pl.String,
-        "language": pl.String,
-        "left_out": pl.String,
-    }
-    return frame(study, "SELECT id, panel, name, role, language, excluded FROM annotator ORDER BY id", schema)
+    return frame(
+        study,
+        "SELECT id, panel, name, role, language, excluded FROM annotator ORDER BY id",
+        "annotator_id:int panel name role language left_out",
+    )
 
 
 def known_answers(study: Readable, question_id: int) -> list[tuple[int, str, float, float]]:
     """The answers to control items that are known beforehand: item, kind, expected, tolerance."""
-    with database.reading(study.engine) as connection:
-        rows = connection.execute(
-            text("SELECT item_id, kind, expected, tolerance FROM control WHERE question_id = :q ORDER BY id"),
-            {"q": question_id},
-        ).fetchall()
-    return [(int(row[0]), row[1], row[2], row[3]) for row in rows]
+    query = "SELECT item_id, kind, expected, tolerance FROM control WHERE question_id = :q ORDER BY id"
+    return [(int(row[0]), row[1], row[2], row[3]) for row in fetch_rows(study, query, q=question_id)]
 
 
 def _latest_verdicts(rows: Sequence[Any]) -> list[Any]:
@@ -328,18 +291,10 @@ def items(study: Readable, ids: Sequence[int]) -> pl.DataFrame:
 
     names = ["prompt_id", "system_id", "image_id", "image_b", "image_c", "system_b"]
     with database.reading(study.engine) as connection:
-        database.matching(connection, [("id", "BIGINT")], [(key,) for key in ids])
-        rows = connection.exec_driver_sql(
-            f"SELECT s.id, {', '.join('s.' + n for n in names)} FROM wanted w JOIN item s ON s.id = w.id"
-        ).fetchall()
+        rows = database.look_up(connection, tables.item, ["id"], [(key,) for key in ids], names)
     at = {row[0]: row for row in rows}
-    schema = {"item_id": pl.Int64, **{name: pl.Int64 for name in names}}
-    return pl.DataFrame([tuple(at[key]) for key in ids], schema=schema, orient="row")
-
-
-TRUTH_COLUMNS = (
-    *("settlement_id", "item_id", "prompt_id", "system_id", "image_id", "image_b", "image_c", "system_b"),
-)
+    schema = dict.fromkeys(["item_id", *names], pl.Int64)
+    return pl.DataFrame([at[key] for key in ids], schema=schema, orient="row")
 
 
 def counting_settlements(study: Readable, name: str, rule: str | None = None) -> list[int]:
@@ -349,14 +304,13 @@ def counting_settlements(study: Readable, name: str, rule: str | None = None) ->
     arrives in parts, each about prompts and images of its own, and none of it may vanish behind another.
     """
     key, _ = question(study, name)
-    with database.reading(study.engine) as connection:
-        rows = connection.execute(
-            text(
-                "SELECT id, up_to FROM settlement WHERE question_id = :question "
-                "AND (:rule = '' OR rule = :rule) ORDER BY id DESC"
-            ),
-            {"question": key, "rule": rule or ""},
-        ).fetchall()
+    rows = fetch_rows(
+        study,
+        "SELECT id, up_to FROM settlement WHERE question_id = :question "
+        "AND (:rule = '' OR rule = :rule) ORDER BY id DESC",
+        question=key,
+        rule=rule or "",
+    )
     here = [int(row[0]) for row in rows if row[1] > 0]
     return here[:1] + [int(row[0]) for row in rows if row[1] == 0]
 
@@ -378,67 +332,40 @@ def about_systems(study: Readable) -> list[str]:
 
 
 def _tells_systems(study: Readable, name: str) -> bool:
-    for settlement in counting_settlements(study, name):
-        with database.reading(study.engine) as connection:
-            match = connection.execute(
-                text(
-                    "SELECT 1 FROM truth t JOIN item s ON s.id = t.item_id "
-                    "WHERE t.settlement_id = :settlement AND t.value IS NOT NULL AND s.image_b = 0 "
-                    "AND s.system_b = 0 AND ("
-                    "(s.prompt_id > 0 AND s.system_id > 0 AND s.image_id = 0) OR EXISTS ("
-                    "SELECT 1 FROM answer a JOIN system y ON y.id = a.system_id AND y.kind = 'generator' "
-                    "WHERE a.image_id = s.image_id AND s.image_id > 0 "
-                    "AND (s.prompt_id = 0 OR a.prompt_id = s.prompt_id))) LIMIT 1"
-                ),
-                {"settlement": settlement},
-            ).scalar()
-        if match is not None:
-            return True
-    return False
+    query = (
+        "SELECT 1 FROM truth t JOIN item s ON s.id = t.item_id "
+        "WHERE t.settlement_id = :settlement AND t.value IS NOT NULL AND s.image_b = 0 "
+        "AND s.system_b = 0 AND ((s.prompt_id > 0 AND s.system_id > 0 AND s.image_id = 0) OR EXISTS ("
+        "SELECT 1 FROM answer a JOIN system y ON y.id = a.system_id AND y.kind = 'generator' "
+        "WHERE a.image_id = s.image_id AND s.image_id > 0 "
+        "AND (s.prompt_id = 0 OR a.prompt_id = s.prompt_id))) LIMIT 1"
+    )
+    settlements = counting_settlements(study, name)
+    return any(fetch_rows(study, query, settlement=settlement) for settlement in settlements)
 
 
 def truths(study: Readable, name: str, rule: str | None = None) -> pl.DataFrame:
     """The truth of a question, one row per item: from the strongest settlement that covers it."""
     import polars as pl
 
-    schema = {
-        **{column: pl.Int64 for column in TRUTH_COLUMNS},
-        "value": pl.Float64,
-        "low": pl.Float64,
-        "high": pl.Float64,
-        "n": pl.Int64,
-        "reason": pl.String,
-    }
+    # A question that was never settled has the truths of a settlement that does not exist: none.
     parts = [
         frame(
             study,
             "SELECT t.settlement_id, t.item_id, s.prompt_id, s.system_id, s.image_id, s.image_b, "
             "s.image_c, s.system_b, t.value, t.low, t.high, t.n, t.reason FROM truth t "
             "JOIN item s ON s.id = t.item_id WHERE t.settlement_id = :settlement ORDER BY t.item_id",
-            schema,
+            "settlement_id:int item_id:int prompt_id:int system_id:int image_id:int image_b:int "
+            "image_c:int system_b:int value:float low:float high:float n:int reason",
             settlement=settlement,
         )
-        for settlement in counting_settlements(study, name, rule)
+        for settlement in counting_settlements(study, name, rule) or [0]
     ]
-    if not parts:
-        return pl.DataFrame(schema=schema)
     return pl.concat(parts).unique("item_id", keep="first", maintain_order=True).sort("item_id")
 
 
 def settlements(study: Readable) -> pl.DataFrame:
     """Every settlement: question, rule, screening, when, how many truths, whether votes came in since."""
-    import polars as pl
-
-    schema = {
-        "settlement_id": pl.Int64,
-        "question": pl.String,
-        "rule": pl.String,
-        "screening": pl.String,
-        "up_to": pl.Int64,
-        "at": pl.String,
-        "truths": pl.Int64,
-        "newer_votes": pl.Int64,
-    }
     return frame(
         study,
         "SELECT e.id, q.name, e.rule, e.screening, e.up_to, e.at, "
@@ -446,84 +373,49 @@ def settlements(study: Readable) -> pl.DataFrame:
         "(SELECT count(*) FROM judgement j WHERE j.question_id = e.question_id AND j.id > e.up_to "
         "AND e.up_to > 0) "
         "FROM settlement e JOIN question q ON q.id = e.question_id ORDER BY e.id",
-        schema,
+        "settlement_id:int question rule screening up_to:int at truths:int newer_votes:int",
     )
 
 
 def settlement_notes(study: Readable, settlement_id: int) -> dict[str, Any]:
     """Who was left out of a settlement, and how far the others agreed."""
-    with database.reading(study.engine) as connection:
-        found = connection.execute(
-            text("SELECT notes FROM settlement WHERE id = :settlement"), {"settlement": settlement_id}
-        ).scalar()
-    notes: dict[str, Any] = (json.loads(found) if isinstance(found, str) else found) or {}
-    return notes
+    rows = fetch_rows(study, "SELECT notes FROM settlement WHERE id = :settlement", settlement=settlement_id)
+    return (decoded(rows[0][0]) if rows else None) or {}
 
 
 def predictions(study: Readable, settlement_id: int) -> pl.DataFrame:
     """What the newest fit of each predictor to a settlement predicted."""
-    import polars as pl
-
-    schema = {
-        "spec": pl.String,
-        "prompt_id": pl.Int64,
-        "fold": pl.Int64,
-        "value": pl.Float64,
-        "low": pl.Float64,
-        "high": pl.Float64,
-    }
     return frame(
         study,
         "SELECT f.spec, p.prompt_id, p.fold, p.value, p.low, p.high FROM prediction p "
         "JOIN fit f ON f.id = p.fit_id WHERE p.value IS NOT NULL AND f.id IN "
         "(SELECT max(g.id) FROM fit g WHERE g.settlement_id = :settlement GROUP BY g.spec) "
         "ORDER BY f.id, p.prompt_id",
-        schema,
+        "spec prompt_id:int fold:int value:float low:float high:float",
         settlement=settlement_id,
     )
 
 
 def scores(study: Readable, identity: str) -> pl.DataFrame:
     """The scores of one measure, values and reasons."""
-    import polars as pl
-
-    schema = {
-        "prompt_id": pl.Int64,
-        "system_id": pl.Int64,
-        "image_id": pl.Int64,
-        "value": pl.Float64,
-        "reason": pl.String,
-    }
     return frame(
         study,
         "SELECT c.prompt_id, c.system_id, c.image_id, c.value, c.reason FROM score c "
         "JOIN measure m ON m.id = c.measure_id WHERE m.identity = :identity "
         "ORDER BY c.prompt_id, c.system_id, c.image_id",
-        schema,
+        "prompt_id:int system_id:int image_id:int value:float reason",
         identity=identity,
     )
 
 
 def measures(study: Readable) -> pl.DataFrame:
     """Every measure with scores in the study."""
-    import polars as pl
-
-    schema = {
-        "measure_id": pl.Int64,
-        "kind": pl.String,
-        "measure": pl.String,
-        "version": pl.Int64,
-        "direction": pl.String,
-        "identity": pl.String,
-        "values": pl.Int64,
-        "without": pl.Int64,
-    }
     return frame(
         study,
         "SELECT m.id, m.kind, m.spec, m.version, m.direction, m.identity, count(c.value), count(c.reason) "
         "FROM measure m LEFT JOIN score c ON c.measure_id = m.id "
         "GROUP BY m.id, m.kind, m.spec, m.version, m.direction, m.identity ORDER BY m.id",
-        schema,
+        "measure_id:int kind measure version:int direction identity values:int without:int",
     )
 
 
@@ -542,18 +434,19 @@ def prompt_records(study: Readable, ids: Sequence[int] | None = None) -> dict[in
             f"SELECT t.prompt_id, t.name, t.value FROM prompt_tag t {tag_inner}"
         ):
             tagged.setdefault(int(key), {})[name] = value
-    found = {}
-    for key, suite, ref, wording, expects in rows:
-        expected = json.loads(expects) if isinstance(expects, str) else expects
-        found[int(key)] = Prompt(PromptKey(suite, ref), wording, tagged.get(int(key), {}), (), expected)
-    return found
+    return {
+        int(key): Prompt(PromptKey(suite, ref), wording, tagged.get(int(key), {}), (), decoded(expects))
+        for key, suite, ref, wording, expects in rows
+    }
 
 
 def need_prompts(study: Readable) -> None:
-    """Raise if the study is still empty."""
-    if counts(study)["prompt"] == 0:
-        raise DataError(
-            "the study is empty",
-            where=study.name,
-            remedy=f"Bring data in first: sightline import {study.name} PATH",
-        )
+    """Raise if the study has no prompts: it is empty, or has images alone."""
+    held = counts(study)
+    if held["prompt"]:
+        return
+    raise DataError(
+        "the study has images, but no prompts" if held["image"] else "the study is empty",
+        where=study.name,
+        remedy=f"Import {'prompts' if held['image'] else 'data'} first: sightline import {study.name} PATH",
+    )

@@ -24,7 +24,7 @@ def of_answers(study: Study, question: str) -> pl.DataFrame:
     """The truth of each answer: system_id, system, prompt_id, position, image_id, sha256, value."""
     import polars as pl
 
-    truths = reading.truths(study, question).filter(pl.col("value").is_not_null() & _alone())
+    truths = _settled(study, question).filter(_alone())
     answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
     keep = ["system_id", "system", "prompt_id", "position", "image_id", "sha256"]
     parts = []
@@ -38,19 +38,17 @@ def of_answers(study: Study, question: str) -> pl.DataFrame:
     return pl.concat(parts).unique(["system_id", "prompt_id", "position"], keep="first", maintain_order=True)
 
 
+def _settled(study: Study, question: str) -> pl.DataFrame:
+    return reading.truths(study, question).drop_nulls("value")
+
+
 def by_system(study: Study, question: str) -> pl.DataFrame:
     """A system's value on a prompt: prompt_id, system_id, system, value, images."""
     import polars as pl
 
     whole = (
-        reading.truths(study, question)
-        .filter(
-            pl.col("value").is_not_null()
-            & _alone()
-            & (pl.col("prompt_id") > 0)
-            & (pl.col("system_id") > 0)
-            & (pl.col("image_id") == 0)
-        )
+        _settled(study, question)
+        .filter(_alone() & (pl.col("prompt_id") > 0) & (pl.col("system_id") > 0) & (pl.col("image_id") == 0))
         .join(reading.systems(study).select("system_id", "system"), on="system_id")
         .select("prompt_id", "system_id", "system", "value", pl.lit(0, pl.Int64).alias("images"))
     )
@@ -70,9 +68,10 @@ def by_system(study: Study, question: str) -> pl.DataFrame:
 
 
 def votes_by_system(study: Study, question: str) -> pl.DataFrame:
-    """The votes behind `by_system`: prompt_id, system, item, annotator (-1 = anonymous), value, n.
+    """The votes behind `by_system`: prompt_id, system, item, annotator, value, n, session, ms.
 
-    Those of the annotators that the settlement counted, on what generators answered.
+    Annotator -1 is anonymous; ms is what a vote took, NaN where it is not known. Those of the
+    annotators that the settlement counted, on what generators answered.
     """
     import polars as pl
 
@@ -80,7 +79,8 @@ def votes_by_system(study: Study, question: str) -> pl.DataFrame:
     notes = {} if settlement is None else reading.settlement_notes(study, settlement)
     votes, items, _ = reading.votes(study, question)
     cast = pl.DataFrame(
-        {name: getattr(votes, name) for name in ("item", "annotator", "value", "n", "control")}
+        {name: getattr(votes, name) for name in ("item", "annotator", "value", "n", "control", "session")}
+        | {"ms": votes.took_ms}
     ).filter(~pl.col("control"))
     if "counted" in notes:
         named = [[each.panel, each.name] for each in votes.annotators]
@@ -103,7 +103,7 @@ def votes_by_system(study: Study, question: str) -> pl.DataFrame:
         cast.join(owned, on="item", how="inner")
         # An image that answered twice is an item of each of its answers.
         .with_columns(item=pl.struct("item", "prompt_id", "system").rank("dense").cast(pl.Int64))
-        .select("prompt_id", "system", "item", "annotator", "value", "n")
+        .select("prompt_id", "system", "item", "annotator", "value", "n", "session", "ms")
         .sort("item", "annotator")
     )
 
@@ -152,6 +152,11 @@ def pair_votes(study: Study, question: str) -> pl.DataFrame:
         .with_columns(group=_numbered(), outcome=pl.col("value"))
         .select([pl.col(name).cast(kind) for name, kind in schema.items()])
     )
+
+
+def ranks_systems(study: Study, question: str) -> bool:
+    """Whether anybody compared systems on this question: by votes between two, or by orders of several."""
+    return not pair_votes(study, question).is_empty() or not order_votes(study, question).is_empty()
 
 
 def order_votes(study: Study, question: str) -> pl.DataFrame:
@@ -264,13 +269,8 @@ def by_prompt(study: Study, question: str) -> pl.DataFrame:
     import polars as pl
 
     own = (
-        reading.truths(study, question)
-        .filter(
-            pl.col("value").is_not_null()
-            & (pl.col("prompt_id") > 0)
-            & (pl.col("system_id") == 0)
-            & (pl.col("image_id") == 0)
-        )
+        _settled(study, question)
+        .filter((pl.col("prompt_id") > 0) & (pl.col("system_id") == 0) & (pl.col("image_id") == 0))
         .select("prompt_id", "value", pl.lit(0, pl.Int64).alias("systems"))
     )
     rolled = by_prompt_of_systems(study, question)

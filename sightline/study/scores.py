@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select, text
 
+from sightline.extension import Configured
 from sightline.records import Prompt
 from sightline.study import reading
 from sightline.study.schema import database, tables
@@ -40,22 +41,27 @@ class Outcome:
     evidence: dict[str, Any] | None = None
 
 
-def register(study: Study, *, kind: str, printed: str, version: int, direction: str, identity: str) -> int:
-    """The id of a measure, entered when first used."""
-    table = tables.measure
-    known_id = select(table.c.id).where(table.c.identity == identity)
+def register(study: Study, measure: Configured) -> int:
+    """The id under which a measure's scores are kept, entered when first used."""
+    table, spec = tables.measure, measure.spec
+    known_id = select(table.c.id).where(table.c.identity == measure.identity)
     with database.reading(study.engine) as connection:
         known = connection.execute(known_id).scalar()
     if known is not None:
         return int(known)
     with database.writing(study.engine) as connection:
         known = connection.execute(known_id).scalar()
-        if known is None:
-            (known,) = database.fresh_ids(connection, table, 1)
-            row = (known, kind, printed, version, direction, identity)
-            columns = ["id", "kind", "spec", "version", "direction", "identity"]
-            database.insert(connection, table, columns, [row])
-        return int(known)
+        if known is not None:
+            return int(known)
+        return database.add_one(
+            connection,
+            table,
+            kind=spec.kind,
+            spec=str(measure),
+            version=spec.version,
+            direction=spec.direction,
+            identity=measure.identity,
+        )
 
 
 def hashed(*parts: Any) -> int:
@@ -80,49 +86,39 @@ def count_items(study: Study, kind: str) -> int:
 
 def pages(study: Study, kind: str, size: int = 2_000) -> Iterator[list[Target]]:
     """Everything a measure of this kind applies to, a page at a time."""
-    if kind == "of_prompt":
-        yield from _prompt_pages(study, size)
-    elif kind == "of_image":
-        yield from _image_pages(study, size)
-    elif kind == "of_answer":
-        yield from _answer_pages(study, size)
-    else:
-        yield from _set_pages(study, size)
+    ways = {"of_prompt": _prompt_pages, "of_image": _image_pages, "of_answer": _answer_pages}
+    return ways.get(kind, _set_pages)(study, size)
 
 
-def _ask(study: Study, query: str, **values: Any) -> list[Any]:
-    with database.reading(study.engine) as connection:
-        return list(connection.execute(text(query), values).fetchall())
+def _prompt_ids(study: Study, size: int) -> Iterator[list[int]]:
+    last = 0
+    query = "SELECT id FROM prompt WHERE id > :last ORDER BY id LIMIT :size"
+    while rows := reading.fetch_rows(study, query, last=last, size=size):
+        last = int(rows[-1][0])
+        yield [int(row[0]) for row in rows]
 
 
 def _prompt_pages(study: Study, size: int) -> Iterator[list[Target]]:
-    last = 0
-    while rows := _ask(
-        study, "SELECT id FROM prompt WHERE id > :last ORDER BY id LIMIT :size", last=last, size=size
-    ):
-        last = int(rows[-1][0])
-        found = reading.prompt_records(study, [int(row[0]) for row in rows])
-        yield [Target(key, 0, 0, _prompt_hash(prompt), prompt, ()) for key, prompt in found.items()]
+    for ids in _prompt_ids(study, size):
+        records = reading.prompt_records(study, ids)
+        yield [Target(key, 0, 0, _prompt_hash(prompt), prompt, ()) for key, prompt in records.items()]
 
 
 def _image_pages(study: Study, size: int) -> Iterator[list[Target]]:
     last = 0
     query = "SELECT id, sha256 FROM image WHERE id > :last AND sha256 IS NOT NULL ORDER BY id LIMIT :size"
-    while rows := _ask(study, query, last=last, size=size):
+    while rows := reading.fetch_rows(study, query, last=last, size=size):
         last = int(rows[-1][0])
         yield [Target(0, 0, int(key), hashed(sha), None, (sha,)) for key, sha in rows]
 
 
 def _answer_pages(study: Study, size: int) -> Iterator[list[Target]]:
-    last = 0
-    query = "SELECT id FROM prompt WHERE id > :last ORDER BY id LIMIT :size"
     inner = (
         "SELECT DISTINCT a.prompt_id, a.image_id, i.sha256 FROM answer a JOIN image i ON i.id = a.image_id "
         "WHERE i.sha256 IS NOT NULL AND a.prompt_id BETWEEN :first AND :last ORDER BY a.prompt_id, a.image_id"
     )
-    while rows := _ask(study, query, last=last, size=max(1, size // 16)):
-        first, last = int(rows[0][0]), int(rows[-1][0])
-        page = answer_items(study, _ask(study, inner, first=first, last=last))
+    for ids in _prompt_ids(study, max(1, size // 16)):
+        page = answer_items(study, reading.fetch_rows(study, inner, first=ids[0], last=ids[-1]))
         if page:
             yield page
 
@@ -137,17 +133,14 @@ def answer_items(study: Study, answers: Sequence[tuple[int, int, str]]) -> list[
 
 
 def _set_pages(study: Study, size: int) -> Iterator[list[Target]]:
-    last = 0
-    query = "SELECT id FROM prompt WHERE id > :last ORDER BY id LIMIT :size"
     inner = (
         "SELECT a.prompt_id, a.system_id, i.sha256 FROM answer a JOIN image i ON i.id = a.image_id "
         "WHERE i.sha256 IS NOT NULL AND a.prompt_id BETWEEN :first AND :last "
         "ORDER BY a.prompt_id, a.system_id, a.position"
     )
-    while rows := _ask(study, query, last=last, size=max(1, size // 16)):
-        first, last = int(rows[0][0]), int(rows[-1][0])
+    for ids in _prompt_ids(study, max(1, size // 16)):
         sets: dict[tuple[int, int], list[str]] = {}
-        for prompt, system, sha in _ask(study, inner, first=first, last=last):
+        for prompt, system, sha in reading.fetch_rows(study, inner, first=ids[0], last=ids[-1]):
             sets.setdefault((int(prompt), int(system)), []).append(sha)
         found = reading.prompt_records(study, sorted({prompt for prompt, _ in sets}))
         page = [Target(p, s, 0, hashed(shas), found[p], tuple(shas)) for (p, s), shas in sets.items()]
@@ -164,19 +157,12 @@ def known(
 ) -> tuple[list[Target], list[tuple[Target, Outcome]]]:
     """Of these items: those nothing is known of, and those whose score a twin of the same content has."""
     with database.reading(study.engine) as connection:
-        database.matching(
-            connection, [("inputs", "BIGINT")], [(value,) for value in {i.inputs for i in items}]
-        )
-        rows = connection.execute(
-            text(
-                "SELECT c.inputs, c.prompt_id, c.system_id, c.image_id, c.value, c.reason FROM wanted w "
-                "JOIN score c ON c.measure_id = :measure AND c.inputs = w.inputs"
-            ),
-            {"measure": measure_id},
-        ).fetchall()
+        keys = [(measure_id, inputs) for inputs in {item.inputs for item in items}]
+        columns = ("prompt_id", "system_id", "image_id", "value", "reason")
+        rows = database.look_up(connection, tables.score, ("measure_id", "inputs"), keys, columns)
     done: set[tuple[int, int, int, int]] = set()
     by_inputs: dict[int, Outcome] = {}
-    for inputs, prompt, system, image, value, reason in rows:
+    for _, inputs, prompt, system, image, value, reason in rows:
         if reason is not None and reason.startswith(ERROR):
             continue
         done.add((int(inputs), int(prompt), int(system), int(image)))
@@ -207,7 +193,7 @@ def _evidence(study: Study, measure_id: int, inputs: set[int]) -> dict[int, dict
             ),
             {"measure": measure_id},
         ).fetchall()
-    return {int(key): json.loads(cell) if isinstance(cell, str) else cell for key, cell in rows}
+    return {int(key): reading.decoded(cell) for key, cell in rows}
 
 
 def write(study: Study, measure_id: int, results: Sequence[tuple[Target, Outcome]]) -> None:
@@ -253,7 +239,7 @@ def _drop_evidence(connection: Connection, measure_id: int, items: Sequence[Targ
 
 def unchanged(study: Study, kind: str, identity: str) -> set[tuple[int, int, int]]:
     """Prompt, system and image of the scores that rest on what the study holds today."""
-    rows = _ask(
+    rows = reading.fetch_rows(
         study,
         "SELECT c.inputs, c.prompt_id, c.system_id, c.image_id FROM score c "
         "JOIN measure m ON m.id = c.measure_id WHERE m.identity = :identity",
@@ -270,7 +256,7 @@ def unchanged(study: Study, kind: str, identity: str) -> set[tuple[int, int, int
 
 def reasons(study: Study, measure_id: int) -> Counter[str]:
     """Why scores of a measure have no value, and how many for each reason."""
-    rows = _ask(
+    rows = reading.fetch_rows(
         study,
         "SELECT reason, count(*) FROM score WHERE measure_id = :measure AND reason IS NOT NULL GROUP BY 1",
         measure=measure_id,
@@ -281,12 +267,8 @@ def reasons(study: Study, measure_id: int) -> Counter[str]:
 def clear(study: Study, identity: str | None = None) -> int:
     """Forget the scores of one measure or of all; gives how many."""
     with database.writing(study.engine) as connection:
-        chosen = (
-            ""
-            if identity is None
-            else "WHERE measure_id IN (SELECT id FROM measure WHERE identity = :identity)"
-        )
-        values = {} if identity is None else {"identity": identity}
+        chosen = "WHERE measure_id IN (SELECT id FROM measure WHERE identity = :identity)" if identity else ""
+        values = {"identity": identity} if identity else {}
         connection.execute(text(f"DELETE FROM evidence {chosen}"), values)
         gone = connection.execute(text(f"DELETE FROM score {chosen}"), values).rowcount
     return int(gone)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Engine, func, select, text
+from sqlalchemy import Engine, func, select
 
 from sightline.errors import DataError, StudyError
 from sightline.study.schema import database, tables
@@ -99,13 +99,8 @@ class Vectors:
 
     def _where(self, encoder: str, contents: Sequence[str]) -> list[tuple[int, int] | None]:
         with database.reading(self.engine) as connection:
-            database.matching(connection, [("content", "TEXT")], [(c,) for c in set(contents)])
-            found = connection.execute(
-                text(
-                    "SELECT v.content, v.shard, v.row FROM wanted w "
-                    "JOIN vector v ON v.encoder = :encoder AND v.content = w.content"
-                ),
-                {"encoder": encoder},
-            )
-            at = {content: (int(shard), int(row)) for content, shard, row in found}
+            keys = [(encoder, content) for content in set(contents)]
+            by, columns = ("encoder", "content"), ("shard", "row")
+            rows = database.look_up(connection, tables.vector, by, keys, columns)
+        at = {content: (int(shard), int(row)) for _, content, shard, row in rows}
         return [at.get(content) for content in contents]

@@ -257,7 +257,7 @@ def _by_depth(study: Study, prompts: pl.DataFrame, systems: Sequence[str], depth
     earlier = pools(study)
     names = list(systems) or [
         each
-        for each, kind in listing.searched(study).select("system", "kind").iter_rows()
+        for each, kind in reading.systems(study).select("system", "kind").iter_rows()
         if kind == "retriever" and each not in earlier
     ]
     if not names:

@@ -164,7 +164,7 @@ def engines(study: Study, names: Sequence[str], first: int | None = None) -> Eng
     """The rankings of these retrievers, or their first places only."""
     import polars as pl
 
-    known = listing.searched(study).filter(pl.col("kind") == "retriever")
+    known = reading.systems(study).filter(pl.col("kind") == "retriever")
     there = known["system"].to_list()
     for name in names:
         if name not in there:

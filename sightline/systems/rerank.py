@@ -14,7 +14,6 @@ from sightline.rendering.tables import Column, Table
 from sightline.study import reading, scores
 from sightline.study.running.calls import Task, compute
 from sightline.study.running.progress import Listener, Meter
-from sightline.study.running.run import register
 from sightline.study.study import Study
 from sightline.systems.ranking import (
     REPLACE,
@@ -122,7 +121,7 @@ def _values(
     study: Study, measure: Configured, head: pl.DataFrame, listener: Listener | None
 ) -> tuple[int, pl.DataFrame]:
     """How many were computed, and prompt_id, image_id, worth, reason: the measure's value of each pair."""
-    measure_id = register(study, measure)
+    measure_id = scores.register(study, measure)
     pairs = head.filter(head["sha256"].is_not_null()).select("prompt_id", "image_id", "sha256")
     meter = Meter(measure.short, pairs.height, listener)
     computed = 0

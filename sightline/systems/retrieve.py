@@ -19,7 +19,7 @@ from sightline.study.captions import owners as owners_of
 from sightline.study.collections import images_of
 from sightline.study.files import ImageFiles
 from sightline.study.prompts import prompts_of
-from sightline.study.running.embedding import Cached, cached, encoders_of
+from sightline.study.running.embedding import Cached, encoders_of
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
 from sightline.systems.ranking import (
@@ -117,7 +117,7 @@ def retrieve(
     records = reading.prompt_records(study, prompts_of(study, suite)["prompt_id"].to_list())
     queries = list(records.values())
     candidates = candidates_of(study, collection)
-    encoders = {name: cached(study, each, listener) for name, each in encoders_of(engine)}
+    encoders = {name: Cached(study, each, listener) for name, each in encoders_of(engine)}
     meter = Meter(f"{system}: {engine.name}", len(queries), listener)
     search = engine.load(encoders or None)
     texts = wordings(study, {key: record.text for key, record in records.items()})

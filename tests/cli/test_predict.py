@@ -195,8 +195,8 @@ def test_of_a_question_where_less_is_better_the_least_is_best(run: Run, faulty: 
     model = tmp_path / "own.npz"
     words = ["fit", faulty, "--question", "faults", "--with", "tfidf_ridge", "--folds", 3]
     told = run(*words, "--json").json["quarters"]["rows"]
-    assert told[0]["quarter"] == "hardest" and told[0]["to"] == 4
-    assert told[-1]["quarter"] == "easiest" and told[-1]["from"] == 1
+    assert told[0]["quarter"] == "hardest" and told[-1]["quarter"] == "easiest"
+    assert told[0]["from"] > told[-1]["to"] and 0 <= told[0]["covered"] <= 1
     saved = run(*words, "--save", model)
     assert saved.code == 0 and "Pearson on held-out prompts: faults" in saved.out
     asked = ["predict", "two pink balls", "--model", model]

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import permutation_test
 
-from sightline.comparison.gate import GateResult, class_tests, gate
+from sightline.comparison.gate import GateResult, gate
 from sightline.comparison.gate_classes import classes_of
+from sightline.comparison.gate_tests import class_tests
 from sightline.errors import DataError, UsageError
 from sightline.estimate import Estimate
 from sightline.measures.score import score

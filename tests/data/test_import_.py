@@ -104,6 +104,22 @@ def test_a_tie_asks_for_the_format(
     ]
 
 
+def test_a_plugin_that_fails_while_it_looks_is_named(
+    study: Study, box: Path, fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugins = fill(
+        tmp_path / "plugins", {"failing.py": PLUGIN.format(name="failing", claims="lambda source: 1 / 0")}
+    )
+    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(plugins))
+    fill(box, {"p.csv": "prompt\nx\n", "x.csv": "promt,pic\nx,y\n"})
+    warning = "Warning: the importer failing was passed over: ZeroDivisionError: division by zero."
+    assert warning in import_(study, box / "p.csv", dry_run=True).notes
+    assert warning in import_(study, box / "p.csv").notes
+    with pytest.raises(DataError) as caught:
+        recognise(box / "x.csv")
+    assert warning in caught.value.remedy
+
+
 def test_options_as_the_command_line_gives_them(box: Path, fill: Fill) -> None:
     fill(box, {"a.csv": ANSWERS})
     options = {"names_only": "true", "suite": "7"}

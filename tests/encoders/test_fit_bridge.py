@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from PIL import Image as Pillow
+from studies import put, study_of
 
 from sightline import registry
 from sightline.encoders.fit_bridge import captioned, fit_bridge
@@ -21,8 +22,7 @@ from sightline.records import Image, ImageKey, Prompt, PromptKey, Record
 from sightline.statistics import bridge as arithmetic
 from sightline.study import reading
 from sightline.study.running.embedding import embed_images, embed_texts
-from sightline.study.study import Study, create_study
-from sightline.study.writing.loading import load
+from sightline.study.study import Study
 from sightline.systems.bridge_answers import bridge_answers
 from sightline.systems.retrieve import retrieve
 
@@ -65,8 +65,7 @@ def halves(tmp_path: Path) -> Iterator[Study]:
         Prompt(PromptKey("s", "1"), "red at the left and blue beside it"),
     ]
     records.append(Image(ImageKey("halves", "no file"), None, ["a caption of nothing"]))
-    with create_study(tmp_path / "study") as made:
-        load(made, records, importer="test", path="halves", digest="1")
+    with study_of(tmp_path / "study", records) as made:
         yield made
 
 
@@ -109,7 +108,7 @@ def test_captions_are_answered_by_a_bridge_that_did_not_see_their_image(halves: 
         "something blue",
     ]
     asked = [Prompt(key, text) for key, text in zip(keys, texts, strict=True)]
-    load(halves, asked, importer="test", path="asked", digest="2")
+    put(halves, asked, "asked")
     done = bridge_answers(halves, "bridge", "halves", **LIGHT, folds=4, k=5)
     assert (done.unseen, done.others, done.torn, done.images) == (4, 1, 0, 48)
     answers = reading.answers(halves, "retriever")
@@ -143,7 +142,7 @@ def test_a_rephrasing_goes_with_its_original(halves: Study) -> None:
         Prompt(other, "Red at the left, and green beside it."),
         Prompt(free, "something else"),
     ]
-    load(halves, asked, importer="test", path="asked", digest="5")
+    put(halves, asked, "asked")
     done = bridge_answers(halves, "bridge", "halves", **LIGHT, folds=4)
     # The fixture's own prompt is a caption as well.
     assert (done.unseen, done.others, done.torn) == (4, 1, 0)
@@ -158,8 +157,8 @@ def test_a_caption_of_images_in_several_folds_has_no_answer(halves: Study) -> No
     images = [
         Image(ImageKey("halves", name), None, ["the same"]) for name in ("red-left-green-0", "blue-top-red-0")
     ]
-    load(halves, images, importer="test", path="same", digest="3")
-    load(halves, [Prompt(PromptKey("captions", "same"), "the same")], importer="test", path="p", digest="4")
+    put(halves, images, "same")
+    put(halves, [Prompt(PromptKey("captions", "same"), "the same")], "p")
     told = [bridge_answers(halves, f"s{seed}", "halves", **LIGHT, folds=4, seed=seed) for seed in range(3)]
     assert {each.torn + each.unseen for each in told} == {2}
     torn = [each.system for each in told if each.torn]

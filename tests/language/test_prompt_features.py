@@ -10,6 +10,7 @@ from sightline.language.prompt_features import (
     STOP_WORDS,
     acronym_rate,
     conjunction_rate,
+    has_number,
     numeral_rate,
     preposition_rate,
     synset_count,
@@ -33,6 +34,20 @@ def test_counts() -> None:
     assert word_count("Two dogs, and a cat.") == 5
     # Two, dogs, cat, cat: "And" and "a" are stop words whatever their case, repeats count again.
     assert synset_count("Two dogs And a cat cat", Counts()) == 3 + 4 + 3 + 3
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Seven cups", True),
+        ("a dozen-odd birds", True),
+        ("bus 12a", True),
+        ("one cup, often", False),
+        ("", False),
+    ],
+)
+def test_numbers_in_words_or_digits(text: str, named: bool) -> None:
+    assert has_number(text) is named
 
 
 @pytest.mark.parametrize(

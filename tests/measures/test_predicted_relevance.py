@@ -34,7 +34,7 @@ from sightline.registry import find_measure
 from sightline.statistics.correlation import kendall
 from sightline.statistics.expected_precision import expected_reciprocal_rank
 from sightline.study import reading
-from sightline.study.running.embedding import cached, loaded_over
+from sightline.study.running.embedding import Cached, loaded_over
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
 
@@ -55,7 +55,7 @@ def predicted_relevance(
 ) -> PredictedRelevance:
     context = rankings_of(study).context
     predictor = loaded_over(study, registry.configure("predictor", "logistic"))
-    similar = cached(study, registry.configure("encoder", encoder))
+    similar = Cached(study, registry.configure("encoder", encoder))
     return predicted(context, predictor, similar, depth=depth, min_rel=1.0, folds=folds, seed=seed)
 
 

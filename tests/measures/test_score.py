@@ -119,6 +119,14 @@ def test_measures_named_in_the_settings(tmp_path: Path) -> None:
         assert values(again, "words") == [(1, 2, None)]
 
 
+def test_images_are_scored_before_there_are_prompts(fill: Fill, tmp_path: Path) -> None:
+    Pillow.new("RGB", (8, 6), "red").save(tmp_path / "a.png")
+    study = fill([Image(ImageKey("photos", "a"), str(tmp_path / "a.png"))])
+    assert [(ran.total, ran.computed) for ran in score(study, "brightness").runs] == [(1, 1)]
+    with pytest.raises(DataError, match="the study has images, but no prompts"):
+        score(study, ["brightness", "words"])
+
+
 def test_no_measure_and_unknown_measures(tmp_path: Path) -> None:
     study = create_study(tmp_path / "study", settings="[score]\nmeasures = []\n")
     load(study, [Prompt(query(1), "two words")], importer="test", path="test", digest="1")

@@ -14,6 +14,7 @@ from sightline import registry
 from sightline.errors import DataError, UsageError
 from sightline.prediction.features import prompt_measures
 from sightline.prediction.fit import FitResult, fit
+from sightline.prediction.model import ONE_WIDTH
 from sightline.records import (
     Answer,
     Image,
@@ -26,7 +27,7 @@ from sightline.records import (
     System,
     Truth,
 )
-from sightline.statistics.conformal import covered_across, half_width
+from sightline.statistics.conformal import half_width, held_across
 from sightline.statistics.folds import k_fold
 from sightline.study import reading
 from sightline.study.running.progress import Progress
@@ -287,19 +288,22 @@ def test_the_interval_is_conformal_and_on_the_scale(tmp_path: Path) -> None:
     with study_with(tmp_path / "s", learnable()) as study:
         found = fit(study, "ease", seed=4)
         errors = [guess - truth for guess, truth in points(found)]
-        assert found.results[0].half_width == half_width(errors, coverage=0.9)
+        # Too few for bins: one width for all, and a note says so.
+        result, width = found.results[0], half_width(errors, coverage=0.9)
+        assert not result.intervals.vary and ONE_WIDTH in found.notes
+        assert np.array(result.intervals.around([2.0])).ravel() == pytest.approx([2 - width, 2 + width])
         # Each fold goes by the width that the other folds would have set.
         sizes, fold = np.abs(errors), found.split.fold(48)
         inside = [sizes[n] <= half_width(sizes[fold != fold[n]], coverage=0.9) for n in range(48)]
-        assert found.results[0].covered == pytest.approx(np.mean(inside))
-        assert found.results[0].covered < 0.9 < np.mean(sizes <= found.results[0].half_width)
+        assert result.covered == pytest.approx(np.mean(inside))
+        assert result.covered < 0.9 < np.mean(sizes <= width)
+        assert sum(part.covered * part.n for part in result.quarters) == pytest.approx(np.sum(inside))
     # A published split has no other folds: what was tried is cut into five.
     tags = {n: {"split": ("train", "test")[n % 2]} for n in range(48)}
     with study_with(tmp_path / "p", learnable(), tags=tags) as study:
         found = fit(study, "ease", split="published", seed=1)
-        sizes = np.abs([guess - truth for guess, truth in points(found)])
         cut = k_fold(48, 5, seed=1)[1::2]
-        assert found.results[0].covered == pytest.approx(covered_across(sizes, cut))
+        assert found.results[0].covered == pytest.approx(held_across(*np.array(points(found)).T, cut).mean())
     # Eight prompts held out are too few for any width: the interval is the scale, and none without a scale.
     tags = {n: {"split": "test" if n >= 40 else "train"} for n in range(48)}
     with study_with(tmp_path / "t", learnable(), tags=tags) as study:

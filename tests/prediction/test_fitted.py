@@ -11,7 +11,17 @@ import pytest
 
 from sightline import registry
 from sightline.errors import DataError, UsageError
-from sightline.prediction.fitted import FORMAT, RECIPES, described, fit, load, recipe_of, save
+from sightline.prediction.fitted import (
+    FORMAT,
+    RECIPES,
+    described,
+    fit,
+    intervals_of,
+    load,
+    numbered,
+    recipe_of,
+    save,
+)
 
 THINGS = ("cat", "dog", "train", "bridge", "violin", "crowd", "clock", "zebra")
 
@@ -33,7 +43,8 @@ def test_what_was_learned_comes_back(tmp_path: Path) -> None:
     # Large arrays are kept in half precision: 11 bits, so that a sum of terms is off by some 1e-3 at most.
     np.testing.assert_allclose(again.values(new), made.values(new), atol=2e-3)
     assert again.targets == ["easy", "hard"] and again.about == {"by": "us"}
-    np.testing.assert_array_equal(again.widths, made.widths)
+    values = made.values(new)
+    np.testing.assert_array_equal(again.limits(new, values), made.limits(new, values))
 
 
 def test_it_learns_and_its_intervals_hold() -> None:
@@ -41,10 +52,11 @@ def test_it_learns_and_its_intervals_hold() -> None:
     texts, truth = prompts(400)
     made = fit("small", texts, truth)
     new, wanted = prompts(1000, seed=1)
-    off = np.abs(made.values(new) - wanted)
-    assert np.corrcoef(made.values(new)[:, 0], wanted[:, 0])[0, 1] > 0.8
-    for target in (0, 1):
-        assert 0.9 - 4 * 0.018 < (off[:, target] <= made.widths[target]).mean() < 0.9 + 4 * 0.018
+    values = made.values(new)
+    low, high = made.limits(new, values)
+    assert np.corrcoef(values[:, 0], wanted[:, 0])[0, 1] > 0.8
+    for inside in ((low <= wanted) & (wanted <= high)).T:
+        assert 0.9 - 4 * 0.018 < inside.mean() < 0.9 + 4 * 0.018
 
 
 def test_any_predictor_can_be_fitted() -> None:
@@ -58,9 +70,21 @@ def test_any_predictor_can_be_fitted() -> None:
 def test_too_few_to_calibrate_on_gives_no_finite_interval(tmp_path: Path) -> None:
     texts, truth = prompts(6)
     made = fit("tfidf_ridge", texts, truth)
-    assert np.isinf(made.widths).all()
     save(tmp_path / "few.npz", made)
-    assert np.isinf(load(tmp_path / "few.npz").widths).all()
+    for each in (made, load(tmp_path / "few.npz")):
+        assert np.isinf(each.limits(texts, truth)).all()
+
+
+def test_prompts_with_a_number_have_intervals_of_their_own() -> None:
+    """Their errors are four times as large here: intervals of all prompts would hold too few of them."""
+    rng = np.random.default_rng(0)
+    texts = ["two cups" if n % 4 == 0 else "some cups" for n in range(1200)]
+    held = rng.normal(size=(1200, 1))
+    large = np.array([4.0 if text.startswith("two") else 1.0 for text in texts])[:, None]
+    made = intervals_of(held, held + large * rng.normal(size=(1200, 1)), texts)[0]
+    low, high = made.around([0.0, 0.0], numbered(["two cups", "some cups"]))
+    # 1.645 deviations either way hold 90 %.
+    assert high - low == pytest.approx([4 * 3.29, 3.29], rel=0.25)
 
 
 def test_a_prompt_learned_from_does_not_know_itself() -> None:
@@ -148,7 +172,9 @@ def test_every_predictor_survives_its_file(
     [
         {"targets": None},
         {"targets": ["one", "two"]},
-        {"widths": [1.0, 2.0, 3.0]},
+        {"intervals": [1.0, 2.0, 3.0]},
+        {"intervals": [[]]},
+        {"intervals": [[{"cuts": [1.0], "ends": [[0.0], [1.0]], "moves": False}]]},
         {"about": 5},
         {"recipe": 5},
         {"measures": None},
@@ -178,7 +204,8 @@ def test_intervals_of_few_prompts_hold_what_they_promise() -> None:
     held = []
     for _ in range(60):
         made = fit("linear", texts, rng.normal(size=(40, 2)))
-        off = np.abs(made.values(new) - rng.normal(size=(200, 2)))
-        held.append((off <= np.array(made.widths)).mean())
+        low, high = made.limits(new, made.values(new))
+        truth = rng.normal(size=(200, 2))
+        held.append(((low <= truth) & (truth <= high)).mean())
     # One fit's coverage spreads by about sqrt(.09 / 40) = .047: the mean of 60 by .006.
     assert np.mean(held) > 0.9 - 3 * 0.006

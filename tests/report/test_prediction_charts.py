@@ -56,8 +56,8 @@ def test_every_prompt_has_one_level(truth: list[float]) -> None:
 
 
 def test_a_box_for_each_value_where_they_are_few() -> None:
-    truth = [0.0] * 9 + [0.5] * 9 + [1.0] * 3
-    guess = [*np.arange(9.0), *(10 + np.arange(9.0)), 1.0, 2.0, 3.0]
+    guess = [0.0] * 9 + [0.5] * 9 + [1.0] * 3
+    truth = [*np.arange(9.0), *(10 + np.arange(9.0)), 1.0, 2.0, 3.0]
     found = boxes(guess, truth)
     assert [(box.low, box.high, box.n) for box in found] == [
         (-0.25, 0.25, 9),
@@ -72,8 +72,8 @@ def test_a_box_for_each_value_where_they_are_few() -> None:
 
 
 def test_many_values_are_cut_into_equal_steps() -> None:
-    truth = np.linspace(0, 8, 801)
-    found = boxes(2 * truth, truth)
+    guess = np.linspace(0, 8, 801)
+    found = boxes(guess, 2 * guess)
     assert [(box.low, box.high) for box in found] == [(float(n), float(n + 1)) for n in range(BOXES)]
     assert [box.n for box in found] == [100] * 7 + [101]
     assert found[0].cuts is not None and found[0].cuts[2] == pytest.approx(0.99)
@@ -136,9 +136,9 @@ def test_a_crowded_map_is_drawn_once() -> None:
 
 def test_boxes_say_what_they_show(texts: Any, many: tuple[np.ndarray, ...]) -> None:
     _, truth, guess = many
-    figure = box_figure(guess, truth, scale=UP, predictor="ridge")
+    figure = box_figure(truth, guess, scale=UP, predictor="ridge")
     assert "predicted by ridge" in figure.caption and "dots" not in figure.caption
-    assert "Box plots of predicted fit by ridge" in figure.wide["description"]
+    assert "Box plots of true fit by the value predicted by ridge" in figure.wide["description"]
     for said in texts(figure):
         assert sum(map(int, re.findall(r"\b\d\d\b", said))) == 400
         assert "predicted fit" in said and "true fit" in said

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from studies import put, study_of
 
 import sightline
 from sightline.encoders.choice import encoder_of
@@ -20,9 +21,8 @@ from sightline.records import Answer, ImageKey, Item, Prompt, PromptKey, Questio
 from sightline.selection import difficulty as select_difficulty
 from sightline.selection.difficulty import SHARE, among, priorities, target_of
 from sightline.study import reading
-from sightline.study.study import Study, create_study
+from sightline.study.study import Study
 from sightline.study.writing import settling
-from sightline.study.writing.loading import load
 
 N = 40
 KINDS = ("dog in a park", "train at night", "cup of tea", "old stone bridge")
@@ -30,7 +30,6 @@ KINDS = ("dog in a park", "train at night", "cup of tea", "old stone bridge")
 
 def make(path: Path, judged: int = 10, direction: str = "higher", kind: str = "generator") -> Study:
     """40 prompts of four kinds; the first ten have a truth of ease."""
-    study = create_study(path)
     records: list[Record] = [Question("ease", "interval", 0, 40, 1, direction=direction)]
     records.append(System("it", kind, "c" if kind == "retriever" else ""))
     for n in range(N):
@@ -39,8 +38,7 @@ def make(path: Path, judged: int = 10, direction: str = "higher", kind: str = "g
         records.append(Answer(key, "it", 0, ImageKey("c", str(n))))
         if n < judged:
             records.append(Truth("ease", Item(key), float(n)))
-    load(study, records, importer="test", path="test", digest="1")
-    return study
+    return study_of(path, records)
 
 
 @pytest.fixture
@@ -100,14 +98,12 @@ def test_what_is_worse_follows_the_question(tmp_path: Path) -> None:
 
 def test_the_choice_is_spread_over_what_they_say(tmp_path: Path) -> None:
     # The hardest are ten times the same but for a number; the next are of four kinds.
-    with create_study(tmp_path / "s") as study:
-        texts = [f"a very long winding road to nowhere {n}" for n in range(10)]
-        texts += [f"{kind} {n}" for n in range(10) for kind in KINDS]
-        records: list[Record] = [Question("ease", "interval", 0, 60, 1)]
-        records += [Prompt(PromptKey("s", str(n)), text) for n, text in enumerate(texts)]
-        records.append(Prompt(PromptKey("s", "50"), "judged"))
-        records.append(Truth("ease", Item(PromptKey("s", "50")), 1.0))
-        load(study, records, importer="test", path="test", digest="1")
+    texts = [f"a very long winding road to nowhere {n}" for n in range(10)]
+    texts += [f"{kind} {n}" for n in range(10) for kind in KINDS]
+    records: list[Record] = [Question("ease", "interval", 0, 60, 1)]
+    records += [Prompt(PromptKey("s", str(n)), text) for n, text in enumerate([*texts, "judged"])]
+    records.append(Truth("ease", Item(PromptKey("s", "50")), 1.0))
+    with study_of(tmp_path / "s", records) as study:
         keep(study, "ridge", range(51))
         roads = [
             sum(number < 10 for number in numbers(sightline.select(study, 5, by="difficulty", seed=seed)))
@@ -154,13 +150,7 @@ def test_unsure_is_where_the_interval_is_wide(study: Study) -> None:
 
 
 def test_unsure_is_what_is_far_from_truth(study: Study) -> None:
-    load(
-        study,
-        [Prompt(PromptKey("s", "99"), "zzz qqq xxx")],
-        importer="test",
-        path="more",
-        digest="2",
-    )
+    put(study, [Prompt(PromptKey("s", "99"), "zzz qqq xxx")], "more")
     keep(study, "ridge", [20.0] * (N + 1))
     found = sightline.select(study, 1, by="difficulty", prefer="unsure")
     assert "far from prompts with truth" in found.how

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from studies import put
 
 import sightline
 from sightline.data.import_ import import_
@@ -19,7 +20,6 @@ from sightline.records import Image, ImageKey, Prompt, PromptKey
 from sightline.selection.select import best_captions, nearest_rows, spread, write_selected
 from sightline.study import reading
 from sightline.study.study import Study, create_study
-from sightline.study.writing.loading import load
 
 KINDS = (
     "a dog in the park",
@@ -35,7 +35,7 @@ def study(tmp_path: Path) -> Iterator[Study]:
     with create_study(tmp_path / "study") as made:
         prompts = [Prompt(PromptKey("suite", str(n)), text) for n, text in enumerate(KINDS)]
         prompts += [Prompt(PromptKey("other", str(n)), f"prompt {n}") for n in range(3)]
-        load(made, prompts, importer="test", path="test", digest="test")
+        put(made, prompts)
         yield made
 
 
@@ -172,13 +172,7 @@ def test_captions_are_spread_by_sentence_vectors_where_there_are(
 
 
 def test_captions_are_chosen_once_and_for_a_seed(painted: Study) -> None:
-    load(
-        painted,
-        [Image(ImageKey("paints", f"copy{n}"), captions=["blue"]) for n in range(5)],
-        importer="test",
-        path="copies",
-        digest="copies",
-    )
+    put(painted, [Image(ImageKey("paints", f"copy{n}"), captions=["blue"]) for n in range(5)], "copies")
     told = {"by": "captions", "collection": "paints", "joint": "colours"}
     for seed in range(4):
         chosen = sightline.select(painted, 3, **told, seed=seed)  # type: ignore[arg-type]
@@ -204,13 +198,7 @@ def test_captions_that_cannot_be_compared(study: Study, painted: Study) -> None:
         sightline.select(study, 1, by="captions")
     with pytest.raises(UsageError, match="encodes no images"):
         sightline.select(painted, 1, by="captions", collection="paints", joint="hashed_words")
-    load(
-        painted,
-        [Image(ImageKey("paints", "ghost"), captions=["a", "b"])],
-        importer="test",
-        path="ghost",
-        digest="ghost",
-    )
+    put(painted, [Image(ImageKey("paints", "ghost"), captions=["a", "b"])], "ghost")
     with pytest.raises(DataError, match="1 images have several captions and no file"):
         sightline.select(painted, 1, by="captions", joint="colours")
     with pytest.raises(UsageError, match="Did you mean paints"):

@@ -220,25 +220,35 @@ def test_marks() -> None:
 
 
 def test_quarters_by_hand() -> None:
-    truth = [0, 1, 1, 2, 3, 4, 5, 6]
-    # Quartiles of the truth: 1, 2.5, 4.25. Predictions are 1 too high at the hard end, 2 too low at the easy.
-    predicted = [1, 2, 2, 2, 3, 4, 3, 4]
-    found = by_quarter(predicted, truth)
-    shown = [(each.name, each.n, each.bias, each.rmse, each.from_truth, each.to_truth) for each in found]
+    predicted = [0, 1, 1, 2, 3, 4, 5, 6]
+    # Quartiles of the predictions: 1, 2.5, 4.25. They are 1 too low at the hard end, 2 too high at the easy.
+    truth = [1, 2, 2, 2, 3, 4, 3, 4]
+    found = by_quarter(predicted, truth, [True, False, False, True, True, True, False, True])
+    shown = [(each.name, each.n, each.bias, each.rmse, each.low, each.high, each.covered) for each in found]
     assert shown == [
-        ("hardest", 3, 1, 1, 0, 1),
-        ("hard", 1, 0, 0, 2, 2),
-        ("easy", 2, 0, 0, 3, 4),
-        ("easiest", 2, -2, 2, 5, 6),
+        ("hardest", 3, -1, 1, 0, 1, pytest.approx(1 / 3)),
+        ("hard", 1, 0, 0, 2, 2, 1),
+        ("easy", 2, 0, 0, 3, 4, 1),
+        ("easiest", 2, 2, 2, 5, 6, 0.5),
     ]
+    assert by_quarter(predicted, truth)[0].covered is None
     weighted = sum(quarter.smare * quarter.n for quarter in found) / 8
     assert weighted == pytest.approx(smare(predicted, truth))
 
 
 def test_a_quarter_that_ties_swallow_is_missing() -> None:
-    found = by_quarter(range(8), [0, 2, 2, 2, 2, 2, 2, 2])
+    found = by_quarter([0, 2, 2, 2, 2, 2, 2, 2], range(8))
     assert [quarter.name for quarter in found] == ["hardest"]
     assert by_quarter([np.nan], [1.0]) == []
+
+
+def test_the_conditional_mean_has_no_bias_in_any_quarter() -> None:
+    """A prediction that is the mean of its truths is right wherever it is made; by truth it would not be."""
+    rng = np.random.default_rng(0)
+    predicted = rng.normal(size=8000)
+    truth = predicted + rng.normal(size=8000)
+    # 2,000 a quarter with deviation 1: a standard error of .022.
+    assert all(abs(quarter.bias) < 4 * 0.0224 for quarter in by_quarter(predicted, truth))
 
 
 def test_table_as_latex() -> None:

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.statistics.preferences import NEVER, ONE_SIDED, PRIOR, bradley_terry
+from sightline.statistics.preferences import (
+    NEVER,
+    ONE_SIDED,
+    PRIOR,
+    SPREADS,
+    bradley_terry,
+    pooled_preferences,
+)
 
 choices = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1]),
@@ -117,6 +124,47 @@ def test_preference_limits_cover():
         met = ~np.isnan(low)
         covered.append(np.mean((low <= truth)[met] & (truth <= high)[met]))
     assert 0.93 <= np.mean(covered) <= 0.97
+
+
+@pytest.mark.parametrize(("spread", "repeats"), [(1.28, 2), (3.0, 1), (3.0, 5)])
+def test_limits_cover_whatever_the_spread(spread, repeats):
+    # With the prior fixed at PRIOR, limits at a spread of 3 cover .59 of the time.
+    covered, extreme = [], []
+    a, b = np.triu_indices(6, 1)
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        strength = rng.normal(0, spread, 6)
+        truth = 1 / (1 + np.exp(strength[b] - strength[a]))
+        wins = rng.binomial(repeats, truth)
+        found = pooled_preferences(
+            np.concatenate([a, b]), np.concatenate([b, a]), np.concatenate([wins, repeats - wins]), a=a, b=b
+        )
+        inside = (found.low <= truth) & (truth <= found.high)
+        covered.extend(inside)
+        extreme.extend(inside[np.abs(truth - 0.5) > 0.4])
+    assert 0.92 <= np.mean(covered) <= 0.98
+    assert np.mean(extreme) > 0.9
+
+
+def test_pooled_preferences_are_those_of_direct_integration():
+    # One pair, 3 wins to 1: with d = s_a - s_b ~ N(0, 2 spread^2) the median by summing over a fine grid.
+    found = pooled_preferences([0, 1], [1, 0], [3, 1], a=[0, 1], b=[1, 0])
+    d = np.linspace(-60, 60, 60_001)
+    posterior = np.zeros_like(d)
+    for spread in SPREADS:
+        prior = np.exp(-(d**2) / (4 * spread**2)) / (2 * spread * np.pi**0.5)
+        hyper = np.exp(-(np.log(spread / PRIOR) ** 2) / (2 * 1.5**2))
+        posterior += hyper * prior * np.exp(-3 * np.logaddexp(0, -d) - np.logaddexp(0, d))
+    reached = np.cumsum(posterior) / posterior.sum()
+    expected = [1 / (1 + np.exp(-d[np.argmax(reached >= level)])) for level in (0.5, 0.025, 0.975)]
+    assert (found.value[0], found.low[0], found.high[0]) == pytest.approx(expected, abs=0.02)
+    assert found.value[1] == pytest.approx(1 - found.value[0], abs=0.02)
+
+
+def test_pooled_preferences_of_those_who_never_met():
+    found = pooled_preferences([0, 2], [1, 3], a=[0, 0, 4], b=[1, 2, 0], players=5)
+    assert 0.5 < found.value[0] < found.high[0] and np.isnan(found.value[1:]).all()
+    assert np.isnan(pooled_preferences([], [], a=[0], b=[1], players=2).value).all()
 
 
 def test_what_others_did_helps():

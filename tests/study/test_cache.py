@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image as Pillow
+from studies import put
 
 import sightline
 from sightline.errors import UsageError
@@ -15,7 +16,6 @@ from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey
 from sightline.study import reading
 from sightline.study.cache import Removed, cache
 from sightline.study.study import Study, create_study
-from sightline.study.writing.loading import load
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def study(tmp_path: Path) -> Iterator[Study]:
                 Image(image, str(path)),
                 Answer(prompt, "one", 0, image),
             ]
-            load(made, records, importer="test", path=str(n), digest=str(n))
+            put(made, records, str(n))
         yield made
 
 
@@ -89,21 +89,16 @@ def test_what_is_not_kept_cannot_be_cleared(study: Study, measure: str) -> None:
     assert cache(study).measures[0].values == 2
 
 
-def test_a_measure_that_is_gone_is_not_current(
-    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "plugins"
-    folder.mkdir()
-    (folder / "fleeting.py").write_text(
+def test_a_measure_that_is_gone_is_not_current(study: Study, plugins: Path) -> None:
+    (plugins / "fleeting.py").write_text(
         "from sightline.extension import measure\n"
         "@measure.of_prompt(source='me', licence='MIT')\n"
         "def fleeting(prompts):\n"
         "    'Nothing.'\n"
         "    return [0.0 for _ in prompts]\n"
     )
-    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(folder))
     sightline.score(study, "fleeting")
     assert cache(study).measures[0].current
-    (folder / "fleeting.py").unlink()
+    (plugins / "fleeting.py").unlink()
     assert not cache(study).measures[0].current
     assert cache(study, clear="fleeting").removed == Removed(2, 0, 0)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from studies import put
 
 from sightline.errors import DataError
 from sightline.records import Answer, ImageKey, Item, Prompt, PromptKey, Question, Record, System, Truth
 from sightline.study import rollup
 from sightline.study.study import Study, create_study
-from sightline.study.writing.loading import load
 
 P1, P2 = PromptKey("s", "1"), PromptKey("s", "2")
 A1, A2, A3, B1, B2 = (ImageKey("c", name) for name in ("a1", "a2", "a3", "b1", "b2"))
@@ -39,7 +39,7 @@ def study_with(folder: Path, truths: Sequence[tuple[Item, float]]) -> Study:
         *answers,
         *(Truth("quality", subject, value) for subject, value in truths),
     ]
-    load(study, records, importer="test", path="test", digest="1")
+    put(study, records)
     return study
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from studies import put
 
 from sightline.records import Answer, ImageKey, Item, Judgement, Prompt, PromptKey, Record
 from sightline.study import reading
@@ -64,7 +65,7 @@ def test_undo_does_not_go_through_a_table_for_each_row(study: Study) -> None:
 
     for mark in ("a", "b"):
         start = time.perf_counter()
-        load(study, votes(mark), importer="t", path=mark, digest=mark)
+        put(study, votes(mark), mark)
         loading = time.perf_counter() - start
     start = time.perf_counter()
     gone = undo(study, 1)

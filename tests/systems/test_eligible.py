@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from studies import put
 
 from sightline.errors import DataError, UsageError
 from sightline.records import Image, ImageKey, Prompt, PromptKey, Record
 from sightline.study.study import create_study
-from sightline.study.writing.loading import load
 from sightline.systems.eligible import eligible, sound
 
 TAGS = {
@@ -68,7 +68,7 @@ def test_images_of_a_study(tmp_path: Path) -> None:
     records: list[Record] = [Prompt(PromptKey("s", "q"), "x")]
     records += [Image(ImageKey("c", name), captions=c, scene=scene) for name, (c, scene) in told.items()]
     with create_study(tmp_path / "study") as study:
-        load(study, records, importer="test", path="t", digest="t")
+        put(study, records, "t")
         found = eligible(study, "c", tagger)
         assert list(found.images) == [ImageKey("c", "good")]
         assert found.left_out == {
@@ -79,6 +79,6 @@ def test_images_of_a_study(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="no collection called 'd'"):
             eligible(study, "d", tagger)
         wrong = Image(ImageKey("c", "odd"), captions=["x"], scene={"relations": [{"subject": "x"}]})
-        load(study, [wrong], importer="test", path="u", digest="u")
+        put(study, [wrong], "u")
         with pytest.raises(DataError, match="image c/odd"):
             eligible(study, "c", tagger)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from studies import put, study_of
 
 import sightline
 from sightline.comparison.compare import compare
@@ -25,8 +26,7 @@ from sightline.records import (
     Truth,
 )
 from sightline.study import reading
-from sightline.study.study import Study, create_study
-from sightline.study.writing.loading import load
+from sightline.study.study import Study
 from sightline.systems.fuse import fuse
 from sightline.systems.ranking import NOTHING
 from sightline.systems.rerank import rerank
@@ -50,8 +50,7 @@ def study(tmp_path: Path) -> Iterator[Study]:
         records.append(Truth("relevance", Item(key(n), image=ImageKey("images", f"i{n}")), 1.0))
         if n < 3:
             records.append(Answer(key(n), "run", 0, ImageKey("images", "i1"), 1.0))
-    with create_study(tmp_path / "study") as made:
-        load(made, records, importer="test", path="test", digest="1")
+    with study_of(tmp_path / "study", records) as made:
         yield made
 
 
@@ -92,7 +91,7 @@ def test_a_run_kept_before_gets_its_notes_and_undo_takes_them(study: Study) -> N
 
 
 def test_an_engine_that_finds_nothing_at_all_has_zeros(study: Study) -> None:
-    load(study, [Image(ImageKey("mute", "x"), captions=["nothing"])], importer="t", path="m", digest="m")
+    put(study, [Image(ImageKey("mute", "x"), captions=["nothing"])], "m")
     sightline.retrieve(study, "mute", "bm25", collection="mute")
     score(study, "reciprocal_rank")
     assert means(study)["mute"] == (0.0, 4)
@@ -103,7 +102,7 @@ def test_an_engine_that_finds_nothing_at_all_has_zeros(study: Study) -> None:
 def test_a_prompt_that_came_later_was_not_asked(study: Study) -> None:
     sightline.retrieve(study, "bm", "bm25", collection="images")
     late = [Prompt(key(9), "late"), Truth("relevance", Item(key(9), image=ImageKey("images", "i0")), 1.0)]
-    load(study, late, importer="t", path="l", digest="l")
+    put(study, late, "l")
     score(study, "reciprocal_rank")
     assert means(study)["bm"] == (0.5, 4)
     assert any(note.startswith("bm: 1 of the 5 prompts") for note in rankings_of(study).notes())
@@ -130,6 +129,6 @@ def test_a_reranked_engine(painted: Study, tmp_path: Path) -> None:
         Answer(prompts[0], "first", 0, ImageKey("paints", "sea"), 1.0),
         Answer(prompts[1], "first", 0, None, failure=NOTHING),
     ]
-    load(painted, records, importer="test", path="run", digest="run")
+    put(painted, records, "run")
     done = rerank(painted, "closer", "first", "flat")
     assert (done.prompts, failures(painted, "closer")) == (1, ["g"])

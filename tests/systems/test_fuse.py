@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import polars as pl
 import pytest
+from studies import put, study_of
+from studies import rankings as rows
 
 from sightline.data.imports import undo
 from sightline.errors import ConflictError, DataError, UsageError
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
 from sightline.study import reading
-from sightline.study.study import Study, create_study
-from sightline.study.writing.loading import load
+from sightline.study.study import Study
 from sightline.systems.fuse import fuse
 
 RUNS = {
@@ -34,19 +34,8 @@ def study(tmp_path: Path) -> Iterator[Study]:
         for ref, answers in lists.items():
             for place, (image, score) in enumerate(answers):
                 records.append(Answer(PromptKey("s", ref), system, place, ImageKey("c", image), score))
-    with create_study(tmp_path / "study") as made:
-        load(made, records, importer="test", path="test", digest="test")
+    with study_of(tmp_path / "study", records) as made:
         yield made
-
-
-def rows(study: Study, system: str) -> dict[str, list[tuple[str, float]]]:
-    names = dict(reading.images(study).select("image_id", "name").iter_rows())
-    refs = dict(reading.prompts(study).select("prompt_id", "ref").iter_rows())
-    found: dict[str, list[tuple[str, float]]] = {}
-    told = reading.answers(study, "retriever").filter(pl.col("system") == system)
-    for prompt, image, score in told.select("prompt_id", "image_id", "score").iter_rows():
-        found.setdefault(refs[prompt], []).append((names[image], score))
-    return found
 
 
 def test_reciprocal_ranks_by_hand(study: Study) -> None:
@@ -75,7 +64,7 @@ def test_twice_is_as_once_and_undone_at_once(study: Study) -> None:
     with pytest.raises(ConflictError):
         fuse(study, "both", ["one", "two"], rule="combsum")
     assert not fuse(study, "both", ["one", "two"], rule="combsum", replace=True).already
-    undo(study, reading.frame(study, "SELECT max(id) FROM source", {"id": pl.Int64})["id"][0])
+    undo(study, reading.fetch_rows(study, "SELECT max(id) FROM source")[0][0])
     assert rows(study, "both") == {}
 
 
@@ -111,7 +100,7 @@ def test_distances_are_not_added_up(study: Study, rule: str) -> None:
     records: list[Record] = [System("far", "retriever", "c")]
     for place, (image, score) in enumerate([("b", 0.1), ("a", 0.1), ("d", 7.0)]):
         records.append(Answer(PromptKey("s", "q"), "far", place, ImageKey("c", image), score))
-    load(study, records, importer="test", path="far", digest="far")
+    put(study, records, "far")
     with pytest.raises(
         DataError, match="the scores of far rise along its rankings: they are distances"
     ) as no:

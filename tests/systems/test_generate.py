@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -12,6 +11,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from processes import start
+from studies import put
 
 import sightline
 from sightline.errors import ConflictError, DataError, ExtensionError, UsageError
@@ -62,7 +63,7 @@ def study(tmp_path: Path) -> Iterator[Study]:
 
 def ask(study: Study, *texts: str, suite: str = "suite") -> None:
     prompts = [Prompt(PromptKey(suite, str(n)), text) for n, text in enumerate(texts)]
-    load(study, prompts, importer="test", path=suite, digest=suite)
+    put(study, prompts, suite)
 
 
 def line(tmp_path: Path) -> str:
@@ -145,7 +146,7 @@ def test_answers_of_another_making_are_not_taken_for_ones_own(study: Study, tmp_
     sightline.generate(study, "mine", line(tmp_path))
     with pytest.raises(ConflictError, match="1 answers that command"):
         sightline.generate(study, "mine", line(tmp_path), seed=1)
-    load(study, [System("search", "retriever")], importer="test", path="s", digest="s")
+    put(study, [System("search", "retriever")], "s")
     with pytest.raises(ConflictError, match="is a retriever"):
         sightline.generate(study, "search", line(tmp_path))
     assert len(log(tmp_path)) == 1
@@ -178,20 +179,11 @@ def test_wrong_calls_are_refused(study: Study, told: dict[str, object], said: st
     ],
 )
 def test_a_generator_that_breaks_its_promise_loses_nothing_that_was_made(
-    study: Study,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    body: str,
-    said: str,
-    kept: int,
+    study: Study, plugins: Path, name: str, body: str, said: str, kept: int
 ) -> None:
     ask(study, "a ball", "a dog", "a cat")
-    folder = tmp_path / "plugins"
-    folder.mkdir()
     pixel = 'PIXEL = b"P6 1 1 255 abc"\n'
-    (folder / f"{name}.py").write_text(pixel + FEW.format(name=name, body=body))
-    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(folder))
+    (plugins / f"{name}.py").write_text(pixel + FEW.format(name=name, body=body))
     with pytest.raises(ExtensionError, match=said):
         sightline.generate(study, "mine", name)
     assert reading.counts(study)["answer"] == kept
@@ -214,18 +206,14 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     (tmp_path / "log").unlink()
     with create_study(tmp_path / "killed") as study:
         ask(study, *texts)
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(tmp_path / "killed"), line(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(Path(sightline.__file__).parent.parent), "HELD": "12"},
-        start_new_session=True,
-    )
+    child = start(CHILD, tmp_path / "killed", line(tmp_path), HELD="12")
     # 8 answers a commit: with 12 begun, 8 are kept and the others under way.
     until = time.monotonic() + 120
     while not (tmp_path / "log").exists() or len(log(tmp_path)) < 12:
         assert child.poll() is None and time.monotonic() < until
         time.sleep(0.01)
     os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+    child.communicate()
     with open_study(tmp_path / "killed") as study:
         kept = reading.counts(study)["answer"]
         assert kept == 8

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from studies import put, rankings, study_of
 
 import sightline
 from sightline.data.imports import undo
@@ -34,18 +35,7 @@ from sightline.records import (
 from sightline.study import reading
 from sightline.study.pools import pools
 from sightline.study.study import Study, create_study, open_study
-from sightline.study.writing.loading import load
 from sightline.systems.pool import pool
-
-
-def gathered(study: Study, name: str = "pool") -> dict[str, list[tuple[str, float]]]:
-    names = dict(reading.images(study).select("image_id", "name").iter_rows())
-    refs = dict(reading.prompts(study).select("prompt_id", "ref").iter_rows())
-    found: dict[str, list[tuple[str, float]]] = {}
-    rows = reading.answers(study, "retriever").filter(pl.col("system") == name)
-    for prompt, image, score in rows.select("prompt_id", "image_id", "score").iter_rows():
-        found.setdefault(refs[prompt], []).append((names[image], score))
-    return found
 
 
 def run(system: str, ref: str, *images: str, collection: str = "paints") -> list[Record]:
@@ -60,27 +50,27 @@ def run(system: str, ref: str, *images: str, collection: str = "paints") -> list
 def ranked(painted: Study) -> Study:
     records = [*run("one", "r", "rose", "grape", "sea"), *run("two", "r", "leaf", "rose", "grape")]
     records += run("two", "b", "sea", "leaf", "grape")
-    load(painted, records, importer="test", path="runs", digest="runs")
+    put(painted, records, "runs")
     return painted
 
 
 def test_depth_is_the_union_of_the_first_ones(ranked: Study) -> None:
     done = pool(ranked, depth=2)
     # For r: one gives rose, grape; two gives leaf, rose. Best ranks: rose 1, leaf 1, grape 2.
-    assert gathered(ranked) == {
+    assert rankings(ranked, "pool") == {
         "r": [("rose", 1.0), ("leaf", 1.0), ("grape", 0.5)],
         "b": [("sea", 1.0), ("leaf", 0.5)],
     }
     assert (done.prompts, done.pairs, done.fewest, done.most, done.unseen) == (2, 5, 2, 3, 0)
     assert pools(ranked) == {"pool"}
     pool(ranked, "narrow", systems=["one"], depth=1)
-    assert gathered(ranked, "narrow") == {"r": [("rose", 1.0)]}
+    assert rankings(ranked, "narrow") == {"r": [("rose", 1.0)]}
 
 
 def test_a_pool_is_no_engine_to_pool_from(ranked: Study) -> None:
     pool(ranked, "first", depth=1)
     pool(ranked, "second", depth=1)
-    assert gathered(ranked, "second") == gathered(ranked, "first")
+    assert rankings(ranked, "second") == rankings(ranked, "first")
 
 
 def test_twice_is_as_once_and_undone_at_once(ranked: Study) -> None:
@@ -90,7 +80,7 @@ def test_twice_is_as_once_and_undone_at_once(ranked: Study) -> None:
         pool(ranked, depth=3)
     assert pool(ranked, depth=3, replace=True).pairs == 7
     undo(ranked, first.number + 1)
-    assert gathered(ranked) == {} and pools(ranked) == set()
+    assert rankings(ranked, "pool") == {} and pools(ranked) == set()
 
 
 def test_a_pool_is_judged_and_settled(ranked: Study, tmp_path: Path) -> None:
@@ -114,7 +104,7 @@ def test_a_pool_is_judged_and_settled(ranked: Study, tmp_path: Path) -> None:
             for name in ("rose", "leaf", "grape")
         ]
         asked = [Question("relevance", "ordinal", 0, 1, 1), *votes]
-        load(study, asked, importer="test", path="votes", digest="votes")
+        put(study, asked, "votes")
         sightline.truth(study, "relevance", rule="any_relevant")
         sightline.score(study, "reciprocal_rank")
         scores = reading.scores(study, reading.measures(study)["identity"][0])
@@ -136,14 +126,14 @@ def test_captions_above_a_cosine(painted: Study, colours: str) -> None:
     done = pool(painted, by="captions", encoder=colours, above=0.7)
     half = pytest.approx(1 / np.sqrt(2))
     # "red blue fruit" has a cosine of .7071 with "red" and with "blue".
-    assert gathered(painted) == {
+    assert rankings(painted, "pool") == {
         "r": [("rose", pytest.approx(1.0)), ("grape", half)],
         "b": [("sea", pytest.approx(1.0)), ("grape", half)],
         "g": [("leaf", pytest.approx(1.0))],
     }
     assert done.how.startswith("by=captions, encoder=colours")
     pool(painted, "strict", by="captions", encoder=colours, above=0.71)
-    assert gathered(painted, "strict")["r"] == [("rose", pytest.approx(1.0))]
+    assert rankings(painted, "strict")["r"] == [("rose", pytest.approx(1.0))]
 
 
 @pytest.fixture
@@ -153,23 +143,22 @@ def words(tmp_path: Path, colours: str) -> Iterator[Study]:
     for n in range(12):
         captions = ["red", "and Red again"] if n % 3 == 0 else ["red"]
         records.append(Image(ImageKey("words", f"{n:02}"), captions=captions))
-    with create_study(tmp_path / "words") as made:
-        load(made, records, importer="test", path="w", digest="w")
+    with study_of(tmp_path / "words", records) as made:
         yield made
 
 
 def test_past_a_rank_all_words_must_be_there(words: Study) -> None:
     told = {"by": "captions", "collection": "words", "encoder": "colours"}
     pool(words, "all", **told, contained_after=12)  # type: ignore[arg-type]
-    assert len(gathered(words, "all")["q"]) == 12
+    assert len(rankings(words, "all")["q"]) == 12
     pool(words, "few", **told, contained_after=4)  # type: ignore[arg-type]
     # Equal cosines keep the order of the collection: 00 to 03 stay, then 06 and 09: "and", and "red" twice.
-    assert [name for name, _ in gathered(words, "few")["q"]] == ["00", "01", "02", "03", "06", "09"]
+    assert [name for name, _ in rankings(words, "few")["q"]] == ["00", "01", "02", "03", "06", "09"]
     # The cap counts what stays, not what was looked at.
     pool(words, "cap", **told, contained_after=4, most=5)  # type: ignore[arg-type]
-    assert [name for name, _ in gathered(words, "cap")["q"]] == ["00", "01", "02", "03", "06"]
+    assert [name for name, _ in rankings(words, "cap")["q"]] == ["00", "01", "02", "03", "06"]
     done = pool(words, "none", **told, contained_after=0, most=9)  # type: ignore[arg-type]
-    assert [name for name, _ in gathered(words, "none")["q"]] == ["00", "03", "06", "09"]
+    assert [name for name, _ in rankings(words, "none")["q"]] == ["00", "03", "06", "09"]
     assert done.unseen == 4
 
 
@@ -181,7 +170,7 @@ def with_seeds(study: Study, **seeds: list[str]) -> None:
     for ref, names in seeds.items():
         for name in names:
             records.append(Truth("seed", Item(PromptKey("suite", ref), image=ImageKey("paints", name)), 1.0))
-    load(study, records, importer="test", path="seeds", digest="seeds")
+    put(study, records, "seeds")
 
 
 def test_seeds_grow_by_their_nearest_images(painted: Study, colours: str) -> None:
@@ -189,13 +178,13 @@ def test_seeds_grow_by_their_nearest_images(painted: Study, colours: str) -> Non
     done = pool(painted, by="neighbours", encoder=colours, neighbours=1)
     half = pytest.approx(1 / np.sqrt(2))
     # Grape is half red, half blue: next to the rose, and of the set sea, leaf next to the sea.
-    assert gathered(painted) == {
+    assert rankings(painted, "pool") == {
         "r": [("rose", 1.0), ("grape", half)],
         "b": [("sea", 1.0), ("leaf", 1.0), ("grape", half)],
     }
     assert (done.prompts, done.pairs, dict(done.left_out)) == (2, 5, {})
     pool(painted, "wide", by="neighbours", encoder=colours, neighbours=100)
-    assert [len(rows) for rows in gathered(painted, "wide").values()] == [4, 4]
+    assert [len(rows) for rows in rankings(painted, "wide").values()] == [4, 4]
 
 
 def test_growth_equals_a_loop_over_all_images(painted: Study, tmp_path: Path, colours: str) -> None:
@@ -206,7 +195,7 @@ def test_growth_equals_a_loop_over_all_images(painted: Study, tmp_path: Path, co
     for n in range(60):
         Pillow.new("RGB", (4, 4), tuple(int(x) for x in rng.integers(1, 255, 3))).save(tmp_path / f"{n}.png")
         records.append(Image(ImageKey("paints", str(n)), str(tmp_path / f"{n}.png")))
-    load(painted, records, importer="test", path="more", digest="more")
+    put(painted, records, "more")
     seeds = ["3", "17", "40"]
     with_seeds(painted, g=seeds)
     pool(painted, by="neighbours", encoder=colours, neighbours=12)
@@ -218,14 +207,14 @@ def test_growth_equals_a_loop_over_all_images(painted: Study, tmp_path: Path, co
     others = sorted(
         (name for name in names if name not in seeds), key=lambda name: -nearest[names.index(name)]
     )
-    assert [name for name, _ in gathered(painted)["g"]] == [*seeds, *others[:12]]
+    assert [name for name, _ in rankings(painted, "pool")["g"]] == [*seeds, *others[:12]]
 
 
 def test_seeds_without_a_file_are_counted(painted: Study, colours: str) -> None:
-    load(painted, [Image(ImageKey("paints", "ghost"))], importer="test", path="ghost", digest="ghost")
+    put(painted, [Image(ImageKey("paints", "ghost"))], "ghost")
     with_seeds(painted, r=["rose", "ghost"], b=["ghost"])
     done = pool(painted, by="neighbours", encoder=colours, neighbours=1)
-    assert set(gathered(painted)) == {"r"}
+    assert set(rankings(painted, "pool")) == {"r"}
     assert done.left_out == {"a seed has no readable file in this collection": 2}
 
 
@@ -249,11 +238,11 @@ def test_wrong_calls_are_refused(
     ranked: Study, told: dict[str, object], error: type[Exception], said: str
 ) -> None:
     if told.get("above") == 0.9999999:
-        load(ranked, [Prompt(PromptKey("x", "x"), "zebra")], importer="t", path="t", digest="t")
+        put(ranked, [Prompt(PromptKey("x", "x"), "zebra")], "t")
         told = {**told, "suite": "x"}
     with pytest.raises(error, match=said):
         pool(ranked, **told)  # type: ignore[arg-type]
-    assert gathered(ranked) == {}
+    assert rankings(ranked, "pool") == {}
 
 
 def test_a_study_without_engines_captions_or_files(painted: Study, tmp_path: Path) -> None:
@@ -261,33 +250,32 @@ def test_a_study_without_engines_captions_or_files(painted: Study, tmp_path: Pat
         pool(painted)
     with create_study(tmp_path / "bare") as bare:
         records = [Prompt(PromptKey("s", "q"), "red"), Image(ImageKey("c", "x")), Question("seed")]
-        load(bare, records, importer="test", path="t", digest="t")
+        put(bare, records, "t")
         with pytest.raises(DataError, match="no image of collection 'c' has a caption"):
             pool(bare, by="captions", encoder="colours")
         with pytest.raises(DataError, match="no image of collection 'c' has its file"):
             pool(bare, by="neighbours", encoder="colours")
 
 
-def test_only_some_images_are_gathered(painted: Study, colours: str) -> None:
+def test_only_some_images_are_rankings(painted: Study, colours: str) -> None:
     only = [ImageKey("paints", "leaf"), ImageKey("paints", "sea"), ImageKey("elsewhere", "grape")]
     pool(painted, "captions", by="captions", encoder=colours, only=only)
-    assert {name for rows in gathered(painted, "captions").values() for name, _ in rows} == {"leaf", "sea"}
+    assert {name for rows in rankings(painted, "captions").values() for name, _ in rows} == {"leaf", "sea"}
     with_seeds(painted, r=["rose"])
     pool(painted, "grown", by="neighbours", encoder=colours, only=only, neighbours=9)
-    assert [name for name, _ in gathered(painted, "grown")["r"]] == ["rose", "sea", "leaf"]
+    assert [name for name, _ in rankings(painted, "grown")["r"]] == ["rose", "sea", "leaf"]
 
 
 def kept(study: Study, name: str) -> dict[str, object]:
     """The settings that a pool is kept with."""
-    told = reading.frame(
+    rows = reading.fetch_rows(
         study,
-        "SELECT DISTINCT t.json FROM answer a JOIN system s ON s.id = a.system_id "
+        "SELECT DISTINCT CAST(t.json AS TEXT) FROM answer a JOIN system s ON s.id = a.system_id "
         "JOIN settings t ON t.id = a.settings_id WHERE s.name = :name",
-        {"json": pl.String},
         name=name,
     )
-    found: dict[str, object] = json.loads(told.item())["pool"]
-    return found
+    settings: dict[str, object] = json.loads(rows[0][0])["pool"]
+    return settings
 
 
 def test_what_was_left_out_beforehand_is_kept_with_the_pool(painted: Study, colours: str) -> None:

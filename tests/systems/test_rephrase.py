@@ -8,25 +8,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from studies import put, study_of
 
 from sightline.data.imports import undo
 from sightline.errors import DataError, UsageError
 from sightline.records import Prompt, PromptKey
 from sightline.study import reading
-from sightline.study.study import Study, create_study
-from sightline.study.writing.loading import load
+from sightline.study.study import Study
 from sightline.systems.rephrase import rephrase
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> Iterator[Study]:
-    with create_study(tmp_path / "study") as made:
-        records = [
-            Prompt(PromptKey("s", "1"), "a dog", {"kind": "descriptive"}),
-            Prompt(PromptKey("s", "2"), "hope"),
-            Prompt(PromptKey("other", "1"), "a cat"),
-        ]
-        load(made, records, importer="test", path="test", digest="test")
+    texts = {("s", "1"): "a dog", ("s", "2"): "hope", ("other", "1"): "a cat"}
+    records = [Prompt(PromptKey(*key), text) for key, text in texts.items()]
+    records[0] = records[0]._replace(tags={"kind": "descriptive"})
+    with study_of(tmp_path / "study", records) as made:
         yield made
 
 
@@ -81,7 +78,7 @@ def test_a_program_of_the_users_own(study: Study, tmp_path: Path) -> None:
     program = tmp_path / "word.py"
     program.write_text("import sys\nprint('ein', sys.argv[1])\nprint()\nprint('zwei', sys.argv[1])\n")
     line = f"{shlex.quote(sys.executable)} {shlex.quote(str(program))} {{prompt}}"
-    load(study, [Prompt(PromptKey("s", "3"), "$(touch x); `y`")], importer="t", path="t", digest="t")
+    put(study, [Prompt(PromptKey("s", "3"), "$(touch x); `y`")], "t")
     done = rephrase(study, "program", line, suite="s")
     assert done.made == 6
     assert links(study)["s/3.program.0"][0] == "ein $(touch x); `y`"
@@ -139,7 +136,7 @@ def test_a_prompt_is_never_code(study: Study, tmp_path: Path, line: str) -> None
     program = tmp_path / "a-program"
     program.write_text(f"#!/bin/sh\ntouch {mark}\n")
     program.chmod(0o755)
-    load(study, [Prompt(PromptKey("x", "1"), str(program))], importer="t", path="t", digest="t")
+    put(study, [Prompt(PromptKey("x", "1"), str(program))], "t")
     with pytest.raises(UsageError, match="would execute the prompts"):
         rephrase(study, "me", line, suite="x")
     assert not mark.exists() and links(study) == {}
@@ -155,7 +152,7 @@ def test_a_prompt_is_never_code(study: Study, tmp_path: Path, line: str) -> None
     ],
 )
 def test_a_prompt_may_be_an_argument_of_code(study: Study, line: str) -> None:
-    load(study, [Prompt(PromptKey("x", "1"), "$(touch x); `y`")], importer="t", path="t", digest="t")
+    put(study, [Prompt(PromptKey("x", "1"), "$(touch x); `y`")], "t")
     assert rephrase(study, "me", line, suite="x").made == 1
     assert links(study)["x/1.me.0"][0] == "so $(touch x); `y`"
 

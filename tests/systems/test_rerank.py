@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import polars as pl
 import pytest
+from studies import put, rankings
 
 import sightline
 from sightline.errors import DataError, UsageError
 from sightline.records import Answer, ImageKey, PromptKey, System
-from sightline.study import reading
 from sightline.study.study import Study
-from sightline.study.writing.loading import load
 from sightline.systems.rerank import rerank
 
 MEASURE = '''
@@ -38,7 +36,7 @@ def study(painted: Study) -> Study:
         records.append(  # type: ignore[arg-type]
             Answer(PromptKey("suite", "b"), "first", place, ImageKey("paints", name), 1.0 - place / 10)
         )
-    load(painted, records, importer="test", path="run", digest="run")
+    put(painted, records, "run")
     return painted
 
 
@@ -46,17 +44,11 @@ def measure(tmp_path: Path, direction: str = "higher") -> None:
     (tmp_path / "plugins" / "blueness.py").write_text(MEASURE.format(direction=direction))
 
 
-def ranked(study: Study, system: str) -> list[tuple[str, float]]:
-    names = dict(reading.images(study).select("image_id", "name").iter_rows())
-    rows = reading.answers(study, "retriever").filter(pl.col("system") == system)
-    return [(names[image], score) for image, score in rows.select("image_id", "score").iter_rows()]
-
-
 def test_the_first_ones_in_the_order_of_the_measure(study: Study, tmp_path: Path) -> None:
     measure(tmp_path)
     done = rerank(study, "closer", "first", "blueness", first=3)
     # Blue: grape 255, rose 0; leaf has no value and comes behind them, sea was not looked at.
-    assert ranked(study, "closer") == [("grape", 255.0), ("rose", 0.0), ("leaf", -1.0), ("sea", -2.0)]
+    assert rankings(study, "closer")["b"] == [("grape", 255.0), ("rose", 0.0), ("leaf", -1.0), ("sea", -2.0)]
     assert (done.prompts, done.answers, done.computed, done.without) == (1, 4, 3, {"it is green": 1})
 
 
@@ -64,7 +56,12 @@ def test_a_measure_whose_low_end_is_good(study: Study, tmp_path: Path) -> None:
     measure(tmp_path, "lower")
     rerank(study, "closer", "first", "blueness")
     # Equal values keep the engine's order: grape stood before sea.
-    assert ranked(study, "closer") == [("rose", 0.0), ("grape", -255.0), ("sea", -255.0), ("leaf", -256.0)]
+    assert rankings(study, "closer")["b"] == [
+        ("rose", 0.0),
+        ("grape", -255.0),
+        ("sea", -255.0),
+        ("leaf", -256.0),
+    ]
 
 
 def test_what_score_knows_is_not_computed_again(study: Study, tmp_path: Path) -> None:
@@ -107,15 +104,7 @@ def test_a_measure_without_a_good_end_is_refused(study: Study, tmp_path: Path) -
 
 def test_images_without_files_cannot_be_looked_at(study: Study, tmp_path: Path) -> None:
     measure(tmp_path)
-    load(
-        study,
-        [
-            System("names", "retriever", "far"),
-            Answer(PromptKey("suite", "b"), "names", 0, ImageKey("far", "x"), 1.0),
-        ],
-        importer="test",
-        path="far",
-        digest="far",
-    )
+    answer = Answer(PromptKey("suite", "b"), "names", 0, ImageKey("far", "x"), 1.0)
+    put(study, [System("names", "retriever", "far"), answer], "far")
     with pytest.raises(DataError, match="none of the images that names answered with"):
         rerank(study, "closer", "names", "blueness")

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from studies import put, rankings, study_of
 
 import sightline
 from sightline.errors import ConflictError, DataError, ExtensionError, UsageError
-from sightline.records import Image, ImageKey, Item, Prompt, PromptKey, Question, System, Truth
+from sightline.records import Image, ImageKey, Item, Prompt, PromptKey, Question, Record, System, Truth
 from sightline.study import reading
-from sightline.study.study import Study, create_study
-from sightline.study.writing.loading import load
+from sightline.study.study import Study
 
 CAPTIONS = {"dog": ["a dog in the snow", "a hound outside"], "cat": ["a cat on a sofa"], "sea": ["the sea"]}
 RETRIEVER = '''
@@ -31,26 +31,16 @@ def {name}(candidates, queries, k):
 
 @pytest.fixture
 def study(tmp_path: Path) -> Iterator[Study]:
-    with create_study(tmp_path / "study") as made:
-        records = [
-            Prompt(PromptKey("suite", "0"), "a dog"),
-            Prompt(PromptKey("suite", "1"), "sofa cat"),
-            Prompt(PromptKey("suite", "2"), "zebra"),
-            *(Image(ImageKey("photos", name), captions=told) for name, told in CAPTIONS.items()),
-            Image(ImageKey("bare", "x")),
-        ]
-        load(made, records, importer="test", path="test", digest="test")
+    records: list[Record] = [
+        Prompt(PromptKey("suite", str(n)), text) for n, text in enumerate(["a dog", "sofa cat", "zebra"])
+    ]
+    records += [Image(ImageKey("photos", name), captions=told) for name, told in CAPTIONS.items()]
+    with study_of(tmp_path / "study", [*records, Image(ImageKey("bare", "x"))]) as made:
         yield made
 
 
-def ranked(study: Study) -> dict[str, list[str]]:
-    names = dict(reading.images(study).select("image_id", "name").iter_rows())
-    refs = dict(reading.prompts(study).select("prompt_id", "ref").iter_rows())
-    found: dict[str, list[str]] = {}
-    rows = reading.answers(study, "retriever").sort("prompt_id", "position")
-    for prompt, image in rows.select("prompt_id", "image_id").drop_nulls().iter_rows():
-        found.setdefault(refs[prompt], []).append(names[image])
-    return found
+def ranked(study: Study, system: str = "words") -> dict[str, list[str]]:
+    return {ref: [name for name, _ in rows] for ref, rows in rankings(study, system).items()}
 
 
 def test_captions_are_ranked(study: Study) -> None:
@@ -75,13 +65,10 @@ def own(tmp_path: Path) -> Iterator[Study]:
         "cat": ["a cat", "grey cat"],
         "fox": ["snow", "red fox"],
     }
-    with create_study(tmp_path / "own") as made:
-        texts = ["a dog", "brown dog", " snow ", "grey cat", "fox"]
-        records = [
-            *(Prompt(PromptKey("suite", str(n)), text) for n, text in enumerate(texts)),
-            *(Image(ImageKey("photos", name), captions=told) for name, told in captions.items()),
-        ]
-        load(made, records, importer="test", path="test", digest="test")
+    texts = ["a dog", "brown dog", " snow ", "grey cat", "fox"]
+    records: list[Record] = [Prompt(PromptKey("suite", str(n)), text) for n, text in enumerate(texts)]
+    records += [Image(ImageKey("photos", name), captions=told) for name, told in captions.items()]
+    with study_of(tmp_path / "own", records) as made:
         yield made
 
 
@@ -118,16 +105,8 @@ def test_twice_is_as_once_and_undone_at_once(study: Study) -> None:
 
 def test_a_grown_collection_needs_a_new_run(study: Study) -> None:
     sightline.retrieve(study, "words", "caption_words", collection="photos", k=1)
-    load(
-        study,
-        [
-            Image(ImageKey("photos", "zebra"), captions=["zebra"]),
-            Image(ImageKey("photos", "d"), captions=["a dog"]),
-        ],
-        importer="test",
-        path="more",
-        digest="more",
-    )
+    more = {"zebra": "zebra", "d": "a dog"}
+    put(study, [Image(ImageKey("photos", name), captions=[said]) for name, said in more.items()], "more")
     with pytest.raises(ConflictError):
         sightline.retrieve(study, "words", "caption_words", collection="photos", k=1)
     assert ranked(study) == {"0": ["dog"], "1": ["cat"]}
@@ -136,10 +115,9 @@ def test_a_grown_collection_needs_a_new_run(study: Study) -> None:
 
 
 def test_one_suite(study: Study) -> None:
-    load(study, [Prompt(PromptKey("sea", "s"), "a wide sea")], importer="test", path="sea", digest="sea")
+    put(study, [Prompt(PromptKey("sea", "s"), "a wide sea")], "sea")
     assert sightline.retrieve(study, "w", "caption_words", collection="photos", suite="sea").prompts == 1
-    assert set(ranked(study)) == {"s"}
-    assert ranked(study)["s"][0] == "sea"
+    assert set(ranked(study, "w")) == {"s"} and ranked(study, "w")["s"][0] == "sea"
 
 
 @pytest.mark.parametrize(
@@ -156,7 +134,7 @@ def test_one_suite(study: Study) -> None:
 def test_wrong_calls_are_refused(
     study: Study, told: dict[str, object], error: type[Exception], said: str
 ) -> None:
-    load(study, [System("painter")], importer="test", path="p", digest="p")
+    put(study, [System("painter")], "p")
     call = {"system": "words", "retriever": "caption_words", "collection": "photos", **told}
     with pytest.raises(error, match=said):
         sightline.retrieve(study, **call)  # type: ignore[arg-type]
@@ -175,18 +153,9 @@ def test_wrong_calls_are_refused(
     ],
 )
 def test_a_retriever_that_breaks_its_promise(
-    study: Study,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    indices: str,
-    scores: str,
-    said: str,
+    study: Study, plugins: Path, name: str, indices: str, scores: str, said: str
 ) -> None:
-    folder = tmp_path / "plugins"
-    folder.mkdir()
-    (folder / f"{name}.py").write_text(RETRIEVER.format(name=name, indices=indices, scores=scores))
-    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(folder))
+    (plugins / f"{name}.py").write_text(RETRIEVER.format(name=name, indices=indices, scores=scores))
     with pytest.raises(ExtensionError, match=said):
         sightline.retrieve(study, "odd", name, collection="photos", k=2)
     assert reading.counts(study)["answer"] == 0
@@ -196,7 +165,7 @@ def test_images_are_searched_by_an_encoder_and_embedded_once(painted: Study, tmp
     log = tmp_path / "log"
     engine = f"exact(encoder=colours(log={str(log)!r}))"
     done = sightline.retrieve(painted, "dense", engine, collection="paints", k=10)
-    assert ranked(painted) == {
+    assert ranked(painted, "dense") == {
         # A zero cosine is an answer too, after all that share a colour; ties by the order of the collection.
         "r": ["rose", "grape", "sea", "leaf"],
         "b": ["sea", "grape", "rose", "leaf"],
@@ -217,7 +186,7 @@ def test_a_file_that_is_gone_is_counted_and_no_answer(painted: Study) -> None:
     sha = images.filter(pl.col("name") == "sea")["sha256"][0]
     (painted.home / "images" / sha[:2] / sha).unlink()
     done = sightline.retrieve(painted, "dense", "exact(encoder=colours)", collection="paints", k=10)
-    assert "sea" not in ranked(painted)["b"] and done.answers == 9
+    assert "sea" not in ranked(painted, "dense")["b"] and done.answers == 9
     assert sum(done.unread.values()) == 1 and "missing" in next(iter(done.unread))
 
 
@@ -242,7 +211,7 @@ def test_a_picture_is_decoded_once(painted: Study, monkeypatch: pytest.MonkeyPat
     # An encoder without `prepare`: its pictures are decoded ahead, and it looks at those very pixels.
     sightline.retrieve(painted, "dense", "exact(encoder=colours)", collection="paints")
     assert sorted(decoded) == sorted(reading.images(painted)["sha256"].to_list())
-    assert ranked(painted)["r"][0] == "rose"
+    assert ranked(painted, "dense")["r"][0] == "rose"
 
 
 def test_captions_alone_are_no_images_to_look_at(study: Study, colours: str) -> None:
@@ -257,17 +226,12 @@ def test_an_encoder_of_texts_alone_is_refused(painted: Study) -> None:
 
 def test_a_rephrasing_inherits_the_relevance(painted: Study) -> None:
     key = PromptKey("suite", "r")
-    load(
-        painted,
-        [
-            Prompt(PromptKey("suite", "r.0"), "something red", links=[("rephrases", key)]),
-            Question("relevance", "ordinal", 0, 1, 1),
-            Truth("relevance", Item(key, image=ImageKey("paints", "grape")), 1.0),
-        ],
-        importer="test",
-        path="more",
-        digest="more",
-    )
+    records = [
+        Prompt(PromptKey("suite", "r.0"), "something red", links=[("rephrases", key)]),
+        Question("relevance", "ordinal", 0, 1, 1),
+        Truth("relevance", Item(key, image=ImageKey("paints", "grape")), 1.0),
+    ]
+    put(painted, records, "more")
     sightline.retrieve(painted, "dense", "exact(encoder=colours)", collection="paints")
     sightline.score(painted, "reciprocal_rank")
     identity = reading.measures(painted)["identity"][0]

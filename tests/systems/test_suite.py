@@ -60,8 +60,7 @@ def test_wrong_calls_are_refused(task: str, n: int, seed: int, said: str) -> Non
         suite(task, n, seed=seed)
 
 
-def test_a_task_must_make_as_many_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "short.py").write_text(SHORT)
-    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(tmp_path))
+def test_a_task_must_make_as_many_as_asked(plugins: Path) -> None:
+    (plugins / "short.py").write_text(SHORT)
     with pytest.raises(ExtensionError, match="made 1 prompts where 2"):
         suite("short", 2)

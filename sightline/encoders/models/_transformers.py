@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from sightline.encoders.models._files import checked, content_hash, offline
+from sightline.encoders.models._files import checked, content_hash
 from sightline.errors import DataError, MissingPackage, UsageError
 from sightline.extension import Picture
+from sightline.weights import offline
 
 BATCH = 32
 COMPANIONS = ("*.json", "*.txt", "*.model")
@@ -180,6 +181,20 @@ def _middle(pixels: np.ndarray, height: int, width: int) -> np.ndarray:
     down, right = max(-top, 0), max(-left, 0)
     out[down : down + inside.shape[0], right : right + inside.shape[1]] = inside
     return out
+
+
+def two_towers(
+    name: str, kind: str, given: tuple[str, str, str], pin: Pin, default: Mapping[str, Any], *, pad: bool
+) -> TwoTowers:
+    """The checkpoint that is given as (model, revision, sha256), loaded by a class of the library."""
+    import transformers
+
+    folder = checkpoint(name, *given, pin)
+    model, tokenizer = (
+        getattr(transformers, each).from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        for each in (kind, "AutoTokenizer")
+    )
+    return TwoTowers(model, tokenizer, Preprocessing.read(folder, default), pad_to_the_end=pad)
 
 
 class TwoTowers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sightline.encoders.models._transformers import Pin, Preprocessing, TwoTowers, checkpoint
+from sightline.encoders.models._transformers import Pin, two_towers
 from sightline.extension import JointEncoder, encoder
 
 PIN = Pin(
@@ -35,12 +35,5 @@ def clip(*, model: str = PIN.model, revision: str = "", sha256: str = "") -> Joi
     model was trained; preprocessing is as the checkpoint says: by default the shorter side to 224 pixels and
     the middle of it.
     """
-    from transformers import AutoTokenizer, CLIPModel
-
-    folder = checkpoint("clip", model, revision, sha256, PIN)
-    return TwoTowers(
-        CLIPModel.from_pretrained(folder, local_files_only=True, trust_remote_code=False),
-        AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False),
-        Preprocessing.read(folder, PREPROCESSING),
-        pad_to_the_end=False,
-    )
+    given = (model, revision, sha256)
+    return two_towers("clip", "CLIPModel", given, PIN, PREPROCESSING, pad=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sightline.encoders.models._transformers import Pin, Preprocessing, TwoTowers, checkpoint
+from sightline.encoders.models._transformers import Pin, two_towers
 from sightline.extension import JointEncoder, encoder
 
 PIN = Pin(
@@ -33,12 +33,5 @@ def siglip(*, model: str = PIN.model, revision: str = "", sha256: str = "") -> J
     tokens, as the model was trained; an image is squeezed into a square of 224 pixels unless the checkpoint
     says otherwise.
     """
-    from transformers import AutoTokenizer, SiglipModel
-
-    folder = checkpoint("siglip", model, revision, sha256, PIN)
-    return TwoTowers(
-        SiglipModel.from_pretrained(folder, local_files_only=True, trust_remote_code=False),
-        AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False),
-        Preprocessing.read(folder, PREPROCESSING),
-        pad_to_the_end=True,
-    )
+    given = (model, revision, sha256)
+    return two_towers("siglip", "SiglipModel", given, PIN, PREPROCESSING, pad=True)

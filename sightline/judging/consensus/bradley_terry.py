@@ -9,8 +9,8 @@ from sightline.extension import consensus
 from sightline.judging.consensus import NOBODY, need_confidence
 from sightline.records import Settled, Votes
 from sightline.statistics.grouping import sum_by
-from sightline.statistics.preferences import PRIOR
 from sightline.statistics.preferences import bradley_terry as fit
+from sightline.statistics.preferences import pooled_preferences
 
 ITSELF = "A and B are the same"
 
@@ -20,20 +20,22 @@ ITSELF = "A and B are the same"
     range=(0, 1),
     source="Bradley and Terry 1952",
     licence="Apache-2.0",
+    version=2,
     aliases={"elo": "Elo ratings depend on the order of comparisons; this fits all of them at once."},
 )
-def bradley_terry(votes: Votes, *, prior: float = round(PRIOR, 4), confidence: float = 0.95) -> Settled:
+def bradley_terry(votes: Votes, *, prior: float | None = None, confidence: float = 0.95) -> Settled:
     """Probability that A of a pair is preferred to B, from the choices between all pairs together.
 
     Each side has a strength s and P(A is preferred) = 1 / (1 + exp(-(s_A - s_B))): what A did against others
     counts as well, so that few votes per pair suffice. The top of the question's scale is a vote for A, its
     bottom for B, what lies between part of a win for either: the middle is a tie, half a win each.
-    `prior` is the SD of strengths before any vote; by default every probability is about equally likely
-    then. It keeps who always won finite. The interval comes from the observed information, on the scale of
-    s_A - s_B.
+    How far strengths lie apart is estimated from all pairs together, or given as their SD by `prior`. It
+    keeps who always won finite. The interval is made of quantiles of the posterior, which counts
+    how unsure that SD is; with a given `prior` it comes from the observed information, on the
+    scale of s_A - s_B.
     """
     need_confidence("bradley_terry", confidence)
-    if prior <= 0:
+    if prior is not None and prior <= 0:
         raise UsageError(f"bradley_terry: prior={prior:g} is no SD", remedy="Say a number above 0.")
     if votes.pairs is None:
         raise DataError(
@@ -46,14 +48,17 @@ def bradley_terry(votes: Votes, *, prior: float = round(PRIOR, 4), confidence: f
     part, item, weight = part[known], votes.item[known], np.asarray(votes.n[known], dtype=np.float64)
     sides = np.unique(votes.pairs, return_inverse=True)[1].reshape(-1, 2).astype(np.int64)
     a, b = sides[item, 0], sides[item, 1]
-    found = fit(
-        np.concatenate([a, b]),
-        np.concatenate([b, a]),
-        np.concatenate([weight * part, weight * (1 - part)]),
-        players=int(sides.max(initial=-1)) + 1,
-        prior=prior,
-    )
-    value, low, high = found.preference(sides[:, 0], sides[:, 1], confidence=confidence)
+    won, lost = np.concatenate([a, b]), np.concatenate([b, a])
+    times = np.concatenate([weight * part, weight * (1 - part)])
+    players = int(sides.max(initial=-1)) + 1
+    if prior is None:
+        pooled = pooled_preferences(
+            won, lost, times, a=sides[:, 0], b=sides[:, 1], players=players, confidence=confidence
+        )
+        value, low, high = pooled.value, pooled.low, pooled.high
+    else:
+        found = fit(won, lost, times, players=players, prior=prior)
+        value, low, high = found.preference(sides[:, 0], sides[:, 1], confidence=confidence)
     count = sum_by(item, weight, votes.items)
     itself = sides[:, 0] == sides[:, 1]
     absent = itself | (count == 0)

@@ -203,7 +203,7 @@ def known_rows(study: Study, judgements: Sequence[Judgement]) -> list[bool]:
         who = {AnnotatorKey(each.panel, each.name): each.id for each in people(study, connection)}
         for record in judgements:
             _refuse(record, asked)
-        facts = Facts(connection, 0, Entities(study, connection, None))
+        facts = Facts(Entities(study, connection, None))
         items = facts.items([(record.item, record.at) for record in judgements])
         database.matching(connection, [("id", "BIGINT")], [(key,) for key in sorted(set(items))])
         rows = database.fetch(

@@ -71,18 +71,6 @@ def _compute(
     pictures: Sequence[Picture | None],
     reasons: Sequence[str | None],
 ) -> list[Outcome]:
-    good = [n for n, reason in enumerate(reasons) if reason is None]
-    call = _caller(measure, function, prompts, pictures)
-    computed = iter(_guarded(measure, call, good) if good else ())
-    return [next(computed) if reason is None else Outcome(None, reason) for reason in reasons]
-
-
-def _caller(
-    measure: Configured,
-    function: Function,
-    prompts: Sequence[Prompt | None],
-    pictures: Sequence[Picture | None],
-) -> Callable[[Sequence[int]], list[Outcome]]:
     kind = measure.spec.kind
 
     def call(chosen: Sequence[int]) -> list[Outcome]:
@@ -91,7 +79,9 @@ def _caller(
         arguments = {"of_prompt": (asked,), "of_image": (shown,), "of_answer": (asked, shown)}[kind]
         return gate(measure.spec, function(*arguments), len(chosen))
 
-    return call
+    good = [n for n, reason in enumerate(reasons) if reason is None]
+    computed = iter(_guarded(measure, call, good) if good else ())
+    return [next(computed) if reason is None else Outcome(None, reason) for reason in reasons]
 
 
 def _guarded(
@@ -124,12 +114,7 @@ def _of_set(
 ) -> Outcome:
     if reason is not None:
         return Outcome(None, reason)
-    try:
-        (outcome,) = gate(measure.spec, function(pictures), 1)
-    except SightlineError:
-        raise
-    except (Exception, SystemExit) as error:  # see _guarded
-        return Outcome(None, _raised(measure, error))
+    (outcome,) = _guarded(measure, lambda _: gate(measure.spec, function(pictures), 1), [0])
     return outcome
 
 

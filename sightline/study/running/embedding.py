@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from sightline.cores import cores
 from sightline.errors import DataError, ExtensionError
 from sightline.extension import Configured, ImageEncoder, TextEncoder
 from sightline.pictures import Picture
@@ -25,7 +25,7 @@ BATCH = {"image": 32, "text": 256}
 SHARD_ROWS = 1024
 SHARD_SECONDS = 5.0
 """Vectors are committed when so many wait or so long has passed: all that a killed process can lose."""
-THREADS = min(4, os.cpu_count() or 1)
+THREADS = min(4, cores())
 
 Prepared = tuple[Any, str | None]
 
@@ -74,11 +74,6 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def cached(study: Study, encoder: Configured, listener: Listener | None = None) -> Cached:
-    """The encoder as any other, but one that remembers: it answers from the study's vectors."""
-    return Cached(study, encoder, listener)
-
-
 class Cached:
     """An encoder that reads the vectors a study holds, and computes and keeps what is missing.
 
@@ -105,7 +100,7 @@ class Cached:
 
 def loaded_over(study: Study, extension: Configured) -> Any:
     """An extension loaded, with the encoders inside it answering from the study's vectors."""
-    return extension.load({name: cached(study, each) for name, each in encoders_of(extension)})
+    return extension.load({name: Cached(study, each) for name, each in encoders_of(extension)})
 
 
 def encoders_of(extension: Configured, within: str = "") -> Iterator[tuple[str, Configured]]:

@@ -104,7 +104,7 @@ class _Plan:
         self.study = study
         self.kind = kind
         self.size = size
-        self.ids = [register(study, measure) for measure in measures]
+        self.ids = [scores.register(study, measure) for measure in measures]
         self.items = scores.count_items(study, kind)
         self.ran = [Ran(str(measure), self.items) for measure in measures]
         what = ", ".join(measure.short for measure in measures)
@@ -178,16 +178,3 @@ class _Plan:
             ran.reasons = scores.reasons(self.study, measure_id)
         self.meter.finish()
         return self.ran
-
-
-def register(study: Study, measure: Configured) -> int:
-    """The id under which a measure's scores are kept."""
-    spec = measure.spec
-    return scores.register(
-        study,
-        kind=spec.kind,
-        printed=str(measure),
-        version=spec.version,
-        direction=spec.direction,
-        identity=measure.identity,
-    )

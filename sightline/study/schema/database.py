@@ -11,7 +11,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, inspect, make_url, select, text
+from sqlalchemy import (
+    JSON,
+    URL,
+    Connection,
+    Engine,
+    String,
+    Table,
+    create_engine,
+    event,
+    inspect,
+    make_url,
+    select,
+    text,
+)
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from sightline.errors import DataError, MissingPackage, StudyError, UsageError
@@ -241,13 +254,19 @@ def insert(
     if not rows:
         return
     names = ", ".join(f'"{column}"' for column in columns)
-    postgresql = connection.dialect.name == "postgresql"
-    if postgresql and len(rows) > FEW:
+    if connection.dialect.name == "postgresql" and len(rows) > FEW:
         _copy_in(connection, f'"{table.name}" ({names})', rows)
         return
-    marks = ", ".join(["%s" if postgresql else "?"] * len(columns))
+    marks = ", ".join("?" * len(columns))
+    execute_many(connection, f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})', rows)
+
+
+def execute_many(connection: Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Execute a statement, with ? for values, for each row through the driver."""
+    if connection.dialect.name == "postgresql":
+        statement = statement.replace("?", "%s")
     cursor = connection.connection.cursor()
-    cursor.executemany(f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})', rows)
+    cursor.executemany(statement, rows)
     cursor.close()
 
 
@@ -277,13 +296,9 @@ def upsert(
         if replace and others
         else "NOTHING"
     )
-    mark = "%s" if connection.dialect.name == "postgresql" else "?"
-    marks = ", ".join([mark] * len(columns))
-    cursor = connection.connection.cursor()
-    cursor.executemany(
-        f'INSERT INTO "{table.name}" ({names}) VALUES ({marks}) ON CONFLICT ({keys}) DO {does}', rows
-    )
-    cursor.close()
+    marks = ", ".join("?" * len(columns))
+    insert_into = f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})'
+    execute_many(connection, f"{insert_into} ON CONFLICT ({keys}) DO {does}", rows)
 
 
 def require_ids(connection: Connection, table: Table, ids: Iterable[int]) -> None:
@@ -297,9 +312,26 @@ def require_ids(connection: Connection, table: Table, ids: Iterable[int]) -> Non
         raise RuntimeError(f"{len(wanted) - found} keys of {table.name} do not exist; nothing was written")
 
 
+def look_up(
+    connection: Connection,
+    table: Table,
+    by: Sequence[str],
+    keys: Sequence[Sequence[Any]],
+    columns: Sequence[str],
+) -> list[tuple[Any, ...]]:
+    """The rows of a table that have these keys in the columns `by`: those, then `columns`; JSON as text."""
+    matching(connection, [(n, "TEXT" if isinstance(table.c[n].type, String) else "BIGINT") for n in by], keys)
+    cells = [f't."{name}"' for name in (*by, *columns)]
+    for at, name in enumerate(columns, len(by)):
+        if isinstance(table.c[name].type, JSON):
+            cells[at] = f"CAST({cells[at]} AS TEXT)"
+    same = " AND ".join(f't."{name}" = w."{name}"' for name in by)
+    return fetch(connection, f'SELECT {", ".join(cells)} FROM wanted w JOIN "{table.name}" t ON {same}')
+
+
 def matching(
     connection: Connection, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]
-) -> str:
+) -> None:
     """Load rows into the temporary table `wanted`, so that one join finds them all.
 
     A key list can be of any length; neither database takes it as parameters. Columns are (name, type).
@@ -312,10 +344,7 @@ def matching(
         _copy_in(connection, f"wanted ({names})", rows)
         connection.exec_driver_sql("ANALYZE wanted")
     else:
-        cursor = connection.connection.cursor()
-        cursor.executemany(f"INSERT INTO wanted VALUES ({', '.join('?' * len(columns))})", rows)
-        cursor.close()
-    return "wanted"
+        execute_many(connection, f"INSERT INTO wanted VALUES ({', '.join('?' * len(columns))})", rows)
 
 
 def drop_temporary(connection: Connection, name: str) -> None:
@@ -367,3 +396,18 @@ def fresh_ids(connection: Connection, table: Table, n: int) -> Sequence[int]:
         return [row[0] for row in drawn]
     taken = int(connection.exec_driver_sql(f'SELECT coalesce(max(id), 0) FROM "{table.name}"').scalar_one())
     return range(taken + 1, taken + 1 + n)
+
+
+def add(
+    connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> Sequence[int]:
+    """Insert rows under fresh keys; gives the keys, in order."""
+    ids = fresh_ids(connection, table, len(rows))
+    insert(connection, table, ["id", *columns], [(key, *row) for key, row in zip(ids, rows, strict=True)])
+    return ids
+
+
+def add_one(connection: Connection, table: Table, **values: Any) -> int:
+    """Insert one row under a fresh key; gives the key."""
+    (key,) = add(connection, table, list(values), [tuple(values.values())])
+    return int(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from sightline.study.schema import database, tables
 from sightline.study.schema.naming import CONTENT, find_contents
 from sightline.study.schema.storable import refuse_bad_text, refuse_long_text, sound_question
 from sightline.study.study import Study
+from sightline.study.writing.keeping import Keeper
 from sightline.study.writing.scenes import keep_scenes
 from sightline.study.writing.translations import keep_translations
 
@@ -25,18 +26,16 @@ REMEMBERED = 200_000
 """Keys kept between batches; beyond that the database is asked again, so that memory stays bounded."""
 
 
-class Entities:
+class Entities(Keeper):
     """The natural keys of one import, turned into ids."""
 
     def __init__(
         self, study: Study, connection: Connection, source_id: int | None, keep_broken: bool = False
     ) -> None:
+        super().__init__(connection, source_id)
         self.study = study
-        self.connection = connection
-        self.source_id = source_id
         self.keep_broken = keep_broken
         self.counts: Counter[str] = Counter()
-        self.leans_on: set[int] = set()
         self._late_links: list[tuple[PromptKey, str, PromptKey, str]] = []
         self._prompts: dict[PromptKey, int] = {}
         self._images: dict[ImageKey, int] = {}
@@ -87,10 +86,8 @@ class Entities:
         if not name:
             raise DataError("a system needs a name", where=at)
         refuse_bad_text([(name, at), (collection, at)])
-        (key,) = database.fresh_ids(self.connection, tables.system, 1)
         home = None if collection is None else self.collection(collection)
-        columns = ["id", "name", "kind", "collection_id", "source_id"]
-        database.insert(self.connection, tables.system, columns, [(key, name, kind, home, self.source_id)])
+        (key,) = self.add(tables.system, ["name", "kind", "collection_id"], [(name, kind, home)])
         self._systems[name] = key
         self.counts["systems"] += 1
         return key
@@ -99,9 +96,7 @@ class Entities:
         """The id of a collection, made if need be."""
         known = self._collections.get(name)
         if known is None:
-            (known,) = database.fresh_ids(self.connection, tables.collection, 1)
-            row = (known, name, self.source_id)
-            database.insert(self.connection, tables.collection, ["id", "name", "source_id"], [row])
+            (known,) = self.add(tables.collection, ["name"], [(name,)])
             self._collections[name] = known
             self.counts["collections"] += 1
         return known
@@ -121,21 +116,15 @@ class Entities:
         if known is not None:
             self._agrees(known, question)
             return known
-        (known,) = database.fresh_ids(self.connection, tables.question, 1)
         row = {
-            "id": known,
             "name": name,
             "version": 1,
-            "scale": question.scale,
-            "low": question.low,
-            "high": question.high,
-            "step": question.step,
+            **{field: getattr(question, field) for field in ("scale", "low", "high", "step")},
             "labels": database.as_json(dict(question.labels), question.at),
             "wording": question.wording,
             "direction": question.direction,
-            "source_id": self.source_id,
         }
-        database.insert(self.connection, tables.question, list(row), [tuple(row.values())])
+        (known,) = self.add(tables.question, list(row), [tuple(row.values())])
         self._questions[name] = known
         self.counts["questions"] += 1
         return known
@@ -188,67 +177,50 @@ class Entities:
             _same_expects(first[key], expects)
             owners[known] = owner
             self._prompts[key] = known
-        ids = database.fresh_ids(self.connection, tables.prompt, len(fresh))
-        columns = ["id", "suite", "ref", "text", "text_sha", "expects", "source_id"]
-        rows = [
-            (i, *p.key, p.text, text_sha(p.text), database.as_json(p.expects, p.at), self.source_id)
-            for i, p in zip(ids, fresh, strict=True)
-        ]
-        database.insert(self.connection, tables.prompt, columns, rows)
+        columns = ["suite", "ref", "text", "text_sha", "expects"]
+        rows = [(*p.key, p.text, text_sha(p.text), database.as_json(p.expects, p.at)) for p in fresh]
+        ids = self.add(tables.prompt, columns, rows)
         self._prompts.update({p.key: i for i, p in zip(ids, fresh, strict=True)})
         self.counts["prompts"] += len(fresh)
         self._mention("prompt", list(owners), owners)
         self._tags(records)
         self._links(records)
         translated = [(self._prompts[p.key], p.translations, p.at) for p in records if p.translations]
-        self.counts["translations"] += keep_translations(
-            self.connection, self.source_id, translated, self.lean_on
-        )
+        self.counts["translations"] += keep_translations(self, translated)
 
     def _find_prompts(
         self, keys: Iterable[PromptKey]
     ) -> dict[PromptKey, tuple[int, str, str | None, int | None]]:
-        database.matching(self.connection, [("suite", "TEXT"), ("ref", "TEXT")], list(keys))
-        rows = database.fetch(
-            self.connection,
-            "SELECT p.suite, p.ref, p.id, p.text, CAST(p.expects AS TEXT), p.source_id FROM wanted w "
-            "JOIN prompt p ON p.suite = w.suite AND p.ref = w.ref",
-        )
+        columns = ["id", "text", "expects", "source_id"]
+        rows = database.look_up(self.connection, tables.prompt, PromptKey._fields, list(keys), columns)
         return {PromptKey(suite, ref): tuple(rest) for suite, ref, *rest in rows}
 
     def _tags(self, records: Sequence[Prompt]) -> None:
-        wanted: dict[tuple[int, str], tuple[str, str]] = {}
+        wanted: dict[tuple[int, str], tuple[str]] = {}
+        places: dict[tuple[int, str], str] = {}
         refuse_bad_text((str(text), p.at) for p in records for pair in p.tags.items() for text in pair)
         for record in records:
             for name, value in record.tags.items():
                 key = (self._prompts[record.key], name)
-                earlier = wanted.setdefault(key, (str(value), record.at))
-                if earlier[0] != str(value):
+                places.setdefault(key, record.at)
+                (earlier,) = wanted.setdefault(key, (str(value),))
+                if earlier != str(value):
                     raise ConflictError(
-                        f"tag {name} of prompt {record.key.ref!r} is both {earlier[0]!r} and {value!r}",
+                        f"tag {name} of prompt {record.key.ref!r} is both {earlier!r} and {value!r}",
                         where=record.at,
                         remedy="Correct one of the two rows.",
                     )
-        if not wanted:
-            return
-        database.matching(self.connection, [("prompt_id", "BIGINT"), ("name", "TEXT")], list(wanted))
-        rows = database.fetch(
-            self.connection,
-            "SELECT t.prompt_id, t.name, t.value, t.source_id FROM wanted w "
-            "JOIN prompt_tag t ON t.prompt_id = w.prompt_id AND t.name = w.name",
+        self.keep(
+            tables.prompt_tag,
+            ["prompt_id", "name"],
+            ["value"],
+            wanted,
+            lambda key, held: ConflictError(
+                f"tag {key[1]} of this prompt is {held[0]!r} in the study, {wanted[key][0]!r} here",
+                where=places[key],
+                remedy="Correct the tag, or use --replace if this is a newer version of the file.",
+            ),
         )
-        for prompt, name, value, owner in rows:
-            here, at = wanted.pop((prompt, name))
-            if here != value:
-                raise ConflictError(
-                    f"tag {name} of this prompt is {value!r} in the study, {here!r} here",
-                    where=at,
-                    remedy="Correct the tag, or use --replace if this is a newer version of the file.",
-                )
-            self.lean_on(owner)
-        columns = ["prompt_id", "name", "value", "source_id"]
-        fresh = [(prompt, name, value, self.source_id) for (prompt, name), (value, _) in wanted.items()]
-        database.insert(self.connection, tables.prompt_tag, columns, fresh)
 
     def _links(self, records: Sequence[Prompt]) -> None:
         links = [(record.key, kind, to, record.at) for record in records for kind, to in record.links]
@@ -264,21 +236,9 @@ class Entities:
         self._link([link for link in links if link[2] in self._prompts])
 
     def _link(self, links: Sequence[tuple[PromptKey, str, PromptKey, str]]) -> None:
-        wanted = {(self._prompts[key], kind, self._prompts[to]) for key, kind, to, _ in links}
-        columns = [("prompt_id", "BIGINT"), ("kind", "TEXT"), ("to_prompt_id", "BIGINT")]
-        database.matching(self.connection, columns, sorted(wanted))
-        same = " AND ".join(f"l.{name} = w.{name}" for name, _ in columns)
-        for prompt, kind, to, owner in database.fetch(
-            self.connection,
-            "SELECT l.prompt_id, l.kind, l.to_prompt_id, l.source_id FROM wanted w "
-            f"JOIN prompt_link l ON {same}",
-        ):
-            wanted.discard((prompt, kind, to))
-            self.lean_on(owner)
-        names = [*(name for name, _ in columns), "source_id"]
-        fresh = [(*row, self.source_id) for row in sorted(wanted)]
-        database.insert(self.connection, tables.prompt_link, names, fresh)
-        self.counts["links"] += len(fresh)
+        ends = sorted({(self._prompts[key], kind, self._prompts[to]) for key, kind, to, _ in links})
+        by = ["prompt_id", "kind", "to_prompt_id"]
+        self.counts["links"] += self.keep(tables.prompt_link, by, [], dict.fromkeys(ends, ()))
 
     def find_prompts(self, named: Iterable[tuple[PromptKey | PromptText, str]]) -> None:
         """Make sure these prompts are known to `prompt_id`; one that does not exist is an error."""
@@ -304,13 +264,11 @@ class Entities:
 
     def _find_texts(self, texts: dict[PromptText, str]) -> dict[PromptText, int]:
         refuse_bad_text((text, at) for each, at in texts.items() for text in each)
-        shas = {text_sha(each.text) for each in texts}
-        database.matching(self.connection, [("text_sha", "BIGINT")], [(sha,) for sha in shas])
-        rows = self.connection.exec_driver_sql(
-            "SELECT p.id, p.suite, p.text FROM wanted w JOIN prompt p ON p.text_sha = w.text_sha"
-        ).fetchall()
+        shas = {(text_sha(each.text),) for each in texts}
+        columns = ["id", "suite", "text"]
+        rows = database.look_up(self.connection, tables.prompt, ["text_sha"], list(shas), columns)
         by_text: dict[str, list[tuple[int, str]]] = {}
-        for key, suite, text in rows:
+        for _, key, suite, text in rows:
             by_text.setdefault(text, []).append((int(key), suite))
         found = {}
         for wanted, at in texts.items():
@@ -366,35 +324,26 @@ class Entities:
         self._mention("bytes", same_bytes, self._bytes_owners(same_bytes))
         self._captions(records)
         scenes = [(self._images[record.key], record.scene, record.at) for record in records if record.scene]
-        self.counts["scenes"] += keep_scenes(self.connection, self.source_id, scenes, self.lean_on)
+        self.counts["scenes"] += keep_scenes(self, scenes)
 
     def _fill_in(self, changed: Sequence[tuple[Any, ...]]) -> None:
-        mark = "%s" if self.connection.dialect.name == "postgresql" else "?"
-        cursor = self.connection.connection.cursor()
-        cursor.executemany(
-            f"UPDATE image SET sha256 = {mark}, width = {mark}, height = {mark}, defect = {mark}, "
-            f"bytes_source_id = {mark} WHERE id = {mark}",
-            changed,
-        )
-        cursor.close()
+        columns = ("sha256", "width", "height", "defect", "bytes_source_id")
+        assigned = ", ".join(f"{column} = ?" for column in columns)
+        database.execute_many(self.connection, f"UPDATE image SET {assigned} WHERE id = ?", changed)
 
     def _bytes_owners(self, ids: Sequence[int]) -> dict[int, int | None]:
-        database.matching(self.connection, [("id", "BIGINT")], [(key,) for key in ids])
-        query = "SELECT i.id, i.bytes_source_id FROM wanted w JOIN image i ON i.id = w.id"
-        return dict(database.fetch(self.connection, query))
+        keys = [(key,) for key in ids]
+        return dict(database.look_up(self.connection, tables.image, ["id"], keys, ["bytes_source_id"]))
 
     def _insert_images(self, fresh: Sequence[tuple[Any, ...]]) -> None:
-        ids = database.fresh_ids(self.connection, tables.image, len(fresh))
-        columns = ["id", "collection_id", "name", "sha256", "width", "height", "defect", "source_id"]
-        columns.append("bytes_source_id")
-        source = self.source_id
         homes = {name: self.collection(name) for name in {row[0].collection for row in fresh}}
+        columns = ["collection_id", "name", "sha256", "width", "height", "defect", "bytes_source_id"]
         rows = [
-            (i, homes[key.collection], key.name, sha, width, height, defect, source, source if sha else None)
-            for i, (key, sha, width, height, defect) in zip(ids, fresh, strict=True)
+            (homes[key.collection], key.name, sha, width, height, defect, self.source_id if sha else None)
+            for key, sha, width, height, defect in fresh
         ]
         database.require_ids(self.connection, tables.collection, homes.values())
-        database.insert(self.connection, tables.image, columns, rows)
+        ids = self.add(tables.image, columns, rows)
         self._images.update({row[0]: i for i, row in zip(ids, fresh, strict=True)})
         self.counts["images"] += len(fresh)
 
@@ -430,21 +379,13 @@ class Entities:
             defect = error.what
         return self.study.files.put(data), width, height, defect
 
-    def _find_images(self, keys: Iterable[ImageKey]) -> dict[ImageKey, tuple[int, str | None, int | None]]:
-        homes = {
-            self._collections[key.collection]: key.collection
-            for key in keys
-            if key.collection in self._collections
-        }
-        by_name = {name: home for home, name in homes.items()}
-        wanted = [(by_name[key.collection], key.name) for key in keys if key.collection in by_name]
-        database.matching(self.connection, [("collection_id", "BIGINT"), ("name", "TEXT")], wanted)
-        rows = database.fetch(
-            self.connection,
-            "SELECT i.collection_id, i.name, i.id, i.sha256, i.source_id FROM wanted w "
-            "JOIN image i ON i.collection_id = w.collection_id AND i.name = w.name",
-        )
-        return {ImageKey(homes[home], name): (key, sha, owner) for home, name, key, sha, owner in rows}
+    def _find_images(self, keys: Collection[ImageKey]) -> dict[ImageKey, tuple[int, str | None, int | None]]:
+        homes = {name: self._collections.get(name) for name in {key.collection for key in keys}}
+        names = {home: name for name, home in homes.items() if home is not None}
+        wanted = [(homes[key.collection], key.name) for key in keys if homes[key.collection] is not None]
+        by, columns = ["collection_id", "name"], ["id", "sha256", "source_id"]
+        rows = database.look_up(self.connection, tables.image, by, wanted, columns)
+        return {ImageKey(names[home], name): (key, sha, owner) for home, name, key, sha, owner in rows}
 
     def find_images(self, named: Iterable[tuple[ImageKey, str]]) -> None:
         """Make sure these images are known to `image_id`; an unknown one is made, known by name only."""
@@ -473,14 +414,11 @@ class Entities:
                 seen += [text for text in record.captions if text not in seen]
         if not wanted:
             return
-        database.matching(self.connection, [("image_id", "BIGINT")], [(key,) for key in wanted])
+        columns = ["n", "text", "source_id"]
+        keys = [(key,) for key in wanted]
+        rows = database.look_up(self.connection, tables.caption, ["image_id"], keys, columns)
         known: dict[int, set[str]] = {}
         free: dict[int, int] = {}
-        rows = database.fetch(
-            self.connection,
-            "SELECT c.image_id, c.n, c.text, c.source_id FROM wanted w "
-            "JOIN caption c ON c.image_id = w.image_id",
-        )
         for key, n, text, owner in rows:
             known.setdefault(key, set()).add(text)
             free[key] = max(free.get(key, 0), n + 1)
@@ -501,20 +439,13 @@ class Entities:
         if not unknown:
             return
         refuse_bad_text((text, "") for key in unknown for text in key)
-        database.matching(self.connection, [("panel", "TEXT"), ("name", "TEXT")], sorted(unknown))
-        rows = database.fetch(
-            self.connection,
-            "SELECT a.panel, a.name, a.id FROM wanted w "
-            "JOIN annotator a ON a.panel = w.panel AND a.name = w.name",
+        rows = database.look_up(
+            self.connection, tables.annotator, AnnotatorKey._fields, sorted(unknown), ["id"]
         )
         found = {AnnotatorKey(panel, name): int(key) for panel, name, key in rows}
         fresh = sorted(unknown - found.keys())
-        ids = database.fresh_ids(self.connection, tables.annotator, len(fresh))
-        columns = ["id", "panel", "name", "role", "source_id"]
-        made = [
-            (i, key.panel, key.name, "annotator", self.source_id) for i, key in zip(ids, fresh, strict=True)
-        ]
-        database.insert(self.connection, tables.annotator, columns, made)
+        made = [(*key, "annotator") for key in fresh]
+        ids = self.add(tables.annotator, ["panel", "name", "role"], made)
         self._annotators.update({**found, **dict(zip(fresh, ids, strict=True))})
         self.counts["annotators"] += len(fresh)
 
@@ -529,11 +460,6 @@ class Entities:
         database.upsert(
             self.connection, tables.mention, ["kind", "entity_id", "source_id"], rows, replace=False
         )
-
-    def lean_on(self, owner: int | None) -> None:
-        """Note that this import repeats a fact of another, which cannot be undone before this one."""
-        if owner is not None and owner != self.source_id:
-            self.leans_on.add(owner)
 
     def finish(self) -> None:
         """Set the links that waited for their prompts, and keep which imports this one leans on."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from sightline.errors import ConflictError, DataError
 from sightline.records import Answer, Item, Judgement, Truth
@@ -28,9 +28,8 @@ from sightline.study.writing.items import Ids, item_ids
 class Facts:
     """Writes the facts of one import, each checked against what the study holds."""
 
-    def __init__(self, connection: Connection, source_id: int, entities: Entities) -> None:
-        self.connection = connection
-        self.source_id = source_id
+    def __init__(self, entities: Entities) -> None:
+        self.connection = entities.connection
         self.entities = entities
         self.counts: Counter[str] = Counter()
         self._settings: dict[str, int] = {}
@@ -67,14 +66,6 @@ class Facts:
             if rows.setdefault(key, row) != row:
                 raise _twice(record)
             first.setdefault(key, record)
-        for known in self._known_answers(rows):
-            key = (known[0], known[1], known[2])
-            if rows.pop(key) != known[3:-1]:
-                raise _twice(first[key])
-            entities.lean_on(known[-1])
-        columns = ["system_id", "prompt_id", "position", "image_id", "score", "seed", "settings_id"]
-        columns += ["failure", "source_id"]
-        fresh = [(*key, *row, self.source_id) for key, row in rows.items()]
         named = [row[0] for row in rows.values() if isinstance(row[0], int)]
         for table, ids in (
             (tables.system, (key[0] for key in rows)),
@@ -82,17 +73,12 @@ class Facts:
             (tables.image, named),
         ):
             database.require_ids(self.connection, table, ids)
-        database.insert(self.connection, tables.answer, columns, fresh)
-        self.counts["answers"] += len(fresh)
-
-    def _known_answers(self, keys: Iterable[tuple[int, int, int]]) -> list[tuple[Any, ...]]:
-        names = ("system_id", "prompt_id", "position")
-        database.matching(self.connection, [(name, "BIGINT") for name in names], list(keys))
-        return database.fetch(
-            self.connection,
-            "SELECT a.system_id, a.prompt_id, a.position, a.image_id, a.score, a.seed, a.settings_id, "
-            "a.failure, a.source_id FROM wanted w JOIN answer a "
-            "ON a.system_id = w.system_id AND a.prompt_id = w.prompt_id AND a.position = w.position",
+        self.counts["answers"] += entities.keep(
+            tables.answer,
+            ["system_id", "prompt_id", "position"],
+            ["image_id", "score", "seed", "settings_id", "failure"],
+            rows,
+            lambda key, _: _twice(first[key]),
         )
 
     def _settings_id(self, record: Answer) -> int:
@@ -103,8 +89,7 @@ class Facts:
             table = tables.settings
             known = self.connection.execute(select(table.c.id).where(table.c.sha256 == sha256)).scalar()
             if known is None:
-                (known,) = database.fresh_ids(self.connection, table, 1)
-                database.insert(self.connection, table, ["id", "sha256", "json"], [(known, sha256, encoded)])
+                known = database.add_one(self.connection, table, sha256=sha256, json=encoded)
             if len(self._settings) > 10_000:
                 self._settings.clear()
             self._settings[encoded] = int(known)
@@ -155,47 +140,30 @@ class Facts:
             if rows.setdefault(key, row)[7:10] != row[7:10]:
                 raise _disagrees(record)
             first.setdefault(key, record)
-        database.matching(self.connection, [("key", "TEXT")], [(key,) for key in rows])
-        known = database.fetch(
+        known = database.look_up(
             self.connection,
-            "SELECT j.key, j.value, j.skipped, j.n, j.source_id FROM wanted w "
-            "JOIN judgement j ON j.key = w.key",
+            tables.judgement,
+            ["key"],
+            [(key,) for key in rows],
+            ["value", "skipped", "n", "source_id"],
         )
         known += self._given_on_pages(rows)
         for key, *held, owner in known:
             if key in rows and rows.pop(key)[7:10] != tuple(held):
                 raise _disagrees(first[key])
             self.entities.lean_on(owner)
-        ids = database.fresh_ids(self.connection, tables.judgement, len(rows))
-        columns = [
-            "id",
-            "key",
-            "question_id",
-            "item_id",
-            "annotator_id",
-            "repetition",
-            "revision",
-            "group_name",
-            "value",
-        ]
-        columns += ["skipped", "n", "session", "control", "took_ms", "at", "source_id"]
-        fresh = [(i, *row, self.source_id) for i, row in zip(ids, rows.values(), strict=True)]
-        database.insert(self.connection, tables.judgement, columns, fresh)
-        self.counts["judgements"] += len(fresh)
+        columns = ["key", "question_id", "item_id", "annotator_id", "repetition", "revision", "group_name"]
+        columns += ["value", "skipped", "n", "session", "control", "took_ms", "at"]
+        self.entities.add(tables.judgement, columns, list(rows.values()))
+        self.counts["judgements"] += len(rows)
 
     def _given_on_pages(self, rows: Mapping[str, tuple[object, ...]]) -> list[tuple[Any, ...]]:
         """Judgements that were given in a browser, under keys of its own, and come again in a table."""
-        # Pages give no groups.
-        named = {row[1:6]: key for key, row in rows.items() if row[3] is not None and not row[6]}
-        names = ("question_id", "item_id", "annotator_id", "repetition", "revision")
-        database.matching(self.connection, [(name, "BIGINT") for name in names], list(named))
-        same = " AND ".join(f"j.{name} = w.{name}" for name in names)
-        found = database.fetch(
-            self.connection,
-            f"SELECT {', '.join('j.' + name for name in names)}, j.value, j.skipped, j.n, j.source_id "
-            f"FROM wanted w JOIN judgement j ON {same} AND j.group_name = '' WHERE j.source_id IS NULL",
-        )
-        return [(named[tuple(row[:5])], *row[5:]) for row in found]
+        named = {row[1:7]: key for key, row in rows.items() if row[3] is not None}
+        names = ("question_id", "item_id", "annotator_id", "repetition", "revision", "group_name")
+        columns = ("value", "skipped", "n", "source_id")
+        held = database.look_up(self.connection, tables.judgement, names, list(named), columns)
+        return [(named[row[:6]], *row[6:]) for row in held if row[-1] is None]
 
     def _judgement(self, record: Judgement, item: int) -> tuple[str, tuple[object, ...]]:
         """The key that the same judgement always has, and its row."""
@@ -249,24 +217,17 @@ class Facts:
                     remedy="Leave one of the two rows out, or name their rules in a `rule` column.",
                 )
             at.setdefault(key, record.at)
-        database.matching(self.connection, [("settlement_id", "BIGINT"), ("item_id", "BIGINT")], list(rows))
-        known = database.fetch(
-            self.connection,
-            "SELECT t.settlement_id, t.item_id, t.value, t.low, t.high, t.n, t.source_id FROM wanted w "
-            "JOIN truth t ON t.settlement_id = w.settlement_id AND t.item_id = w.item_id",
+        self.counts["truths"] += self.entities.keep(
+            tables.truth,
+            ["settlement_id", "item_id"],
+            ["value", "low", "high", "n"],
+            rows,
+            lambda key, _: ConflictError(
+                "the study holds another truth for this",
+                where=at[key],
+                remedy="Undo the earlier import (sightline undo STUDY N), or use --replace.",
+            ),
         )
-        for settlement, item, *held, owner in known:
-            if rows.pop((settlement, item)) != tuple(held):
-                raise ConflictError(
-                    "the study holds another truth for this",
-                    where=at[settlement, item],
-                    remedy="Undo the earlier import (sightline undo STUDY N), or use --replace.",
-                )
-            self.entities.lean_on(owner)
-        columns = ["settlement_id", "item_id", "value", "low", "high", "n", "source_id"]
-        fresh = [(*key, *row, self.source_id) for key, row in rows.items()]
-        database.insert(self.connection, tables.truth, columns, fresh)
-        self.counts["truths"] += len(fresh)
 
     def _settlement(self, question: int, rule: str) -> int:
         if (question, rule) not in self._settlements:
@@ -274,10 +235,8 @@ class Facts:
             table = tables.settlement
             known = self.connection.execute(select(table.c.id).where(table.c.identity == identity)).scalar()
             if known is None:
-                (known,) = database.fresh_ids(self.connection, table, 1)
-                columns = ["id", "question_id", "rule", "screening", "up_to", "identity", "at", "source_id"]
-                row = (known, question, rule, "", 0, identity, now(), self.source_id)
-                database.insert(self.connection, table, columns, [row])
+                columns = ["question_id", "rule", "screening", "up_to", "identity", "at"]
+                (known,) = self.entities.add(table, columns, [(question, rule, "", 0, identity, now())])
             self._settlements[question, rule] = int(known)
         return self._settlements[question, rule]
 

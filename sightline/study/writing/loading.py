@@ -55,34 +55,48 @@ def load(
     undone as a whole.
     """
     with database.writing(study.engine) as connection:
-        if extend is not None:
-            return _extend(study, connection, extend, records, batch, keep_broken, progress)
-        known = connection.execute(
-            select(tables.source.c.id, tables.source.c.counts).where(
-                tables.source.c.importer == importer, tables.source.c.sha256 == digest
-            )
-        ).first()
-        if known is not None:
-            return Loaded(known.id, True, dict(known.counts or {}))
-        if replace:
-            # The newest first: it may repeat what the older ones tell.
-            source = tables.source.c
-            earlier = connection.execute(
-                select(source.id, source.importer).where(source.path == path).order_by(source.id.desc())
-            ).fetchall()
-            for source_id, by in earlier:
-                # Another layout read from the same file is another import.
-                if by.partition("(")[0] == importer.partition("(")[0]:
-                    undo_within(connection, source_id)
-        source_id = _fresh_number(connection)
-        columns = ["id", "importer", "path", "sha256", "at"]
-        database.insert(connection, tables.source, columns, [(source_id, importer, path, digest, now())])
+        known = _known_source(connection, importer, digest, extend)
+        if known is not None and extend is None:
+            return Loaded(known[0], True, known[1])
+        source_id, before = known or (_new_source(connection, importer, path, digest, replace), {})
         with _fewer_collections(10 * batch):
-            counts = _load_all(study, connection, source_id, records, batch, keep_broken, progress)
+            added = _load_all(study, connection, source_id, records, batch, keep_broken, progress)
+        counts = {kind: before.get(kind, 0) + added.get(kind, 0) for kind in {**before, **added}}
         connection.execute(
             tables.source.update().where(tables.source.c.id == source_id).values(counts=counts)
         )
         return Loaded(source_id, False, counts)
+
+
+def _known_source(
+    connection: Connection, importer: str, digest: str, extend: int | None
+) -> tuple[int, dict[str, int]] | None:
+    """The source to add to, or the one that holds the same content; and what came in under it."""
+    source = tables.source.c
+    same = (source.importer == importer, source.sha256 == digest)
+    wanted = same if extend is None else (source.id == extend,)
+    known = connection.execute(select(source.id, source.counts).where(*wanted)).first()
+    if known is None and extend is not None:
+        raise DataError(
+            f"import number {extend} was undone while it was being added to", remedy="Start again."
+        )
+    return None if known is None else (int(known.id), dict(known.counts or {}))
+
+
+def _new_source(connection: Connection, importer: str, path: str, digest: str, replace: bool) -> int:
+    """A source with a number of its own; `replace` undoes what was imported from the same path before."""
+    if replace:
+        # The newest first: it may repeat what the older ones tell.
+        source = tables.source.c
+        query = select(source.id, source.importer).where(source.path == path).order_by(source.id.desc())
+        for source_id, by in connection.execute(query).fetchall():
+            # Another layout read from the same file is another import.
+            if by.partition("(")[0] == importer.partition("(")[0]:
+                undo_within(connection, source_id)
+    number = _fresh_number(connection)
+    columns = ["id", "importer", "path", "sha256", "at"]
+    database.insert(connection, tables.source, columns, [(number, importer, path, digest, now())])
+    return number
 
 
 def _fresh_number(connection: Connection) -> int:
@@ -93,29 +107,6 @@ def _fresh_number(connection: Connection) -> int:
     number = max(int(key), int(last or 0) + 1)
     database.upsert(connection, setting, ["name", "value"], [("last_import", str(number))], replace=True)
     return number
-
-
-def _extend(
-    study: Study,
-    connection: Connection,
-    source_id: int,
-    records: Iterable[Record],
-    batch: int,
-    keep_broken: bool,
-    progress: Callable[[int], None] | None,
-) -> Loaded:
-    known = connection.execute(
-        select(tables.source.c.id, tables.source.c.counts).where(tables.source.c.id == source_id)
-    ).first()
-    if known is None:
-        raise DataError(
-            f"import number {source_id} was undone while it was being added to", remedy="Start again."
-        )
-    counts = dict(known.counts or {})
-    for kind, n in _load_all(study, connection, source_id, records, batch, keep_broken, progress).items():
-        counts[kind] = counts.get(kind, 0) + n
-    connection.execute(tables.source.update().where(tables.source.c.id == source_id).values(counts=counts))
-    return Loaded(source_id, False, counts)
 
 
 @contextmanager
@@ -139,7 +130,7 @@ def _load_all(
     progress: Callable[[int], None] | None,
 ) -> dict[str, int]:
     entities = Entities(study, connection, source_id, keep_broken)
-    facts = Facts(connection, source_id, entities)
+    facts = Facts(entities)
     done = 0
     for chunk in _chunks(records, batch):
         entities.forget_many()
@@ -153,8 +144,7 @@ def _load_all(
         facts.answers(by_kind.get(Answer, []))
         facts.judgements(by_kind.get(Judgement, []))
         facts.truths(by_kind.get(Truth, []))
-        found = by_kind.get(Reference, [])
-        facts.counts["references"] += keep_references(connection, source_id, found, entities.lean_on)
+        facts.counts["references"] += keep_references(entities, by_kind.get(Reference, []))
         done += len(chunk)
         if progress is not None:
             progress(done)

@@ -3,47 +3,41 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-
-from sqlalchemy import Connection, select
+from collections.abc import Sequence
 
 from sightline.errors import ConflictError, DataError
 from sightline.records import Reference
 from sightline.study.schema import database, tables
 from sightline.study.schema.storable import finite, refuse_bad_text
 from sightline.study.study import Study
+from sightline.study.writing.keeping import Keeper
 
 
-def keep_references(
-    connection: Connection,
-    source_id: int,
-    records: Sequence[Reference],
-    lean_on: Callable[[int | None], None],
-) -> int:
+def keep_references(keeper: Keeper, records: Sequence[Reference]) -> int:
     """Write reference samples; one of the same name must be the same sample."""
-    made = 0
-    table = tables.reference
+    wanted: dict[tuple[str], tuple[object, ...]] = {}
+    places: dict[tuple[str], str] = {}
     for record in records:
         refuse_bad_text([(record.name, record.at), (record.distance, record.at)])
         values = sorted(finite(value, "distance", record.at) for value in record.values)
         if not values or not record.name:
             raise DataError("a reference needs a name and at least one distance", where=record.at)
-        row = (record.distance, int(record.squared), len(values), values)
-        known = connection.execute(select(table).where(table.c.name == record.name)).first()
-        if known is None:
-            columns = ["name", "distance", "squared", "n", "json", "source_id"]
-            new = (record.name, *row[:-1], database.as_json(values), source_id)
-            database.insert(connection, table, columns, [new])
-            made += 1
-        elif (known.distance, known.squared, known.n, known.json) != row:
-            raise ConflictError(
-                f"the study has another reference called {record.name!r}",
-                where=record.at,
-                remedy="Give it another name: --option name=NAME.",
-            )
-        else:
-            lean_on(known.source_id)
-    return made
+        row = (record.distance, int(record.squared), len(values), database.as_json(values))
+        places.setdefault((record.name,), record.at)
+        if wanted.setdefault((record.name,), row) != row:
+            raise _another(record.name, record.at)
+    columns = ["distance", "squared", "n", "json"]
+    return keeper.keep(
+        tables.reference, ["name"], columns, wanted, lambda key, _: _another(key[0], places[key])
+    )
+
+
+def _another(name: str, at: str) -> ConflictError:
+    return ConflictError(
+        f"the study has another reference called {name!r}",
+        where=at,
+        remedy="Give it another name: --option name=NAME.",
+    )
 
 
 def references(study: Study) -> list[Reference]:

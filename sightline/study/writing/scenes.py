@@ -3,45 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from sqlalchemy import Connection
 
 from sightline.errors import ConflictError
 from sightline.records import ImageKey
 from sightline.study.schema import database, tables
 from sightline.study.study import Study
+from sightline.study.writing.keeping import Keeper
 
 
-def keep_scenes(
-    connection: Connection,
-    source_id: int | None,
-    records: Sequence[tuple[int, Mapping[str, Any], str]],
-    lean_on: Callable[[int | None], None],
-) -> int:
+def keep_scenes(keeper: Keeper, records: Sequence[tuple[int, Mapping[str, Any], str]]) -> int:
     """Write scenes of images, given as (image id, scene, place); one that is there must be the same."""
-    wanted: dict[int, tuple[str | None, str]] = {}
+    wanted: dict[tuple[int], tuple[str | None]] = {}
+    places: dict[tuple[int], str] = {}
     for key, scene, at in records:
-        text = database.as_json(scene, at)
-        if wanted.setdefault(key, (text, at))[0] != text:
+        encoded = (database.as_json(scene, at),)
+        places.setdefault((key,), at)
+        if wanted.setdefault((key,), encoded) != encoded:
             raise _another_scene(at)
-    if not wanted:
-        return 0
-    database.matching(connection, [("image_id", "BIGINT")], [(key,) for key in wanted])
-    rows = database.fetch(
-        connection,
-        "SELECT s.image_id, CAST(s.json AS TEXT), s.source_id FROM wanted w "
-        "JOIN scene s ON s.image_id = w.image_id",
+    return keeper.keep(
+        tables.scene, ["image_id"], ["json"], wanted, lambda key, _: _another_scene(places[key])
     )
-    for key, known, owner in rows:
-        text, at = wanted.pop(key)
-        if text != known:
-            raise _another_scene(at)
-        lean_on(owner)
-    fresh = [(key, text, source_id) for key, (text, _) in wanted.items()]
-    database.insert(connection, tables.scene, ["image_id", "json", "source_id"], fresh)
-    return len(fresh)
 
 
 def scenes(study: Study) -> dict[ImageKey, dict[str, Any]]:

@@ -41,14 +41,20 @@ def settle(
             # Another rule was in force since: the old settlement stays as history, this one counts from now.
             past = table.update().where(table.c.id == known)
             connection.execute(past.values(identity=_identity("past", identity, known)))
-        (key,) = database.fresh_ids(connection, table, 1)
-        columns = ["id", "question_id", "rule", "screening", "up_to", "identity", "at", "notes"]
-        encoded = database.as_json(None if notes is None else dict(notes))
-        row = (key, question_id, rule, screening, up_to, identity, now(), encoded)
-        database.insert(connection, table, columns, [row])
+        key = database.add_one(
+            connection,
+            table,
+            question_id=question_id,
+            rule=rule,
+            screening=screening,
+            up_to=up_to,
+            identity=identity,
+            at=now(),
+            notes=database.as_json(None if notes is None else dict(notes)),
+        )
         columns = ["settlement_id", "item_id", "value", "low", "high", "n", "reason"]
         database.insert(connection, tables.truth, columns, [(key, *row) for row in rows])
-        return int(key)
+        return key
 
 
 def keep_predictions(
@@ -68,25 +74,27 @@ def keep_predictions(
             # Made again, it is the newest: readers go by the number of a fit.
             connection.execute(delete(tables.prediction).where(tables.prediction.c.fit_id == before))
             connection.execute(delete(tables.fit).where(tables.fit.c.id == before))
-        (known,) = database.fresh_ids(connection, tables.fit, 1)
-        columns = ["id", "spec", "settlement_id", "split", "train_sha", "seed", "identity"]
-        row = (known, spec, settlement_id, split, train_sha, seed, identity)
-        database.insert(connection, tables.fit, columns, [row])
+        known = database.add_one(
+            connection,
+            tables.fit,
+            spec=spec,
+            settlement_id=settlement_id,
+            split=split,
+            train_sha=train_sha,
+            seed=seed,
+            identity=identity,
+        )
         columns = ["fit_id", "prompt_id", "system_id", "fold", "value", "low", "high", "reason"]
         database.upsert(connection, tables.prediction, columns, [(known, *row) for row in rows], replace=True)
-        return int(known)
+        return known
 
 
 def note_events(study: Study, actor: str, what: str, events: Iterable[Mapping[str, Any]]) -> None:
     """Append to the study's log; it is never changed."""
     with database.writing(study.engine) as connection:
-        rows = list(events)
-        ids = database.fresh_ids(connection, tables.event, len(rows))
         at = now()
-        made = [
-            (key, at, actor, what, database.as_json(dict(row))) for key, row in zip(ids, rows, strict=True)
-        ]
-        database.insert(connection, tables.event, ["id", "at", "actor", "what", "json"], made)
+        rows = [(at, actor, what, database.as_json(dict(row))) for row in events]
+        database.add(connection, tables.event, ["at", "actor", "what", "json"], rows)
 
 
 def _identity(*parts: Any) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-
-from sqlalchemy import Connection
+from collections.abc import Iterable, Mapping, Sequence
 
 from sightline.errors import ConflictError, DataError
 from sightline.study.schema import database, tables
 from sightline.study.schema.storable import refuse_bad_text
 from sightline.study.study import Study
+from sightline.study.writing.keeping import Keeper
 
 LONGEST = 16
 _CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
@@ -39,40 +38,27 @@ def _written(part: str, before: str) -> str:
     return part.upper() if len(part) == 2 else part.capitalize()
 
 
-def keep_translations(
-    connection: Connection,
-    source_id: int | None,
-    translated: Sequence[tuple[int, Mapping[str, str], str]],
-    lean_on: Callable[[int | None], None],
-) -> int:
+def keep_translations(keeper: Keeper, translated: Sequence[tuple[int, Mapping[str, str], str]]) -> int:
     """Write translations of prompts, given as (prompt id, texts by language, place); known ones must fit."""
-    wanted: dict[tuple[int, str], tuple[str, str]] = {}
+    wanted: dict[tuple[int, str], tuple[str]] = {}
+    places: dict[tuple[int, str], str] = {}
     refuse_bad_text((text, at) for _, texts, at in translated for text in texts.values())
     for prompt, texts, at in translated:
         for language, text in texts.items():
             if not text.strip():
                 raise DataError(f"the translation ({language}) is empty", where=at, remedy="Leave it out.")
-            code = language_code(language, at)
-            earlier = wanted.setdefault((prompt, code), (text, at))[0]
+            key = (prompt, language_code(language, at))
+            places.setdefault(key, at)
+            (earlier,) = wanted.setdefault(key, (text,))
             if earlier != text:
-                raise _another(code, earlier, text, at)
-    if not wanted:
-        return 0
-    database.matching(connection, [("prompt_id", "BIGINT"), ("language", "TEXT")], list(wanted))
-    rows = database.fetch(
-        connection,
-        "SELECT t.prompt_id, t.language, t.text, t.source_id FROM wanted w "
-        "JOIN translation t ON t.prompt_id = w.prompt_id AND t.language = w.language",
+                raise _another(key[1], earlier, text, at)
+    return keeper.keep(
+        tables.translation,
+        ["prompt_id", "language"],
+        ["text"],
+        wanted,
+        lambda key, held: _another(key[1], held[0], wanted[key][0], places[key]),
     )
-    for prompt, language, known, owner in rows:
-        text, at = wanted.pop((prompt, language))
-        if text != known:
-            raise _another(language, known, text, at)
-        lean_on(owner)
-    columns = ["prompt_id", "language", "text", "source_id"]
-    fresh = [(*key, text, source_id) for key, (text, _) in wanted.items()]
-    database.insert(connection, tables.translation, columns, fresh)
-    return len(fresh)
 
 
 def translations(study: Study, prompts: Iterable[int] | None = None) -> dict[int, dict[str, str]]:
@@ -91,18 +77,6 @@ def translations(study: Study, prompts: Iterable[int] | None = None) -> dict[int
     for prompt, language, text in rows:
         found.setdefault(int(prompt), {})[language] = text
     return found
-
-
-def in_language(texts: Mapping[str, str], wanted: str) -> str | None:
-    """The text in a language or in the nearest wider one: de-AT, then de (the look-up of RFC 4647)."""
-    parts = language_code(wanted).split("-")
-    while parts:
-        found = texts.get("-".join(parts))
-        if found is not None:
-            return found
-        # A single letter only announces what follows it.
-        parts = parts[:-2] if len(parts) > 2 and len(parts[-2]) == 1 else parts[:-1]
-    return None
 
 
 def _another(language: str, known: str, text: str, at: str) -> ConflictError:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from sqlalchemy import Connection, text
 
 from sightline.errors import ConflictError, UsageError
-from sightline.study.schema import database
+from sightline.study.schema import database, tables
 
 FACTS = (
     *("truth", "judgement", "answer", "caption", "scene", "prompt_tag", "prompt_link", "translation"),
@@ -47,41 +47,15 @@ USES: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 MENTIONED = ("prompt", "image", "system", "question")
 
-# Who inherits what stays: the oldest other source among those that use it.
-_JUDGED = (
-    "SELECT s.{part} AS id, f.source_id FROM item s JOIN judgement f ON f.item_id = s.id",
-    "SELECT s.{part} AS id, f.source_id FROM item s JOIN truth f ON f.item_id = s.id",
-)
-HEIRS: Mapping[str, tuple[str, ...]] = {
-    "settlement": ("SELECT settlement_id AS id, source_id FROM truth",),
-    "question": (
-        "SELECT question_id AS id, source_id FROM judgement",
-        "SELECT question_id AS id, source_id FROM settlement",
-    ),
-    "annotator": ("SELECT annotator_id AS id, source_id FROM judgement",),
-    "prompt": (
-        "SELECT prompt_id AS id, source_id FROM answer",
-        "SELECT prompt_id AS id, source_id FROM prompt_tag",
-        "SELECT prompt_id AS id, source_id FROM prompt_link",
-        "SELECT to_prompt_id AS id, source_id FROM prompt_link",
-        "SELECT prompt_id AS id, source_id FROM translation",
-        *(query.format(part="prompt_id") for query in _JUDGED),
-    ),
-    "image": (
-        "SELECT image_id AS id, source_id FROM answer",
-        "SELECT image_id AS id, source_id FROM caption",
-        "SELECT image_id AS id, source_id FROM scene",
-        *(query.format(part=part) for query in _JUDGED for part in ("image_id", "image_b", "image_c")),
-    ),
-    "system": (
-        "SELECT system_id AS id, source_id FROM answer",
-        *(query.format(part=part) for query in _JUDGED for part in ("system_id", "system_b")),
-    ),
-    "collection": (
-        "SELECT collection_id AS id, source_id FROM image",
-        "SELECT collection_id AS id, source_id FROM system",
-    ),
-}
+
+def _heirs(table: str) -> Iterator[str]:
+    """Who inherits what stays: the sources of those that use it, or that judged it as part of an item."""
+    for user, column in USES[table]:
+        if user == "item":
+            for fact in ("judgement", "truth"):
+                yield (f"SELECT s.{column} AS id, f.source_id FROM item s JOIN {fact} f ON f.item_id = s.id")
+        elif "source_id" in tables.metadata.tables[user].columns:
+            yield f"SELECT {column} AS id, source_id FROM {user}"
 
 
 def undo_within(connection: Connection, source_id: int) -> dict[str, int]:
@@ -196,7 +170,7 @@ def _hand_over(connection: Connection, table: str, values: Mapping[str, int]) ->
     if connection.execute(text(stays), values).scalar() is None:
         return
     named = [f"SELECT entity_id AS id, source_id FROM mention WHERE kind = '{table}'"]
-    for queries in (named if table in MENTIONED else [], HEIRS[table]):
+    for queries in (named if table in MENTIONED else [], list(_heirs(table))):
         if not queries:
             continue
         database.drop_temporary(connection, "heir")

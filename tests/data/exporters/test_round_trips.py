@@ -59,7 +59,7 @@ def content(study: Study) -> dict[str, object]:
         "prompts": {p.key: (p.text, p.tags, p.expects) for p in prompts.values()},
         "tags": rows(listing.named_tags(study)),
         "links": rows(listing.named_links(study)),
-        "systems": rows(listing.searched(study).drop("system_id")),
+        "systems": rows(reading.systems(study).drop("system_id")),
         "answers": rows(answers.with_columns(pl.Series("settings", told, dtype=pl.String))),
         "images": rows(reading.images(study).select("collection", "name")),
         # In the order in which an image has them.

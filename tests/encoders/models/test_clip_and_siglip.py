@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from images import picture
 from PIL import Image
 
 from sightline import registry
@@ -24,12 +24,8 @@ PINNED = ("clip", "siglip")
 
 def pictures() -> list[Picture]:
     rng = np.random.default_rng(3)
-    found = []
-    for height, width in ((40, 64), (64, 40), (32, 32), (7, 5), (90, 31), (1, 1)):
-        file = io.BytesIO()
-        Image.fromarray(rng.integers(0, 256, (height, width, 3), dtype=np.uint8)).save(file, "PNG")
-        found.append(Picture(file.getvalue()))
-    return found
+    sizes = ((40, 64), (64, 40), (32, 32), (7, 5), (90, 31), (1, 1))
+    return [picture(rng.integers(0, 256, (*size, 3), dtype=np.uint8)) for size in sizes]
 
 
 @pytest.fixture(params=PINNED)
@@ -84,9 +80,9 @@ def test_images_are_as_the_library_encodes_them(name: str, folder: Path) -> None
 def test_pixels_are_the_library_s(name: str, folder: Path) -> None:
     _, _, processor = library(name, folder)
     encoder = loaded(name, folder)
-    for picture in pictures():
-        (expected,) = processor(images=[Image.fromarray(picture.rgb)], return_tensors="np")["pixel_values"]
-        np.testing.assert_allclose(encoder.prepare(picture), expected, atol=1e-4)
+    for each in pictures():
+        (expected,) = processor(images=[Image.fromarray(each.rgb)], return_tensors="np")["pixel_values"]
+        np.testing.assert_allclose(encoder.prepare(each), expected, atol=1e-4)
 
 
 def test_texts_are_as_the_library_encodes_them(name: str, folder: Path) -> None:

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
-from PIL import Image
+from images import picture
 
 from sightline.encoders.models.colour_layout import colour_layout
 from sightline.errors import UsageError
-from sightline.extension import Picture
-
-
-def picture(pixels: np.ndarray) -> Picture:
-    file = io.BytesIO()
-    Image.fromarray(pixels.astype(np.uint8)).save(file, "PNG")
-    return Picture(file.getvalue())
 
 
 def test_cells_hold_their_mean_colour_in_reading_order() -> None:

@@ -87,10 +87,12 @@ def test_preferences_borrow_from_other_pairs(settle: Settle, votes: Cast) -> Non
         [(70, 80), (80, 90), (70, 90), (70, 70), (90, 5)],
         [(0, 1.0, 8), (0, 0.0, 2), (1, 1.0, 8), (1, 0.0, 2), (2, 0.0, 1), (3, 1.0, 2)],
     )
-    found = settle("bradley_terry", cast)
+    given = settle("bradley_terry(prior=1.2825)", cast)
     direct = bradley_terry([0, 1, 1, 2, 2], [1, 0, 2, 1, 0], [8, 2, 8, 2, 1], prior=1.2825)
-    assert found.value[:3] == pytest.approx(direct.preference([0, 1, 0], [1, 2, 2])[0])
-    assert found.value[2] > 0.7, "what both did against 80 outweighs one vote"
+    assert given.value[:3] == pytest.approx(direct.preference([0, 1, 0], [1, 2, 2])[0])
+    found = settle("bradley_terry", cast)
+    assert np.all(found.value[:3] > 0.5) and np.all(found.value[:3] < given.value[:3]), "a smaller spread"
+    assert given.value[2] > 0.7 and found.value[2] > 0.65, "what both did against 80 outweighs one vote"
     assert found.reason == [None, None, None, "A and B are the same", "nobody judged it"]
     assert list(found.n) == [10, 10, 1, 2, 0]
     assert np.all(found.low[:3] < found.value[:3]) and np.all(found.value[:3] < found.high[:3])
@@ -99,16 +101,19 @@ def test_preferences_borrow_from_other_pairs(settle: Settle, votes: Cast) -> Non
 def test_a_tie_is_half_a_preference(settle: Settle, votes: Cast) -> None:
     tied = preferences(votes, [(1, 2)], [(0, 0.5, 4)])
     split = preferences(votes, [(1, 2)], [(0, 1.0, 2), (0, 0.0, 2)])
-    assert settle("bradley_terry", tied).value == pytest.approx([0.5])
+    assert settle("bradley_terry", tied).value == pytest.approx([0.5], abs=0.01)
     assert settle("bradley_terry", tied).high == pytest.approx(settle("bradley_terry", split).high)
 
 
 def test_pairs_of_different_prompts_are_judged_apart(settle: Settle, votes: Cast) -> None:
     both = preferences(votes, [(1, 2), (8, 9)], [(0, 1.0, 3), (1, 0.0, 3)])
     one = preferences(votes, [(1, 2)], [(0, 1.0, 3)])
-    found = settle("bradley_terry", both)
-    assert found.value[0] == pytest.approx(settle("bradley_terry", one).value[0])
+    found = settle("bradley_terry(prior=1.2825)", both)
+    assert found.value[0] == pytest.approx(settle("bradley_terry(prior=1.2825)", one).value[0])
     assert found.value[1] == pytest.approx(1 - found.value[0])
+    pooled = settle("bradley_terry", both)
+    assert pooled.value[1] == pytest.approx(1 - pooled.value[0], abs=0.02)
+    assert pooled.value[0] > settle("bradley_terry", one).value[0], "two clear pairs: strengths differ more"
 
 
 def test_preferences_need_pairs_and_ends(settle: Settle, votes: Cast) -> None:

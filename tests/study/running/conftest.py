@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image as Pillow
+from images import png
 
+from sightline.extension import Configured
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
+from sightline.registry import find_measure
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
 
@@ -25,25 +26,15 @@ from sightline.extension import NoValue, Value, measure
 
 
 @pytest.fixture
-def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+def plugin(plugins: Path) -> Callable[[str, str], object]:
     """Makes a one-file extension; names must differ between tests, since loaded ones are kept by identity."""
-    folder = tmp_path / "plugins"
-    folder.mkdir()
-    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(folder))
-
-    def make(name: str, source: str) -> None:
-        (folder / f"{name}.py").write_text(HEAD + textwrap.dedent(source))
-
-    return make
+    return lambda name, source: (plugins / f"{name}.py").write_text(HEAD + textwrap.dedent(source))
 
 
 def grey(level: int, seed: int = 0, side: int = 8) -> bytes:
     """A PNG of about this brightness, distinct for each level and seed."""
     rng = np.random.default_rng((level, seed))
-    pixels = np.clip(level + rng.integers(-3, 4, (side, side, 3)), 0, 255).astype(np.uint8)
-    out = io.BytesIO()
-    Pillow.fromarray(pixels).save(out, "PNG")
-    return out.getvalue()
+    return png(np.clip(level + rng.integers(-3, 4, (side, side, 3)), 0, 255))
 
 
 @pytest.fixture(scope="session")
@@ -70,3 +61,25 @@ def fill(folder: Path, files: Mapping[str, bytes], *records: Record, database: s
 @pytest.fixture(scope="session")
 def filled() -> Callable[..., Study]:
     return fill
+
+
+@pytest.fixture
+def greys(tmp_path: Path) -> Callable[[Iterable[int]], Study]:
+    """Makes a study of pictures of these levels of grey, named by their numbers: 00.png, 01.png..."""
+    return lambda levels: fill(tmp_path / "s", {f"{n:02}.png": grey(level) for n, level in enumerate(levels)})
+
+
+@pytest.fixture
+def define(plugin: Callable[[str, str], object]) -> Callable[..., Configured]:
+    """Makes a measure of one kind from the body of its function, which may write to `log`."""
+
+    def make(kind: str, name: str, body: str, within: str = "0, None") -> Configured:
+        given = {"of_answer": "prompts, images"}.get(kind, "images")
+        plugin(
+            name,
+            f"@measure.{kind}(range=({within}), source='test', licence='Apache-2.0')\n"
+            f"def {name}({given}):\n    'For a test.'\n" + textwrap.indent(textwrap.dedent(body), "    "),
+        )
+        return find_measure(name)
+
+    return make

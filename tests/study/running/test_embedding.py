@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,16 +10,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import start
 
 from sightline import registry
 from sightline.errors import ExtensionError
 from sightline.extension import Configured, Picture
 from sightline.study import reading
 from sightline.study.running import embedding
-from sightline.study.running.embedding import cached, embed_images, embed_texts, images_embedded
+from sightline.study.running.embedding import Cached, embed_images, embed_texts, images_embedded
 from sightline.study.running.progress import Progress
 from sightline.study.study import Study, open_study
 
+Counting = Callable[..., Configured]
+Tally = Callable[[], Counter[str]]
+Plugin = Callable[[str, str], object]
 COUNTING = """
 import os
 
@@ -103,7 +104,7 @@ with open_study(home) as study:
 
 
 @pytest.fixture
-def tally(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Counter[str]]:
+def tally(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tally:
     log = tmp_path / "log"
     log.touch()
     monkeypatch.setenv("TALLY", str(log))
@@ -111,7 +112,7 @@ def tally(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Count
 
 
 @pytest.fixture
-def counting(plugin: Callable[[str, str], None], tally: object) -> Callable[..., Configured]:
+def counting(plugin: Plugin, tally: object) -> Counting:
     def make(name: str) -> Configured:
         plugin(name, COUNTING.format(name=name))
         return registry.configure("encoder", name)
@@ -130,7 +131,7 @@ def contents(study: Study) -> list[str]:
 
 
 def test_images_are_computed_once_and_come_in_the_order_asked_for(
-    study: Study, counting: Callable[..., Configured], tally: Callable[[], Counter[str]]
+    study: Study, counting: Counting, tally: Tally
 ) -> None:
     shas = contents(study)
     encoder = counting("once")
@@ -145,9 +146,7 @@ def test_images_are_computed_once_and_come_in_the_order_asked_for(
     assert tally() == Counter(shas) + Counter(shas[:2]), "other parameters, other vectors"
 
 
-def test_texts_are_computed_once(
-    study: Study, counting: Callable[..., Configured], tally: Callable[[], Counter[str]]
-) -> None:
+def test_texts_are_computed_once(study: Study, counting: Counting, tally: Tally) -> None:
     encoder = counting("texts")
     texts = ["banana", "", "a cat", "banana", "ü"]
     assert embed_texts(study, encoder, texts).tolist() == [
@@ -161,7 +160,7 @@ def test_texts_are_computed_once(
     assert max(tally().values()) == 1 and len(tally()) == 5
 
 
-def test_nothing_asked_for_has_the_right_width(study: Study, counting: Callable[..., Configured]) -> None:
+def test_nothing_asked_for_has_the_right_width(study: Study, counting: Counting) -> None:
     encoder = counting("width")
     assert embed_images(study, encoder, []).shape == (0, 3)
     assert embed_texts(study, encoder, []).shape == (0, 3)
@@ -171,7 +170,7 @@ def test_unreadable_images_have_a_reason_and_no_numbers(
     tmp_path: Path,
     filled: Callable[..., Study],
     grey_png: Callable[..., bytes],
-    counting: Callable[..., Configured],
+    counting: Counting,
 ) -> None:
     study = filled(tmp_path / "broken", {"a.png": grey_png(30), "b.png": grey_png(40)})
     torn = study.files.put(b"no image at all")
@@ -185,7 +184,7 @@ def test_unreadable_images_have_a_reason_and_no_numbers(
     assert only.vectors.shape == (1, 3) and np.isnan(only.vectors).all()
 
 
-def test_progress_tells_known_and_computed(study: Study, counting: Callable[..., Configured]) -> None:
+def test_progress_tells_known_and_computed(study: Study, counting: Counting) -> None:
     shas, encoder = contents(study), counting("told")
     embed_images(study, encoder, shas[:10])
     seen: list[Progress] = []
@@ -199,7 +198,7 @@ def test_an_encoder_of_texts_does_not_encode_images(study: Study) -> None:
         embed_images(study, registry.configure("encoder", "hashed_words"), contents(study))
 
 
-def test_a_wrong_number_of_rows_is_refused(study: Study, plugin: Callable[[str, str], None]) -> None:
+def test_a_wrong_number_of_rows_is_refused(study: Study, plugin: Plugin) -> None:
     source = """
     import numpy as np
     from sightline.extension import encoder
@@ -243,7 +242,7 @@ class Slow:
 
 
 def test_preparing_overlaps_with_the_model_and_stays_one_batch_ahead(
-    study: Study, counting: Callable[..., Configured], monkeypatch: pytest.MonkeyPatch
+    study: Study, counting: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = Slow()
     monkeypatch.setattr(embedding, "loaded_over", lambda *told: slow)
@@ -255,25 +254,20 @@ def test_preparing_overlaps_with_the_model_and_stays_one_batch_ahead(
     assert threading.current_thread().name not in slow.threads
 
 
-def test_a_cached_encoder_answers_like_the_encoder(
-    study: Study, counting: Callable[..., Configured], tally: Callable[[], Counter[str]]
-) -> None:
+def test_a_cached_encoder_answers_like_the_encoder(study: Study, counting: Counting, tally: Tally) -> None:
     encoder = counting("remembering")
     pictures = [study.files.picture(sha) for sha in contents(study)[:5]]
     plain = encoder.load()
     expected = plain.image(pictures)
     before = tally().total()
     for _ in range(2):
-        np.testing.assert_allclose(cached(study, encoder).image(pictures), expected, rtol=1e-6)
-        np.testing.assert_allclose(cached(study, encoder).text(["aa"]), [[2, 2, 1]])
+        np.testing.assert_allclose(Cached(study, encoder).image(pictures), expected, rtol=1e-6)
+        np.testing.assert_allclose(Cached(study, encoder).text(["aa"]), [[2, 2, 1]])
     assert tally().total() == before + 6
 
 
 def test_encoders_inside_an_encoder_are_asked_once(
-    study: Study,
-    counting: Callable[..., Configured],
-    plugin: Callable[[str, str], None],
-    tally: Callable[[], Counter[str]],
+    study: Study, counting: Counting, plugin: Plugin, tally: Tally
 ) -> None:
     inner = counting("inside")
     plugin("twice", COMPOSED)
@@ -291,20 +285,16 @@ def test_encoders_inside_an_encoder_are_asked_once(
 
 @pytest.mark.parametrize("kills", [pytest.param((1, 2), marks=pytest.mark.slow), (3,)])
 def test_killed_in_the_middle_it_goes_on_where_it_was(
-    study: Study,
-    counting: Callable[..., Configured],
-    tally: Callable[[], Counter[str]],
-    kills: tuple[int, ...],
+    study: Study, counting: Counting, tally: Tally, kills: tuple[int, ...]
 ) -> None:
     encoder = counting("killed_encoder")
     shas = contents(study)
     study.close()
-    paths = os.pathsep.join(path for path in sys.path if path)
-    environment = {**os.environ, "PYTHONPATH": paths}
 
     def run(nth: int) -> int:
-        told = [sys.executable, "-c", EMBED, str(study.home), str(nth)]
-        return subprocess.run(told, env=environment, timeout=300, check=False).returncode
+        process = start(EMBED, study.home, nth)
+        process.communicate(timeout=300)
+        return process.returncode
 
     kept = 0
     for nth in kills:

@@ -7,7 +7,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -18,11 +17,12 @@ from typing import Any
 
 import psutil
 import pytest
-from sqlalchemy import text
+from processes import start
 
-from sightline.study.schema import database
+from sightline.study import reading
 from sightline.study.study import Study, open_study
 
+Tables = dict[str, list[tuple[Any, ...]]]
 IMAGES, BATCH = 150, 4
 # Seconds, only against a test that would hang.
 PATIENCE = 120.0
@@ -89,21 +89,14 @@ class Bench:
 
     home: Path
     log: Path
-    environment: dict[str, str]
+    variables: dict[str, str]
 
     def start(
         self, workers: int, *, measure: str = "tally", moment: str = "start", nth: int = 0, held: int = 0
     ) -> subprocess.Popen[str]:
         """With `held`, it stands still once about so many pictures in all were begun."""
-        told = [str(self.home), measure, str(workers), str(BATCH), moment, str(nth)]
-        return subprocess.Popen(
-            [sys.executable, "-c", SCORE, *told],
-            env={**self.environment, "HELD": str(held)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        arguments = (self.home, measure, workers, BATCH, moment, nth)
+        return start(SCORE, *arguments, **self.variables, HELD=str(held))
 
     def finish(self, workers: int, measure: str = "tally") -> None:
         process = self.start(workers, measure=measure)
@@ -114,16 +107,15 @@ class Bench:
         return Counter(self.log.read_text().split()) if self.log.exists() else Counter()
 
     def table(self, name: str) -> list[tuple[Any, ...]]:
-        with open_study(self.home) as study, database.reading(study.engine) as connection:
-            return [
-                tuple(row) for row in connection.execute(text(f"SELECT * FROM {name} ORDER BY 1, 2, 3, 4"))
-            ]
+        with open_study(self.home) as study:
+            rows = reading.fetch_rows(study, f"SELECT * FROM {name} ORDER BY 1, 2, 3, 4")
+        return [tuple(row) for row in rows]
 
     def kept(self) -> set[str]:
         """The contents that have a score."""
-        with open_study(self.home) as study, database.reading(study.engine) as connection:
-            query = "SELECT i.sha256 FROM score c JOIN image i ON i.id = c.image_id"
-            return {row[0] for row in connection.execute(text(query))}
+        query = "SELECT i.sha256 FROM score c JOIN image i ON i.id = c.image_id"
+        with open_study(self.home) as study:
+            return {row[0] for row in reading.fetch_rows(study, query)}
 
 
 @pytest.fixture(scope="module")
@@ -140,22 +132,19 @@ def origin(
 
 @pytest.fixture
 def bench(origin: Path, tmp_path: Path) -> Bench:
-    home = tmp_path / "study"
-    shutil.copytree(origin / "study", home)
-    log = tmp_path / "log"
-    told = {"SIGHTLINE_PLUGINS": str(origin / "plugins"), "TALLY": str(log)}
-    paths = os.pathsep.join(path for path in sys.path if path)
-    return Bench(home, log, {**os.environ, **told, "PYTHONPATH": paths})
+    return bench_in(tmp_path, origin)
+
+
+def bench_in(folder: Path, origin: Path) -> Bench:
+    shutil.copytree(origin / "study", folder / "study")
+    variables = {"SIGHTLINE_PLUGINS": str(origin / "plugins"), "TALLY": str(folder / "log")}
+    return Bench(folder / "study", folder / "log", variables)
 
 
 @pytest.fixture(scope="module")
-def undisturbed(origin: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[Any, ...]]]:
+def undisturbed(origin: Path, tmp_path_factory: pytest.TempPathFactory) -> Tables:
     """The scores of a run that nobody disturbed."""
-    folder = tmp_path_factory.mktemp("undisturbed")
-    shutil.copytree(origin / "study", folder / "study")
-    told = {"SIGHTLINE_PLUGINS": str(origin / "plugins"), "TALLY": str(folder / "log")}
-    paths = os.pathsep.join(path for path in sys.path if path)
-    bench = Bench(folder / "study", folder / "log", {**os.environ, **told, "PYTHONPATH": paths})
+    bench = bench_in(tmp_path_factory.mktemp("undisturbed"), origin)
     bench.finish(1)
     assert Counter(bench.computed().values()) == {1: IMAGES}
     found = {name: bench.table(name) for name in ("measure", "score", "evidence")}
@@ -189,9 +178,7 @@ def wait_for_lines(bench: Bench, lines: int, process: subprocess.Popen[str]) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
-def test_killed_at_any_moment_and_run_again(
-    bench: Bench, undisturbed: dict[str, list[tuple[Any, ...]]], workers: int
-) -> None:
+def test_killed_at_any_moment_and_run_again(bench: Bench, undisturbed: Tables, workers: int) -> None:
     moments = random.Random(workers)
     kept: set[str] = set()
     # Soon after its birth, when nothing is computed yet; then after so many more pictures were begun.
@@ -234,9 +221,7 @@ def test_killed_at_any_moment_and_run_again(
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_killed_around_a_commit(
-    bench: Bench, undisturbed: dict[str, list[tuple[Any, ...]]], workers: int
-) -> None:
+def test_killed_around_a_commit(bench: Bench, undisturbed: Tables, workers: int) -> None:
     kept = 0
     for moment, nth, gained in (("inside", 3, 2), ("before", 2, 1), ("after", 2, 2)):
         process = bench.start(workers, moment=moment, nth=nth)

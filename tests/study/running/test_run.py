@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import text
+from studies import put
 
 from sightline import pictures
 from sightline.errors import ExtensionError, SightlineError, UsageError
+from sightline.extension import Configured
 from sightline.pictures import decode
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey
 from sightline.registry import find_measure
@@ -22,24 +24,23 @@ from sightline.study.running.run import run, run_together
 from sightline.study.schema import database
 from sightline.study.scores import ERROR
 from sightline.study.study import Study
-from sightline.study.writing.loading import load
 
-Plugin = Callable[[str, str], None]
+Define = Callable[..., Configured]
+Greys = Callable[[Iterable[int]], Study]
+Seen = Callable[[], list[str]]
 Filled = Callable[..., Study]
 Png = Callable[..., bytes]
 
+# Mean brightness; every picture it is given is written down.
 LEVEL = """
-@measure.of_image(direction="higher", range=(0, 255), source="test", licence="Apache-2.0")
-def {name}(images):
-    '''Mean brightness; every picture it is given is written down.'''
-    with open(os.environ["SEEN"], "a") as log:
-        log.writelines(image.sha256 + "\\n" for image in images)
-    return [Value(float(image.rgb.mean()), {{"first": int(image.rgb[0, 0, 0])}}) for image in images]
+with open(os.environ["SEEN"], "a") as log:
+    log.writelines(image.sha256 + "\\n" for image in images)
+return [Value(float(image.rgb.mean()), {"first": int(image.rgb[0, 0, 0])}) for image in images]
 """
 
 
 @pytest.fixture
-def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
     log = tmp_path / "seen"
     log.touch()
     monkeypatch.setenv("SEEN", str(log))
@@ -47,9 +48,12 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[s
 
 
 def rows(study: Study, table: str) -> list[tuple[Any, ...]]:
-    with database.reading(study.engine) as connection:
-        found = connection.execute(text(f"SELECT * FROM {table} ORDER BY 1, 2, 3, 4"))
-        return [tuple(json.dumps(v) if isinstance(v, dict) else v for v in row) for row in found]
+    kept = reading.fetch_rows(study, f"SELECT * FROM {table} ORDER BY 1, 2, 3, 4")
+    return [tuple(json.dumps(v) if isinstance(v, dict) else v for v in row) for row in kept]
+
+
+def values(study: Study, measure: Configured) -> list[float | None]:
+    return reading.scores(study, measure.identity)["value"].to_list()
 
 
 def change(study: Study, statement: str) -> None:
@@ -58,13 +62,10 @@ def change(study: Study, statement: str) -> None:
 
 
 def test_one_content_is_computed_once_and_its_evidence_goes_to_every_twin(
-    tmp_path: Path, plugin: Plugin, filled: Filled, grey_png: Png, seen: Callable[[], list[str]]
+    tmp_path: Path, define: Define, greys: Greys, grey_png: Png, seen: Seen
 ) -> None:
-    plugin("level_once", LEVEL.format(name="level_once"))
-    twin, other = grey_png(100), grey_png(200)
-    files = {"a.png": twin, "b.png": other, "c.png": twin, "d.png": other, "e.png": twin}
-    study = filled(tmp_path / "s", files)
-    measure = find_measure("level_once")
+    measure = define("of_image", "level_once", LEVEL)
+    study = greys([100, 200, 100, 200, 100])
     ran = run(study, measure, batch=1)
     assert Counter(Counter(seen()).values()) == {1: 2}
     assert (ran.total, ran.computed) == (5, 2)
@@ -74,8 +75,8 @@ def test_one_content_is_computed_once_and_its_evidence_goes_to_every_twin(
 
     # A twin that comes later gets the score and what it rests on, without being computed.
     late = tmp_path / "late.png"
-    late.write_bytes(twin)
-    load(study, [Image(ImageKey("pictures", "late.png"), str(late))], importer="test", path="2", digest="2")
+    late.write_bytes(grey_png(100))
+    put(study, [Image(ImageKey("pictures", "late.png"), str(late))], "2")
     ran = run(study, measure)
     assert (ran.total, ran.known, ran.computed) == (6, 6, 0)
     assert len(seen()) == 2
@@ -88,15 +89,11 @@ def test_one_content_is_computed_once_and_its_evidence_goes_to_every_twin(
     assert rows(study, "score") == scores and len(seen()) == 2
 
 
-def test_another_measure_does_not_repeat_the_first(
-    tmp_path: Path, plugin: Plugin, filled: Filled, grey_png: Png, seen: Callable[[], list[str]]
-) -> None:
-    plugin("level_first", LEVEL.format(name="level_first"))
-    plugin("level_second", LEVEL.format(name="level_second"))
-    study = filled(tmp_path / "s", {f"{n}.png": grey_png(20 * n + 5) for n in range(6)})
-    run(study, find_measure("level_first"))
+def test_another_measure_does_not_repeat_the_first(define: Define, greys: Greys, seen: Seen) -> None:
+    study = greys(range(5, 125, 20))
+    run(study, define("of_image", "level_first", LEVEL))
     before = rows(study, "score")
-    run(study, find_measure("level_second"))
+    run(study, define("of_image", "level_second", LEVEL))
     assert Counter(Counter(seen()).values()) == {2: 6}
     after = rows(study, "score")
     assert after[:6] == before and [row[5] for row in after[6:]] == [row[5] for row in before]
@@ -125,85 +122,68 @@ def test_several_measures_decode_a_picture_once(
         assert rows(study, "score") == together
 
 
-def test_only_what_changed_is_computed_again(
-    tmp_path: Path, plugin: Plugin, filled: Filled, grey_png: Png, seen: Callable[[], list[str]]
-) -> None:
-    plugin(
+def test_only_what_changed_is_computed_again(define: Define, greys: Greys, seen: Seen) -> None:
+    letters = define(
+        "of_answer",
         "letters",
         """
-        @measure.of_answer(direction="none", range=(0, None), source="test", licence="Apache-2.0")
-        def letters(prompts, images):
-            '''Letters of the prompt.'''
-            with open(os.environ["SEEN"], "a") as log:
-                log.writelines(prompt.key.ref + "\\n" for prompt in prompts)
-            return [float(len(prompt.text)) for prompt in prompts]
+        with open(os.environ["SEEN"], "a") as log:
+            log.writelines(prompt.key.ref + "\\n" for prompt in prompts)
+        return [float(len(prompt.text)) for prompt in prompts]
         """,
     )
-    plugin(
+    how_many = define(
+        "of_set",
         "how_many",
         """
-        @measure.of_set(range=(0, None), source="test", licence="Apache-2.0")
-        def how_many(images):
-            '''How many images.'''
-            with open(os.environ["SEEN"], "a") as log:
-                log.write(f"set of {len(images)}\\n".replace(" ", "_"))
-            return len(images)
+        with open(os.environ["SEEN"], "a") as log:
+            log.write(f"set_of_{len(images)}\\n")
+        return len(images)
         """,
     )
-    study = filled(tmp_path / "s", {f"{n}.png": grey_png(20 * n + 5) for n in range(4)})
-    run(study, find_measure("letters"))
-    run(study, find_measure("how_many"))
+    study = greys(range(5, 85, 20))
+    run(study, letters)
+    run(study, how_many)
     assert Counter(seen()) == {"0": 1, "1": 1, "2": 1, "3": 1, "set_of_1": 4}
-    assert run(study, find_measure("letters")).computed == 0
+    assert run(study, letters).computed == 0
 
     change(study, "UPDATE prompt SET text = 'changed' WHERE ref = '2'")
-    assert run(study, find_measure("letters")).computed == 1
+    assert run(study, letters).computed == 1
     assert Counter(seen())["2"] == 2
-    values = reading.scores(study, find_measure("letters").identity)["value"].to_list()
     # "prompt number 0" has 15 letters, "changed" 7.
-    assert values == [15, 15, 7, 15]
+    assert values(study, letters) == [15, 15, 7, 15]
     # The wording of a prompt is not among what a measure of a set is given.
-    assert run(study, find_measure("how_many")).computed == 0
+    assert run(study, how_many).computed == 0
 
-    more = Answer(PromptKey("p", "1"), "one", 1, ImageKey("pictures", "3.png"))
-    load(study, [more], importer="test", path="more", digest="more")
-    ran = run(study, find_measure("how_many"))
+    more = Answer(PromptKey("p", "1"), "one", 1, ImageKey("pictures", "03.png"))
+    put(study, [more], "more")
+    ran = run(study, how_many)
     assert (ran.known, ran.computed) == (3, 1)
-    assert reading.scores(study, find_measure("how_many").identity)["value"].to_list() == [1, 2, 1, 1]
+    assert values(study, how_many) == [1, 2, 1, 1]
     # The new answer is a new pair of prompt and image; the other four stay.
-    assert run(study, find_measure("letters")).computed == 1
+    assert run(study, letters).computed == 1
 
 
-def test_a_score_that_is_replaced_takes_its_evidence_along(
-    tmp_path: Path, plugin: Plugin, filled: Filled, grey_png: Png
-) -> None:
-    plugin(
-        "seldom",
-        """
-        @measure.of_answer(range=(0, None), source="test", licence="Apache-2.0")
-        def seldom(prompts, images):
-            '''Evidence only for prompts that ask for it.'''
-            return [Value(1.0, {"text": p.text}) if "number" in p.text else 2.0 for p in prompts]
-        """,
-    )
-    study = filled(tmp_path / "s", {"0.png": grey_png(5), "1.png": grey_png(50)})
-    run(study, find_measure("seldom"))
+def test_a_score_that_is_replaced_takes_its_evidence_along(define: Define, greys: Greys) -> None:
+    # Evidence only for prompts that ask for it.
+    body = 'return [Value(1.0, {"text": p.text}) if "number" in p.text else 2.0 for p in prompts]'
+    seldom = define("of_answer", "seldom", body)
+    study = greys([5, 50])
+    run(study, seldom)
     assert len(rows(study, "evidence")) == 2
     change(study, "UPDATE prompt SET text = 'other' WHERE ref = '0'")
-    run(study, find_measure("seldom"))
+    run(study, seldom)
     assert [(row[1], json.loads(row[4])) for row in rows(study, "evidence")] == [
         (2, {"text": "prompt number 1"})
     ]
 
 
+# Raises on dark pictures while it is in a bad mood.
 FUSSY = """
-@measure.of_image(direction="higher", range=(0, 255), source="test", licence="Apache-2.0")
-def {name}(images):
-    '''Raises on dark pictures while it is in a bad mood.'''
-    for image in images:
-        if image.rgb.mean() < 50 and os.path.exists(os.environ["MOOD"]):
-            raise {error}
-    return [float(image.rgb.mean()) if image.rgb.mean() < 200 else NoValue("too bright") for image in images]
+for image in images:
+    if image.rgb.mean() < 50 and os.path.exists(os.environ["MOOD"]):
+        raise {error}
+return [float(image.rgb.mean()) if image.rgb.mean() < 200 else NoValue("too bright") for image in images]
 """
 
 
@@ -216,9 +196,8 @@ def {name}(images):
 )
 def test_one_bad_input_does_not_lose_its_batch_and_is_tried_again(
     tmp_path: Path,
-    plugin: Plugin,
-    filled: Filled,
-    grey_png: Png,
+    define: Define,
+    greys: Greys,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     error: str,
@@ -227,10 +206,8 @@ def test_one_bad_input_does_not_lose_its_batch_and_is_tried_again(
     mood = tmp_path / "mood"
     mood.touch()
     monkeypatch.setenv("MOOD", str(mood))
-    plugin(name, FUSSY.format(name=name, error=error))
-    levels = [100, 20, 120, 230, 140]
-    study = filled(tmp_path / "s", {f"{n}.png": grey_png(level) for n, level in enumerate(levels)})
-    measure = find_measure(name)
+    measure = define("of_image", name, FUSSY.format(error=error))
+    study = greys([100, 20, 120, 230, 140])
     ran = run(study, measure)
     assert ran.reasons == {f"{ERROR}{name} raised {said}": 1, "too bright": 1}
     found = reading.scores(study, measure.identity)
@@ -246,100 +223,73 @@ def test_one_bad_input_does_not_lose_its_batch_and_is_tried_again(
 
 
 def test_images_that_cannot_be_decoded_have_a_reason(
-    tmp_path: Path, plugin: Plugin, filled: Filled, grey_png: Png, seen: Callable[[], list[str]]
+    tmp_path: Path, define: Define, filled: Filled, grey_png: Png, seen: Seen
 ) -> None:
-    plugin("level_broken", LEVEL.format(name="level_broken"))
+    measure = define("of_image", "level_broken", LEVEL)
     whole = grey_png(90)
-    study = filled(
-        tmp_path / "s",
-        {
-            "a.png": whole,
-            "b.png": b"no image at all",
-            "c.png": whole[: len(whole) // 2],
-            "d.png": grey_png(1),
-        },
-    )
-    ran = run(study, find_measure("level_broken"))
-    found = reading.scores(study, find_measure("level_broken").identity)
+    half = whole[: len(whole) // 2]
+    files = {"a.png": whole, "b.png": b"no image at all", "c.png": half, "d.png": grey_png(1)}
+    study = filled(tmp_path / "s", files)
+    ran = run(study, measure)
+    found = reading.scores(study, measure.identity)
     assert [value is None for value in found["value"]] == [False, True, True, False]
     assert found["reason"][1] == "not a readable image (unknown format)"
     assert str(found["reason"][2]).startswith("not a readable image (")
     assert sum(ran.reasons.values()) == 2
     # Bytes that are no image never become one: not tried again, and told again all the same.
-    again = run(study, find_measure("level_broken"))
+    again = run(study, measure)
     assert again.computed == 0 and again.reasons == ran.reasons
 
 
 def test_image_files_that_are_gone_are_tried_again(
-    tmp_path: Path, plugin: Plugin, filled: Filled, grey_png: Png, seen: Callable[[], list[str]]
+    tmp_path: Path, define: Define, greys: Greys, seen: Seen
 ) -> None:
-    plugin("level_gone", LEVEL.format(name="level_gone"))
-    plugin(
-        "set_gone",
-        """
-        @measure.of_set(range=(0, None), source="test", licence="Apache-2.0")
-        def set_gone(images):
-            '''How many images.'''
-            return len(images)
-        """,
-    )
-    study = filled(tmp_path / "s", {"a.png": grey_png(90), "b.png": grey_png(120)})
+    measures = [define("of_image", "level_gone", LEVEL), define("of_set", "set_gone", "return len(images)")]
+    study = greys([90, 120])
     sha = reading.images(study)["sha256"][0]
     file = tmp_path / "s" / "images" / sha[:2] / sha
     kept = file.read_bytes()
     file.unlink()
-    for name in ("level_gone", "set_gone"):
-        ran = run(study, find_measure(name))
+    for measure in measures:
+        ran = run(study, measure)
         ((reason, n),) = ran.reasons.items()
         assert n == 1 and reason.startswith(ERROR) and "missing from the study" in reason
     file.write_bytes(kept)
-    for name in ("level_gone", "set_gone"):
-        ran = run(study, find_measure(name))
+    for measure in measures:
+        ran = run(study, measure)
         assert (ran.known, ran.computed, ran.reasons) == (1, 1, {})
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_broken_promise_stops_the_run_and_keeps_what_was_done(
-    tmp_path: Path, plugin: Plugin, filled: Filled, grey_png: Png, workers: int
+    define: Define, greys: Greys, workers: int
 ) -> None:
     name = f"promise_{workers}"
-    plugin(
-        name,
-        f"""
-        @measure.of_image(range=(0, 1), source="test", licence="Apache-2.0")
-        def {name}(images):
-            '''Right, but for the darkest picture.'''
-            return [2.0 if image.rgb.mean() < 10 else 0.5 for image in images]
-        """,
-    )
-    levels = [100 + n for n in range(15)] + [4]
-    study = filled(tmp_path / "s", {f"{n:02}.png": grey_png(level) for n, level in enumerate(levels)})
+    # Right, but for the darkest picture.
+    body = "return [2.0 if image.rgb.mean() < 10 else 0.5 for image in images]"
+    measure = define("of_image", name, body, within="0, 1")
+    study = greys([*range(100, 115), 4])
     with pytest.raises(ExtensionError, match=f"{name}: result 0 is 2.0, outside its range"):
-        run(study, find_measure(name), workers=workers, batch=1, worth=0)
-    assert reading.scores(study, find_measure(name).identity)["value"].to_list() == [0.5] * 15
+        run(study, measure, workers=workers, batch=1, worth=0)
+    assert values(study, measure) == [0.5] * 15
 
 
-def test_a_worker_that_dies_is_told_and_what_was_done_is_kept(
-    tmp_path: Path, plugin: Plugin, filled: Filled, grey_png: Png
-) -> None:
-    plugin(
+def test_a_worker_that_dies_is_told_and_what_was_done_is_kept(define: Define, greys: Greys) -> None:
+    deadly = define(
+        "of_image",
         "deadly",
         """
-        @measure.of_image(range=(0, 255), source="test", licence="Apache-2.0")
-        def deadly(images):
-            '''Ends its process on a dark picture.'''
-            for image in images:
-                if image.rgb.mean() < 10:
-                    os._exit(7)
-            return [float(image.rgb.mean()) for image in images]
+        for image in images:
+            if image.rgb.mean() < 10:
+                os._exit(7)
+        return [float(image.rgb.mean()) for image in images]
         """,
     )
-    levels = [100 + n for n in range(20)] + [4, 130]
-    study = filled(tmp_path / "s", {f"{n:02}.png": grey_png(level) for n, level in enumerate(levels)})
+    study = greys([*range(100, 120), 4, 130])
     with pytest.raises(SightlineError, match=r"a worker process ended unexpectedly \(exit code 7\)") as told:
-        run(study, find_measure("deadly"), workers=2, batch=1, worth=0)
+        run(study, deadly, workers=2, batch=1, worth=0)
     assert "What was computed is kept" in told.value.remedy
-    found = reading.scores(study, find_measure("deadly").identity)
+    found = reading.scores(study, deadly.identity)
     # All before the deadly one, and perhaps the one after it that the other worker had in hand.
     assert found["image_id"].to_list()[:20] == list(range(1, 21)) and 21 not in found["image_id"]
 
@@ -358,8 +308,8 @@ def test_results_do_not_depend_on_workers_or_batches(tmp_path: Path, filled: Fil
     assert all(table == tables[0] for table in tables[1:])
 
 
-def test_progress_reaches_the_end(tmp_path: Path, filled: Filled, grey_png: Png) -> None:
-    study = filled(tmp_path / "s", {f"{n}.png": grey_png(40 + n // 2) for n in range(12)})
+def test_progress_reaches_the_end(greys: Greys) -> None:
+    study = greys(40 + n // 2 for n in range(12))
     heard: list[Progress] = []
     run(study, find_measure("brightness"), batch=2, listener=heard.append)
     assert (heard[-1].done, heard[-1].total, heard[-1].seconds_left) == (12, 12, 0)
@@ -374,29 +324,23 @@ def test_measures_of_other_things(tmp_path: Path, filled: Filled, grey_png: Png)
     study = filled(tmp_path / "s", {"a.png": grey_png(9)}, Prompt(PromptKey("q", "1"), "two words"))
     ran = run(study, find_measure("words"))
     assert (ran.total, ran.computed) == (2, 2)
-    assert reading.scores(study, find_measure("words").identity)["value"].to_list() == [3, 2]
+    assert values(study, find_measure("words")) == [3, 2]
     with pytest.raises(UsageError, match="precision is not scored item by item"):
         run(study, find_measure("precision"))
 
 
 def test_the_same_on_postgresql(
-    tmp_path: Path,
-    plugin: Plugin,
-    filled: Filled,
-    grey_png: Png,
-    seen: Callable[[], list[str]],
-    postgres_url: str,
+    tmp_path: Path, define: Define, filled: Filled, grey_png: Png, seen: Seen, postgres_url: str
 ) -> None:
-    plugin("level_server", LEVEL.format(name="level_server"))
+    measure = define("of_image", "level_server", LEVEL)
     files = {f"{n:02}.png": grey_png(40 + n) for n in range(12)} | {"twin.png": grey_png(40), "no.png": b"no"}
-    measure = find_measure("level_server")
     studies = [filled(tmp_path / "here", files), filled(tmp_path / "there", files, database=postgres_url)]
     late = tmp_path / "late.png"
     late.write_bytes(grey_png(41))
     for study, workers in zip(studies, (1, 2), strict=True):
         ran = run(study, measure, workers=workers, batch=2, worth=0)
         assert (ran.computed, ran.reasons) == (13, {"not a readable image (unknown format)": 1})
-        load(study, [Image(ImageKey("pictures", "late"), str(late))], importer="test", path="2", digest="2")
+        put(study, [Image(ImageKey("pictures", "late"), str(late))], "2")
         assert run(study, measure).computed == 0
     assert rows(studies[0], "score") == rows(studies[1], "score")
     told = [[(*row[:4], json.loads(row[4])) for row in rows(study, "evidence")] for study in studies]
@@ -406,7 +350,7 @@ def test_the_same_on_postgresql(
 
 
 def test_an_image_is_embedded_once_a_study_in_however_many_sets_it_is(
-    tmp_path: Path, plugin: Plugin, filled: Filled, grey_png: Png, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, plugin: Callable[[str, str], None], filled: Filled, grey_png: Png, seen: Seen
 ) -> None:
     plugin(
         "seeing",
@@ -424,14 +368,11 @@ def test_an_image_is_embedded_once_a_study_in_however_many_sets_it_is(
 
         class Encoder:
             def image(self, images):
-                with open(os.environ["TALLY"], "a") as file:
+                with open(os.environ["SEEN"], "a") as file:
                     file.writelines(f"{image.sha256}\\n" for image in images)
                 return np.array([image.rgb.mean(axis=(0, 1)) for image in images]).reshape(-1, 3)
         """,
     )
-    tally = tmp_path / "tally"
-    tally.touch()
-    monkeypatch.setenv("TALLY", str(tally))
     # Three images; `two` answers the first prompt with the second and third, `all` with every one of them.
     files = {f"{n}.png": grey_png(40 * n + 9) for n in range(3)}
     told = [
@@ -444,5 +385,4 @@ def test_an_image_is_embedded_once_a_study_in_however_many_sets_it_is(
         measure = find_measure(f"{name}(distance=embedding(encoder=seeing))")
         run(study, measure, workers=2, worth=0)
         assert reading.scores(study, measure.identity).height == 5
-    assert sorted(tally.read_text().split()) == sorted(set(tally.read_text().split()))
-    assert len(tally.read_text().split()) == 3
+    assert len(seen()) == len(set(seen())) == 3

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import start
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
@@ -23,7 +22,6 @@ from sightline.study.study import Study, create_study, open_study
 from sightline.study.writing.loading import load
 
 Put = Callable[..., Any]
-ROOT = Path(__file__).resolve().parents[2]
 
 # -- two processes ------------------------------------------------------------------------------------------
 
@@ -57,18 +55,12 @@ except StudyError as error:
 """
 
 
-def start(study: Study, mark: str, wait: int, n: int = 40) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", IMPORTER, str(study.home), mark, str(wait), str(n)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+def start_import(study: Study, mark: str, wait: int, n: int = 40) -> subprocess.Popen[str]:
+    return start(IMPORTER, study.home, mark, wait, n)
 
 
 def test_two_imports_at_once_both_end_well(study: Study) -> None:
-    first, second = start(study, "a", 30), start(study, "b", 30)
+    first, second = start_import(study, "a", 30), start_import(study, "b", 30)
     # Whichever comes first holds the lock until it is done; the other waits.
     for process in (first, second):
         assert process.stdin is not None
@@ -81,10 +73,10 @@ def test_two_imports_at_once_both_end_well(study: Study) -> None:
 
 
 def test_an_import_that_waits_too_long_is_told_so(study: Study) -> None:
-    first = start(study, "a", 30)
+    first = start_import(study, "a", 30)
     assert first.stdout is not None
     assert first.stdout.readline() == "under way\n"
-    told, _ = start(study, "b", 1).communicate(timeout=60)
+    told, _ = start_import(study, "b", 1).communicate(timeout=60)
     assert told == "refused: another process has been writing to the study for 1 seconds\n"
     assert reading.counts(study)["answer"] == 0  # readers are not kept waiting, and see nothing half-written
     assert first.communicate("go on\n", timeout=60)[0] == "answers 80\n"
@@ -93,13 +85,13 @@ def test_an_import_that_waits_too_long_is_told_so(study: Study) -> None:
 
 def test_a_killed_import_leaves_nothing(study: Study, dump: Callable[[Study], Any]) -> None:
     empty = dump(study)
-    first = start(study, "a", 30)
+    first = start_import(study, "a", 30)
     assert first.stdout is not None
     assert first.stdout.readline() == "under way\n"
     first.kill()
     first.communicate()
     assert dump(study) == empty
-    assert start(study, "b", 30).communicate("go on\n", timeout=60)[0] == "under way\nanswers 80\n"
+    assert start_import(study, "b", 30).communicate("go on\n", timeout=60)[0] == "under way\nanswers 80\n"
 
 
 def test_a_reader_sees_one_moment(study: Study, put: Put) -> None:
@@ -256,16 +248,12 @@ def test_a_study_on_a_read_only_disk_can_be_read(tmp_path: Path, put: Put, png: 
         for path in (home / "s").rglob("*"):
             path.chmod(0o555 if path.is_dir() else 0o444)
         (home / "s").chmod(0o555)
-        done = subprocess.run(
-            [sys.executable, "-c", READER, str(home)],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home)},
-        )
+        process = start(READER, home, HOME=str(home))
+        told, complaint = process.communicate()
         for path in [home / "s", *(home / "s").rglob("*")]:
             path.chmod(0o755)
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == [
+    assert complaint == ""
+    assert told.splitlines() == [
         "x True",
         "the study cannot be written to",
         "cannot make a study here (Permission denied)",

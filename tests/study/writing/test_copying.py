@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from processes import start
 
 from sightline.errors import DataError, StudyError
 from sightline.records import Answer, Image, ImageKey, Item, Judgement, Prompt, PromptKey, Truth
@@ -23,7 +21,6 @@ from sightline.study.writing.loading import undo
 
 Put = Callable[..., Any]
 Dumped = Callable[[Study], dict[str, list[Any]]]
-ROOT = Path(__file__).resolve().parents[2]
 P1 = PromptKey("s", "1")
 
 
@@ -34,7 +31,7 @@ def full(study: Study, put: Put, tmp_path: Path, png: Callable[..., bytes]) -> S
         study,
         [
             Prompt(P1, "one 🐕", {"split": "test"}, [("self", P1)], {"n": [1, 2.5, None]}),
-            Prompt(PromptKey("s", "2"), "two"),
+            Prompt(PromptKey("s", "2"), "two", translations={"de": "zwei"}),
             Image(ImageKey("c", "a"), str(tmp_path / "a.png"), ["a dog"]),
             Answer(P1, "sd", 0, ImageKey("c", "a"), 0.1, 2**62, {"steps": 3}),
             Answer(P1, "sd", 1, None, failure="x"),
@@ -123,12 +120,7 @@ with open_study(folder) as study:
 
 def test_a_copy_of_a_study_that_is_being_written_to(study: Study, tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
-    writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(study.home), str(tmp_path / "scratch")],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    writer = start(WRITER, study.home, tmp_path / "scratch")
     assert writer.stdout is not None
     try:
         writer.stdout.readline()

@@ -134,30 +134,16 @@ CONFLICTS: dict[str, tuple[Record, str]] = {
 }
 
 
-@pytest.mark.parametrize("told", CONFLICTS.values(), ids=CONFLICTS)
-@pytest.mark.parametrize("address", ["sqlite"], indirect=True)
-def test_a_contradiction_names_the_row_and_what_to_do(
-    study: Study, put: Put, dump: Dumped, everything: list[Record], told: tuple[Record, str]
-) -> None:
-    put(study, everything)
-    before = dump(study)
-    bad, what = told
-    with pytest.raises(ConflictError, match=what) as caught:
-        put(study, [everything[0], everything[2], everything[3], bad], "x")
-    assert caught.value.where == "x:1"
-    assert caught.value.remedy
-    assert dump(study) == before
-
-
-def test_every_contradiction_is_seen_on_both(
+def test_every_contradiction_names_the_row_and_what_to_do_on_both(
     study: Study, put: Put, dump: Dumped, everything: list[Record]
 ) -> None:
     put(study, everything)
     before = dump(study)
-    for bad, what in CONFLICTS.values():
-        with pytest.raises(ConflictError, match=what):
+    for name, (bad, what) in CONFLICTS.items():
+        with pytest.raises(ConflictError, match=what) as caught:
             put(study, [everything[0], everything[2], everything[3], bad], "x")
-    assert dump(study) == before
+        assert caught.value.where == "x:1" and caught.value.remedy, name
+        assert dump(study) == before, name
 
 
 @pytest.mark.parametrize("apart", [0, 5])
@@ -221,14 +207,8 @@ def test_replace_takes_the_place_of_what_came_from_the_same_path(
     done = put(study, [Prompt(P1, "uno"), Answer(P1, "sd", 0, B)], "three", path="data.csv", replace=True)
     assert done.counts == {"prompts": 1, "collections": 1, "images": 1, "systems": 1, "answers": 1}
     assert reading.prompts(study)["text"].to_list() == ["kept", "uno"]
-    counts = reading.counts(study)
-    assert [counts[name] for name in ("judgement", "truth", "question", "answer", "source")] == [
-        0,
-        0,
-        0,
-        1,
-        2,
-    ]
+    counts = {"judgement": 0, "truth": 0, "question": 0, "answer": 1, "source": 2}
+    assert counts.items() <= reading.counts(study).items()
 
 
 def test_a_failed_replace_leaves_the_old(

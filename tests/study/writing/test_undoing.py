@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -22,11 +23,12 @@ from sightline.records import (
     PromptKey,
     Question,
     Record,
+    Reference,
     System,
     Truth,
 )
-from sightline.study import reading, scores
-from sightline.study.schema import database, tables
+from sightline.registry import find_measure
+from sightline.study import listing, reading, scores
 from sightline.study.study import Study, create_study
 from sightline.study.writing import settling
 from sightline.study.writing.loading import sources, undo
@@ -84,12 +86,15 @@ def contents(dumped: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return dumped
 
 
-@settings(
+whole_studies = settings(
     max_examples=15,
     # An example makes a whole study: shrinking one would take minutes, and they are small as they come.
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
+
+
+@whole_studies
 @given(a=told("a"), b=told("b"))
 def test_import_and_undo_is_as_if_nothing_had_been(
     tmp_path_factory: pytest.TempPathFactory, put: Put, dump: Dumped, a: list[Record], b: list[Record]
@@ -104,12 +109,7 @@ def test_import_and_undo_is_as_if_nothing_had_been(
         assert dump(study) == empty
 
 
-@settings(
-    max_examples=15,
-    # An example makes a whole study: shrinking one would take minutes, and they are small as they come.
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@whole_studies
 @given(a=told("a"), b=told("b"))
 def test_undoing_the_first_leaves_the_second_whole(
     tmp_path_factory: pytest.TempPathFactory, put: Put, dump: Dumped, a: list[Record], b: list[Record]
@@ -128,36 +128,26 @@ def test_undoing_the_first_leaves_the_second_whole(
 
 def told_by(study: Study) -> dict[str, Any]:
     """What a study says, by names instead of keys."""
-    subject = (
-        "SELECT p.ref, y.name, i.name, ic.name, b.name, {what} FROM {table} f "
-        "JOIN item s ON s.id = f.item_id "
-        "LEFT JOIN prompt p ON p.id = s.prompt_id LEFT JOIN system y ON y.id = s.system_id "
-        "LEFT JOIN image i ON i.id = s.image_id LEFT JOIN collection ic ON ic.id = i.collection_id "
-        "LEFT JOIN image b ON b.id = s.image_b {more}"
-    )
-    queries = {
-        "prompt": "SELECT suite, ref, text FROM prompt",
-        "tag": "SELECT p.ref, t.name, t.value FROM prompt_tag t JOIN prompt p ON p.id = t.prompt_id",
-        "link": "SELECT p.ref, l.kind, o.ref FROM prompt_link l JOIN prompt p ON p.id = l.prompt_id "
-        "JOIN prompt o ON o.id = l.to_prompt_id",
-        "image": "SELECT c.name, i.name, i.sha256 FROM image i JOIN collection c ON c.id = i.collection_id",
-        "caption": "SELECT i.name, c.text FROM caption c JOIN image i ON i.id = c.image_id",
-        "system": "SELECT name, kind FROM system",
-        "question": "SELECT name, scale FROM question",
-        "annotator": "SELECT panel, name FROM annotator",
-        "settings": "SELECT sha256 FROM settings",
-        "answer": "SELECT y.name, p.ref, a.position, i.name FROM answer a "
-        "JOIN prompt p ON p.id = a.prompt_id "
-        "JOIN system y ON y.id = a.system_id JOIN image i ON i.id = a.image_id",
-        "judgement": subject.format(
-            what="n.name, f.value", table="judgement", more="JOIN annotator n ON n.id = f.annotator_id"
-        ),
-        "truth": subject.format(
-            what="e.rule, f.value", table="truth", more="JOIN settlement e ON e.id = f.settlement_id"
-        ),
+    answers, settings = listing.named_answers(study)
+    frames = {
+        "prompts": reading.prompts(study).drop("prompt_id"),
+        "systems": reading.systems(study).drop("system_id"),
+        "annotators": reading.annotators(study).drop("annotator_id"),
+        "answers": answers.with_columns(settings=pl.Series(map(repr, settings), dtype=pl.String)),
+        **{
+            read.__name__: read(study)
+            for read in (
+                listing.named_tags,
+                listing.named_links,
+                listing.named_images,
+                listing.named_captions,
+                listing.named_judgements,
+                listing.named_truths,
+            )
+        },
     }
-    with database.reading(study.engine) as connection:
-        return {name: sorted(database.fetch(connection, query), key=repr) for name, query in queries.items()}
+    said: dict[str, Any] = {name: sorted(frame.rows(), key=repr) for name, frame in frames.items()}
+    return {**said, "questions": [asked for _, asked in reading.questions(study)]}
 
 
 @pytest.fixture
@@ -243,7 +233,10 @@ def test_undoing_what_another_import_repeats_is_refused(
     [
         Prompt(PROMPTS[0], "text 0", {"split": "test"}),
         Prompt(PROMPTS[0], "text 0", links=[("builds_on", PROMPTS[1])]),
+        Prompt(PROMPTS[0], "text 0", translations={"de": "ein Text"}),
         Image(IMAGES[0], captions=["a dog"]),
+        Image(IMAGES[0], scene={"objects": []}),
+        Reference("r", "ssim", [0.5]),
         Answer(PROMPTS[0], "sd", 0, IMAGES[0]),
         Judgement("q", Item(PROMPTS[0]), 1, n=3),
         Truth("q", Item(PROMPTS[0]), 1),
@@ -281,14 +274,12 @@ def test_undo_takes_along_what_was_computed(study: Study, put: Put) -> None:
 def test_undo_takes_scores_of_what_is_gone(study: Study, put: Put) -> None:
     put(study, [prompt(0)], "a")
     put(study, [prompt(1)], "b")
-    with database.writing(study.engine) as connection:
-        row = (1, "of_prompt", "words", 1, "none", "id")
-        columns = ["id", "kind", "spec", "version", "direction", "identity"]
-        database.insert(connection, tables.measure, columns, [row])
+    words = find_measure("words")
+    scores.register(study, words)
     items = [scores.Target(key, 0, 0, key, None, ()) for key in reading.prompts(study)["prompt_id"]]
     scores.write(study, 1, [(item, scores.Outcome(1.0, evidence={"n": 1})) for item in items])
     assert undo(study, 1) == {"prompt": 1, "score": 1}
-    assert reading.scores(study, "id")["prompt_id"].to_list() == [items[1].prompt_id]
+    assert reading.scores(study, words.identity)["prompt_id"].to_list() == [items[1].prompt_id]
 
 
 @pytest.mark.parametrize("undoing", ["link", "qrels"])
@@ -303,22 +294,18 @@ def test_undo_takes_scores_of_rankings_whose_relevance_goes(study: Study, put: P
     (subject,) = reading.votes(study, "votes")[1]["item_id"].to_list()
     rows = [(subject, 1.0, None, None, 1, None)]
     settling.settle(study, question, "mean", "", rows, reading.votes(study, "votes")[0].up_to)
-    columns = ["id", "kind", "spec", "version", "direction", "identity"]
-    with database.writing(study.engine) as connection:
-        row = (1, "of_ranking", "ndcg", 1, "higher", "id")
-        database.insert(connection, tables.measure, columns, [row])
+    ndcg = find_measure("ndcg")
+    scores.register(study, ndcg)
     keys = reading.prompts(study)["prompt_id"].to_list()
 
     def left_after(source: int) -> list[int]:
         scores.write(study, 1, [(scores.Target(k, 0, 0, k, None, ()), scores.Outcome(1.0)) for k in keys])
         undo(study, source)
-        return [keys.index(k) for k in reading.scores(study, "id")["prompt_id"]]
+        return [keys.index(k) for k in reading.scores(study, ndcg.identity)["prompt_id"]]
 
     assert left_after(votes.source_id) == [0, 1, 3]
-    if undoing == "link":
-        assert left_after(link.source_id) == [0, 2, 3]
-    else:
-        assert left_after(qrels.source_id) == [2, 3]
+    source, left = (link, [0, 2, 3]) if undoing == "link" else (qrels, [2, 3])
+    assert left_after(source.source_id) == left
 
 
 def test_an_unknown_import_cannot_be_undone(study: Study, put: Put) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from PIL import Image
+from images import picture
 
 from sightline import registry
 from sightline.errors import DataError, MissingPackage
@@ -35,9 +34,7 @@ class Colours:
 
 
 def painted(*colour: int) -> Picture:
-    file = io.BytesIO()
-    Image.new("RGB", (8, 8), colour).save(file, "PNG")
-    return Picture(file.getvalue())
+    return picture(np.tile(colour, (8, 8, 1)))
 
 
 def asked(*texts: str) -> list[Prompt]:

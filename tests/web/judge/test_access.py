@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from sightline.study.schema import database
+from sightline.study.writing.keeping import Keeper
 from sightline.study.writing.translations import keep_translations
 
 # The look of a mode depends on its layout: one of each, and the others at length.
@@ -164,7 +165,7 @@ def test_prompts_in_another_language_with_the_original_one_key_away(live: Any, v
     with database.writing(server.study.engine) as connection:
         prompts = connection.execute(text("SELECT id, text FROM prompt ORDER BY id")).fetchall()
         told = [(key, {"de": f"Bild: {words}"}, "") for key, words in prompts]
-        keep_translations(connection, None, told, lambda _: None)
+        keep_translations(Keeper(connection, None), told)
     person = visit(server.invite("ann"))
     page = person.page
     written = page.inner_text("#prompt")
