@@ -166,9 +166,9 @@ def test_votes_named_counted_skipped_and_revised(study: Study, put: Put) -> None
     assert votes.n.tolist() == [7, 2]
     assert votes.value.tolist() == [1.0, 0.0]
     assert votes.annotator.tolist() == [-1, -1]
-    assert subjects.rows() == [(subjects.row(0)[0], 1, 0, 1, 2, 0)]
+    assert subjects.rows() == [(subjects.row(0)[0], 1, 0, 1, 2, 0, 0)]
     votes, subjects, _ = reading.votes(study, "better")
-    assert subjects.rows()[-1][1:] == (1, 0, 1, 2, 3)
+    assert subjects.rows()[-1][1:] == (1, 0, 1, 2, 3, 0)
 
 
 def test_equal_anonymous_votes_are_different_people(study: Study, put: Put) -> None:
