@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from sightline.cores import cores
 from sightline.statistics.search import top_k, unit
 
 LEAST_RATIO = 0.9
@@ -109,7 +110,7 @@ def by_blas(images: np.ndarray, queries: np.ndarray, k: int) -> tuple[np.ndarray
 
 
 def against_peer(images: np.ndarray, queries: np.ndarray, k: int, rounds: int) -> dict[str, Any]:
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = cores()
     name, search = peer(images, threads)
     ours, theirs = [], []
     for _ in range(rounds):

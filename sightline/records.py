@@ -115,6 +115,16 @@ BOTH_BAD = "both_bad"
 """The verdict that neither side of a pair is good: a judgement without a value, skipped for this reason."""
 
 
+def preference_question(name: str, at: str = "") -> Question:
+    """A question about pairs as it is assumed to be where nothing is said: 0 first, 1 second, .5 a tie."""
+    return Question(name, "ordinal", 0, 1, direction="none", at=at)
+
+
+def order_question(name: str, at: str = "") -> Question:
+    """A question that is answered by an order, as it is assumed to be where nothing is said."""
+    return Question(name, "ordinal", 1, None, 1, direction="lower", at=at)
+
+
 class Item(NamedTuple):
     """What is judged: any of a prompt, a system or two, and one to three images.
 
@@ -264,7 +274,10 @@ class Material(Protocol):
 
     @property
     def judgements(self) -> pl.DataFrame:
-        """question, annotator, prompt_id, system_id, image_id, value, n; latest revisions, none skipped."""
+        """question, annotator, prompt_id, system_id, image_id, value, n; latest revisions, none skipped.
+
+        `system_b` and `image_b` are the second side of a pair.
+        """
 
     @property
     def truths(self) -> pl.DataFrame:

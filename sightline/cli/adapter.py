@@ -7,7 +7,6 @@ alone: a verb's module is imported when the verb runs.
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sightline.cli._errors import guarded
+from sightline.cores import cores
 from sightline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -180,13 +180,6 @@ def _opened(address: str, creates: bool, dry_run: bool) -> Any:
     from sightline.study.study import open_or_create, open_study
 
     return open_or_create(address, temporary=dry_run) if creates else open_study(address)
-
-
-def cores() -> int:
-    """The processor cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def show(

@@ -9,6 +9,7 @@ import click
 
 from sightline.cli import adapter
 from sightline.cli._errors import guarded
+from sightline.cores import cores
 from sightline.errors import UsageError, near
 
 
@@ -47,7 +48,7 @@ def score(first: str, others: tuple[str, ...], workers: int | None, **form: Any)
 
         with open_study(first) as study, watched() as listener:
             measures = list(others) or None
-            result = score_study(study, measures, workers=workers or adapter.cores(), listener=listener)
+            result = score_study(study, measures, workers=workers or cores(), listener=listener)
         adapter.show(result, address=first, **form)
         return result.exit_code
     if not _is_measure(first):

@@ -46,7 +46,8 @@ class Comparison(Result):
 
     `prompts` counts independent prompts: families of them count once. `raters` says whether intervals and
     tests are over prompts alone or over raters too. `notes` say what else a reader must know, `overlaps` what
-    engines have in common, `failures` how many answers of each system failed.
+    engines have in common, `failures` how many answers of each system failed. `plain` are the means over all
+    prompts, each counted by itself, where families make them differ.
     """
 
     by: str
@@ -68,6 +69,7 @@ class Comparison(Result):
     others: Sequence[Criterion] = ()
     per: Breakdown | None = None
     failures: Mapping[str, int] | None = None
+    plain: Mapping[str, float] | None = None
 
     @property
     def least_p(self) -> float:
@@ -125,9 +127,8 @@ class Comparison(Result):
             return f"{best.system} has the highest {self.by}: {figure} {over}.{self._neither()}"
         if first is None:
             rest = [name for name in tied if name != best.system]
-            return f"{best.system} has the best mean {self.by}, {figure} {over}" + (
-                f"; it is not significantly better than {_listed(rest)}." if rest else "."
-            )
+            leads = f"{best.system} has the best mean {self.by}, {figure} {over}"
+            return f"{leads}; {self._rivals(best.system, rest)}." if rest else f"{leads}."
         text = f"{best.system} is the best of {len(self.systems)} systems on {self.by}: {figure} {over}."
         if len({placed.mean.n for placed in self.systems}) > 1:
             text += " Not all systems answered the same prompts: differences are over those they share."
@@ -152,6 +153,7 @@ class Comparison(Result):
                 [
                     Column("system"),
                     Column("mean", f"mean {self.by}", self.direction, estimate=True),
+                    *([Column("plain", "over all prompts")] if self.plain else []),
                     Column("rank"),
                     Column("letters", "not different"),
                     *(
@@ -162,7 +164,8 @@ class Comparison(Result):
                 ],
                 [
                     (
-                        each.system, each.mean, _ranks(each), each.letters,
+                        each.system, each.mean, *([self.plain[each.system]] if self.plain else []),
+                        _ranks(each), each.letters,
                         *(other.means.get(each.system, absent("no value")) for other in self.others),
                         *([failures.get(each.system, 0)] if shown else []),
                     )
@@ -246,6 +249,14 @@ class Comparison(Result):
             return "they differ"
         first = (pair.difference.value > 0) == (self.direction != "lower")
         return f"{pair.first if first else pair.second} is better"
+
+    def _rivals(self, best: str, rest: Sequence[str]) -> str:
+        """What the tests say of the best mean and those that are not significantly below it."""
+        pairs = [pair for pair in self.pairs if best in (pair.first, pair.second)]
+        same = {name for pair in pairs if pair.equivalent for name in (pair.first, pair.second)}
+        if self.margin is not None and same >= set(rest):
+            return f"{_listed(rest)} {'is' if len(rest) == 1 else 'are'} the same within {self.margin:g}"
+        return f"it is not significantly better than {_listed(rest)}"
 
     def _alike(self, names: Sequence[str]) -> str:
         both = [pair for pair in self.pairs if {pair.first, pair.second} <= set(names)]
@@ -351,6 +362,7 @@ def compare(
         others=others,
         per=breakdown_of(study, basis, per, kept) if per else None,
         failures=lost,
+        plain=dict(zip(grid.systems, grid.plain, strict=True)) if grid.families else None,
     )
 
 
@@ -430,4 +442,4 @@ def _about_rankings(
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:-1]) + " and " + names[-1]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -56,13 +56,13 @@ class ClassResult:
         """The row of the table."""
         test = self.test
         untested = absent(test.reason or "not tested")
-        constant = absent("the differences do not vary") if test.p is not None else untested
+        unknown = absent(test.undetectable) if test.p is not None else untested
         return (
             self.group, self.by, self.direction, self.prompts,
             *(untested if mean is None else mean for mean in (self.baseline, self.new)),
             test.difference if test.difference.value is not None else untested,
             *(untested if p is None else p for p in (test.p, test.p_holm)),
-            constant if test.detectable is None else test.detectable,
+            unknown if test.detectable is None else test.detectable,
             test.verdict, self.missing, test.reason,
         )  # fmt: skip
 
@@ -317,7 +317,7 @@ def _preferred(
     # With a margin, what one-sided tests at alpha leave open is the interval itself.
     less = 1 - stronger if not margin else (alpha / 2 if chance.high < 0.5 - margin else 1.0)
     more = 0.0 if chance.low > 0.5 - margin else 1.0
-    test = ClassTest("inconclusive", difference)
+    test = ClassTest("inconclusive", difference, undetectable="the power of votes is not computed")
     result = ClassResult(
         each.name, question, "higher", ranking.prompts, 1 - chance.value, chance.value, margin, test,
         named=each.named,

@@ -69,12 +69,13 @@ class Preferences(Result):
         made = [f"{self._how} {self._over}".strip()]
         bad = int(np.triu(ranked.both_bad).sum())
         if bad:
-            made.append(f"{bad:,} votes say that both are bad: they count as ties, and are shown.")
+            say = "1 vote says that both are bad: it counts as a tie, and is shown."
+            many = f"{bad:,} votes say that both are bad: they count as ties, and are shown."
+            made.append(say if bad == 1 else many)
         low = [number for number, weight in enumerate(ranked.reliability) if weight < 0.25]
         if low:
-            made.append(
-                f"{len(low)} raters agree so little with the others that they count less than a quarter."
-            )
+            who = "1 rater is" if len(low) == 1 else f"{len(low)} raters are"
+            made.append(f"{who} so inconsistent as to count less than a quarter of the average.")
         return made
 
     @property
@@ -181,7 +182,7 @@ def is_preference(study: Study, name: str) -> bool:
         return False
     if name in reading.about_systems(study):
         return False
-    return not rollup.pair_votes(study, name).is_empty() or not rollup.order_votes(study, name).is_empty()
+    return rollup.ranks_systems(study, name)
 
 
 def preferences(
@@ -203,8 +204,12 @@ def preferences(
             remedy="Import votes between two systems, or ask for them: sightline annotate STUDY",
         )
     known = votes["prompt_id"].unique().sort()
+    known = known.filter(known > 0)
     family = dict(zip(known, families_of(study, known).tolist(), strict=True))
-    unit = votes["prompt_id"].replace_strict(family, return_dtype=pl.Int64).to_numpy()
+    # A vote that names no prompt is a prompt of its own.
+    alone = -1 - np.arange(len(votes))
+    unit = votes["prompt_id"].replace_strict(family, default=-1, return_dtype=pl.Int64).to_numpy()
+    unit = np.unique(np.where(unit < 0, alone, unit), return_inverse=True)[1]
     columns = ["system"] if not orders.is_empty() else ["system", "system_b"]
     names = sorted({str(name) for column in columns for name in votes[column].unique()})
     place = {name: number for number, name in enumerate(names)}

@@ -41,7 +41,9 @@ def detectable_effect(
     if 2.0 ** (1 - known.size) >= alpha:
         return None, f"{known.size} prompts allow no p below {2.0 ** (1 - known.size) * many:.2g}"
     if spread.variance.raters or moved >= PLENTY or many > MOST_PAIRS:
-        return _noncentrality(spread.variance.df + 1, alpha, POWER) * spread.variance.total**0.5, None
+        # Two digits of the degrees of freedom decide: pairs that are alike share the work.
+        freedom = float(f"{spread.variance.effective_df(alpha / 2):.2g}")
+        return _noncentrality(freedom + 1, alpha, POWER) * spread.variance.total**0.5, None
     size = float(np.abs(known).max())
     pool = np.concatenate([np.abs(known), [size, size]]) if spread.sparse else np.abs(known)
     effect = _simulated(pool, known.size, alpha, size, spread.sparse, seed)

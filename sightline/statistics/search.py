@@ -8,7 +8,6 @@ BLAS: equal rows have equal products, and equal products keep the order of the r
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from math import ceil
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sightline.cores import cores
 from sightline.errors import DataError, UsageError
 from sightline.statistics.grouping import Array, Indices
 
@@ -51,7 +51,7 @@ def top_k(
     asked, known = np.asarray(_matrix(queries, "queries")), np.asarray(_matrix(rows, "rows"))
     if k < 1:
         raise UsageError(f"k is {k}", remedy="Ask for 1 or more.")
-    count = _cores() if threads is None else threads
+    count = cores() if threads is None else threads
     if count < 1:
         raise UsageError(f"{count} threads", remedy="1 or more.")
     if len(asked) and len(known) and asked.shape[1] != known.shape[1]:
@@ -277,9 +277,3 @@ def _slack(lengths: Array, longest: float, dimensions: int) -> Array:
     # Four more than the terms: the lengths themselves were rounded.
     n = (dimensions + 4) * UNIT
     return n / (1 - n) * lengths * longest
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -441,10 +441,12 @@ def prompt_records(study: Readable, ids: Sequence[int] | None = None) -> dict[in
 
 
 def need_prompts(study: Readable) -> None:
-    """Raise if the study is still empty."""
-    if counts(study)["prompt"] == 0:
-        raise DataError(
-            "the study is empty",
-            where=study.name,
-            remedy=f"Bring data in first: sightline import {study.name} PATH",
-        )
+    """Raise if the study has no prompts: it is empty, or has images alone."""
+    held = counts(study)
+    if held["prompt"]:
+        return
+    raise DataError(
+        "the study has images, but no prompts" if held["image"] else "the study is empty",
+        where=study.name,
+        remedy=f"Import {'prompts' if held['image'] else 'data'} first: sightline import {study.name} PATH",
+    )

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 COUNTED = ("prompt", "system", "image", "answer", "judgement", "truth", "score")
 DATABASE_FILE = "study.sqlite"
 SETTINGS_FILE = "study.toml"
-SECTIONS = ("study", "store", "question", "truth", "screening", "check", "score", "annotate", "report")
+SECTIONS = (
+    "study", "store", "question", "truth", "screening", "check", "score", "annotate", "compare", "report",
+)  # fmt: skip
 
 
 class Study:

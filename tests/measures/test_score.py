@@ -119,6 +119,14 @@ def test_measures_named_in_the_settings(tmp_path: Path) -> None:
         assert values(again, "words") == [(1, 2, None)]
 
 
+def test_images_are_scored_before_there_are_prompts(fill: Fill, tmp_path: Path) -> None:
+    Pillow.new("RGB", (8, 6), "red").save(tmp_path / "a.png")
+    study = fill([Image(ImageKey("photos", "a"), str(tmp_path / "a.png"))])
+    assert [(ran.total, ran.computed) for ran in score(study, "brightness").runs] == [(1, 1)]
+    with pytest.raises(DataError, match="the study has images, but no prompts"):
+        score(study, ["brightness", "words"])
+
+
 def test_no_measure_and_unknown_measures(tmp_path: Path) -> None:
     study = create_study(tmp_path / "study", settings="[score]\nmeasures = []\n")
     load(study, [Prompt(query(1), "two words")], importer="test", path="test", digest="1")
@@ -127,6 +135,19 @@ def test_no_measure_and_unknown_measures(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no measure called 'wrods'") as told:
         score(study, "wrods")
     assert "words" in told.value.remedy
+
+
+def test_nothing_with_a_value_is_no_success(fill: Fill) -> None:
+    study = fill([Prompt(query(1), "a dog"), Image(image(1)), Answer(query(1), "s", 0, image(1))])
+    scores = score(study, "sharpness")
+    assert scores.exit_code == DataError.exit_code
+    assert scores.sentence == "Nothing has a value: the study has no image files of answers."
+    assert scores.next == ("sightline check STUDY",)
+    # What one of them has is something.
+    both = score(study, ["sharpness", "words"])
+    assert both.exit_code == 0 and not both.sentence
+    # The second time it is read back, and is still nothing.
+    assert score(study, "sharpness").exit_code == DataError.exit_code
 
 
 def test_files_without_a_study(tmp_path: Path) -> None:

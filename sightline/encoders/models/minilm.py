@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sightline.cores import cores
 from sightline.encoders.models._files import companion_file
 from sightline.encoders.models._wordpiece import VOCABULARY, WordPieces
 from sightline.extension import TextEncoder, Weights, encoder
@@ -52,7 +52,7 @@ class _MiniLm:
 
     def text(self, texts: Sequence[str]) -> np.ndarray:
         # One text a call: 8-bit activations are scaled over a whole batch, so that neighbours would matter.
-        with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+        with ThreadPoolExecutor(min(4, cores())) as pool:
             rows = list(pool.map(self._row, texts))
         return np.stack(rows) if rows else np.zeros((0, 384), dtype=np.float32)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from sightline.cores import cores
 from sightline.errors import DataError, ExtensionError
 from sightline.extension import Configured, ImageEncoder, TextEncoder
 from sightline.pictures import Picture
@@ -25,7 +25,7 @@ BATCH = {"image": 32, "text": 256}
 SHARD_ROWS = 1024
 SHARD_SECONDS = 5.0
 """Vectors are committed when so many wait or so long has passed: all that a killed process can lose."""
-THREADS = min(4, os.cpu_count() or 1)
+THREADS = min(4, cores())
 
 Prepared = tuple[Any, str | None]
 

@@ -1,0 +1,138 @@
+"""Systems ranked by votes between their images: planted orders come out wherever they are shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sightline.comparison.compare import Comparison, compare
+from sightline.comparison.gate import gate
+from sightline.comparison.preferences import Preferences, is_preference, preference_questions
+from sightline.errors import DataError, UsageError
+from sightline.records import (
+    BOTH_BAD,
+    AnnotatorKey,
+    Answer,
+    ImageKey,
+    Item,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Question,
+    Record,
+    Truth,
+)
+from sightline.report.report import build
+from sightline.report.status import status
+from sightline.study.study import Study, create_study
+from sightline.study.writing.loading import load
+
+STRENGTH = {"strong": 1.5, "fair": 0.0, "weak": -1.5}
+PROMPTS, RATERS = 30, 6
+
+
+@pytest.fixture(scope="module")
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    """Every rater compares every two systems on every prompt, may find both bad, and orders all three."""
+    rng = np.random.default_rng(4)
+    names = list(STRENGTH)
+    records: list[Record] = [
+        Question("better", "nominal", 0, 1, direction="none"),
+        Question("order", "ordinal", 1, step=1, direction="lower"),
+        Question("quality", "interval", 0, 10),
+    ]
+    for number in range(PROMPTS):
+        prompt = PromptKey("s", str(number))
+        records.append(
+            Prompt(prompt, f"scene {number} of many", {"kind": "even" if number % 2 == 0 else "odd"})
+        )
+        for system in names:
+            image = ImageKey("c", f"{system}-{number}")
+            records.append(Answer(prompt, system, 0, image))
+            records.append(Truth("quality", Item(prompt, image=image), 5 + STRENGTH[system]))
+        for rater in range(RATERS):
+            who = AnnotatorKey("people", str(rater))
+            for a, b in (("strong", "fair"), ("weak", "strong"), ("fair", "weak")):
+                first = rng.random() < 1 / (1 + np.exp(STRENGTH[b] - STRENGTH[a]))
+                bad = rng.random() < 0.05
+                item = Item(
+                    prompt, image=ImageKey("c", f"{a}-{number}"), image_b=ImageKey("c", f"{b}-{number}")
+                )
+                value = None if bad else 0.0 if first else 1.0
+                records.append(Judgement("better", item, value, who, skipped=BOTH_BAD if bad else None))
+            drawn = sorted(names, key=lambda name: -(STRENGTH[name] + rng.gumbel()))
+            records += [
+                Judgement("order", Item(prompt, name), float(place), who, group=f"{number}-{rater}")
+                for place, name in enumerate(drawn, 1)
+            ]
+    with create_study(tmp_path_factory.mktemp("arena") / "study") as study:
+        load(study, records, importer="test", path="test", digest="1")
+        yield study
+
+
+@pytest.mark.parametrize("question", ["better", "order"])
+def test_the_planted_order(arena: Study, question: str) -> None:
+    assert is_preference(arena, question)
+    found = compare(arena, question)
+    assert isinstance(found, Preferences)
+    assert found.systems == ["strong", "fair", "weak"] and found.winner == "strong"
+    assert found.ranking.over == "prompts and raters"
+    document = json.loads(found.to_json())
+    assert document["winner"] == "strong" and "strong" in document["sentence"]
+    rows = document["systems"]["rows"]
+    assert [row["system"] for row in rows] == ["strong", "fair", "weak"]
+    rates = [row["mean"] for row in rows]
+    assert all(0 < each["low"] < each["value"] < each["high"] < 1 for each in rates)
+    assert rates[0]["value"] > 0.5 > rates[-1]["value"]
+    # Votes favour each side equally often in sum: the mean win rate is one half.
+    assert np.mean([each["value"] for each in rates]) == pytest.approx(0.5, abs=0.02)
+
+
+def test_both_bad_is_counted_and_shown(arena: Study) -> None:
+    found = compare(arena, "better")
+    assert isinstance(found, Preferences)
+    bad = sum(row.both_bad for row in found.ranking.systems) // 2
+    assert bad > 0 and any(f"{bad} votes say that both are bad" in note for note in found.notes)
+
+
+def test_a_leaderboard_mixes_both_kinds(arena: Study) -> None:
+    means = compare(arena, ["quality", "better"])
+    assert isinstance(means, Comparison) and [each.by for each in means.others] == ["better"]
+    preferred = compare(arena, "better,quality", where="kind=even")
+    assert isinstance(preferred, Preferences) and preferred.ranking.prompts == PROMPTS // 2
+    assert [name for name, _ in preferred.others] == ["quality"]
+    assert dict(preferred.others)["quality"]["strong"].value == pytest.approx(6.5)
+
+
+def test_gate_by_preference(arena: Study) -> None:
+    worse = gate(arena, "weak", "strong", "better")
+    assert worse.verdict == "regressed" and (worse.rows[0].new or 1) < 0.2
+    assert gate(arena, "strong", "weak", "better", margin=0.1).verdict == "passed"
+    with pytest.raises(UsageError, match="no question of preference"):
+        gate(arena, "weak", "strong", ["better", "quality"])
+
+
+def test_report_and_status_lead_to_it(arena: Study) -> None:
+    assert preference_questions(arena) == ["better", "order"]
+    assert any("--by better" in note for note in status(arena).notes)
+    titles = [section.title for section in build(arena).sections]
+    assert "Preferences on better" in titles and "Preferences on order" in titles
+
+
+def test_votes_alone_are_compared_by_default(tmp_path: Path) -> None:
+    prompt = PromptKey("s", "1")
+    records: list[Record] = [Question("better", "nominal", 0, 1), Prompt(prompt, "a cat")]
+    for system in ("a", "b"):
+        records.append(Answer(prompt, system, 0, ImageKey("c", system)))
+    pair = Item(prompt, image=ImageKey("c", "a"), image_b=ImageKey("c", "b"))
+    records.append(Judgement("better", pair, 0.0, AnnotatorKey("p", "ann")))
+    with create_study(tmp_path / "study") as study:
+        load(study, records, importer="test", path="test", digest="1")
+        found = compare(study)
+        assert isinstance(found, Preferences) and found.systems[0] == "a" and found.winner is None
+        with pytest.raises((DataError, UsageError)):
+            compare(study, "better", where="kind=even")
