@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sightline.comparison.compare import compare as compare
     from sightline.comparison.compare_sets import compare_sets as compare_sets
     from sightline.comparison.gate import gate as gate
+    from sightline.comparison.powered import powered as powered
     from sightline.comparison.queries import queries as queries
     from sightline.comparison.trust import trust as trust
     from sightline.data.check import check as check
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from sightline.data.imports import undo as undo
     from sightline.encoders.fit_bridge import fit_bridge as fit_bridge
     from sightline.judging.annotate import annotate as annotate
+    from sightline.judging.planning import plan as plan
     from sightline.judging.sheets import sheets as sheets
     from sightline.judging.truth import truth as truth
     from sightline.measures.rankings import overlap as overlap

@@ -115,6 +115,16 @@ BOTH_BAD = "both_bad"
 """The verdict that neither side of a pair is good: a judgement without a value, skipped for this reason."""
 
 
+def preference_question(name: str, at: str = "") -> Question:
+    """A question about pairs as it is assumed to be where nothing is said: 0 first, 1 second, .5 a tie."""
+    return Question(name, "ordinal", 0, 1, direction="none", at=at)
+
+
+def order_question(name: str, at: str = "") -> Question:
+    """A question that is answered by an order, as it is assumed to be where nothing is said."""
+    return Question(name, "ordinal", 1, None, 1, direction="lower", at=at)
+
+
 class Item(NamedTuple):
     """What is judged: any of a prompt, a system or two, and one to three images.
 
@@ -264,7 +274,10 @@ class Material(Protocol):
 
     @property
     def judgements(self) -> pl.DataFrame:
-        """question, annotator, prompt_id, system_id, image_id, value, n; latest revisions, none skipped."""
+        """question, annotator, prompt_id, system_id, image_id, value, n; latest revisions, none skipped.
+
+        `system_b` and `image_b` are the second side of a pair.
+        """
 
     @property
     def truths(self) -> pl.DataFrame:
@@ -428,7 +441,8 @@ class Example(NamedTuple):
 class Mode:
     """How a page of judging looks: data only, rendered by one generic page.
 
-    `layout` is grid (several images of one prompt), single, pair or triplet (a reference with two images);
+    `layout` is grid (several images of one prompt), single, pair, triplet (a reference with two images) or
+    order (images of one prompt by different systems, each of which gets a place, 1 for the best);
     `images` counts the things that are judged on a page. `keys` are shortcuts of its own, a key and the value
     it stands for; they win over the generic ones (numbers choose labels, arrows move, u undoes, z
     enlarges, s skips, Enter goes on). `shows_prompt` is false where the text would only lead astray.
@@ -436,7 +450,7 @@ class Mode:
     the prompts that this one builds on be opened next to it. With `swaps` A and B change places at random,
     and the answer with them. `attention` is the answer to a page on which A (or the whole pair) is the
     reference itself. `compares` says where a pair, or A and B of a triplet, come from: "images" of one
-    system, or "systems".
+    system, or "systems". `both_bad` are the words of an answer that neither image of a pair is good.
     """
 
     layout: str
@@ -451,6 +465,7 @@ class Mode:
     swaps: bool = False
     attention: float | None = None
     compares: str = "images"
+    both_bad: str = ""
 
 
 @dataclass(frozen=True)

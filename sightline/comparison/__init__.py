@@ -1,4 +1,4 @@
-"""Which system is better: compare, compare_sets, breakdown, trust, gate, queries."""
+"""Which system is better: compare, compare_sets, breakdown, powered, trust, gate, queries."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from sightline.comparison.compare_sets import compare_sets as compare_sets
     from sightline.comparison.gate import GateResult as GateResult
     from sightline.comparison.gate import gate as gate
+    from sightline.comparison.powered import PoweredComparison as PoweredComparison
+    from sightline.comparison.powered import powered as powered
     from sightline.comparison.queries import QueryAnalysis as QueryAnalysis
     from sightline.comparison.queries import queries as queries
     from sightline.comparison.trust import Trust as Trust

@@ -46,7 +46,8 @@ class Comparison(Result):
 
     `prompts` counts independent prompts: families of them count once. `raters` says whether intervals and
     tests are over prompts alone or over raters too. `notes` say what else a reader must know, `overlaps` what
-    engines have in common, `failures` how many answers of each system failed.
+    engines have in common, `failures` how many answers of each system failed. `plain` are the means over all
+    prompts, each counted by itself, where families make them differ.
     """
 
     by: str
@@ -68,6 +69,7 @@ class Comparison(Result):
     others: Sequence[Criterion] = ()
     per: Breakdown | None = None
     failures: Mapping[str, int] | None = None
+    plain: Mapping[str, float] | None = None
 
     @property
     def least_p(self) -> float:
@@ -151,6 +153,7 @@ class Comparison(Result):
                 [
                     Column("system"),
                     Column("mean", f"mean {self.by}", self.direction, estimate=True),
+                    *([Column("plain", "over all prompts")] if self.plain else []),
                     Column("rank"),
                     Column("letters", "not different"),
                     *(
@@ -161,7 +164,8 @@ class Comparison(Result):
                 ],
                 [
                     (
-                        each.system, each.mean, _ranks(each), each.letters,
+                        each.system, each.mean, *([self.plain[each.system]] if self.plain else []),
+                        _ranks(each), each.letters,
                         *(other.means.get(each.system, absent("no value")) for other in self.others),
                         *([failures.get(each.system, 0)] if shown else []),
                     )
@@ -358,6 +362,7 @@ def compare(
         others=others,
         per=breakdown_of(study, basis, per, kept) if per else None,
         failures=lost,
+        plain=dict(zip(grid.systems, grid.plain, strict=True)) if grid.families else None,
     )
 
 

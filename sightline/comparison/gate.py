@@ -56,13 +56,13 @@ class ClassResult:
         """The row of the table."""
         test = self.test
         untested = absent(test.reason or "not tested")
-        undetectable = absent(test.undetectable) if test.undetectable else untested
+        unknown = absent(test.undetectable) if test.p is not None else untested
         return (
             self.group, self.by, self.direction, self.prompts,
             *(untested if mean is None else mean for mean in (self.baseline, self.new)),
             test.difference if test.difference.value is not None else untested,
             *(untested if p is None else p for p in (test.p, test.p_holm)),
-            undetectable if test.detectable is None else test.detectable,
+            unknown if test.detectable is None else test.detectable,
             test.verdict, self.missing, test.reason,
         )  # fmt: skip
 

@@ -38,8 +38,8 @@ class ClassTest:
     p_holm: float | None = None
     p_within: float | None = None
     detectable: float | None = None
+    undetectable: str = "not known"
     reason: str = ""
-    undetectable: str | None = None
 
 
 class Source(NamedTuple):
@@ -101,7 +101,7 @@ def class_tests(
         if source.confounded:
             tested.append(ClassTest("inconclusive", difference, reason=CONFOUNDED))
             continue
-        effect, why = detectable_effect(differences[:, column], spread, 2 * alpha / tests)
+        effect, unknown = detectable_effect(differences[:, column], spread, 2 * alpha / tests)
         test = ClassTest(
             "passed",
             difference,
@@ -109,10 +109,12 @@ def class_tests(
             float(adjusted[column]),
             float(above[column]) if margin else None,
             None if effect is None else margin + effect,
-            undetectable=why,
+            unknown or "",
         )
         smallest = max(2.0**-n, 1 / (draws + 1)) * tests
-        missed = spread.rare(margin, source.fall) if margin and source.fall else 0.0
+        # A system that is better in what was seen has further to fall.
+        ahead = max(0.0, difference.low or 0.0)
+        missed = spread.rare(margin + ahead, source.fall + ahead) if margin and source.fall else 0.0
         tested.append(decided(test, margin, alpha, smallest, missed, n))
     return tested
 

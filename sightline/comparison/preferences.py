@@ -182,7 +182,7 @@ def is_preference(study: Study, name: str) -> bool:
         return False
     if name in reading.about_systems(study):
         return False
-    return not rollup.pair_votes(study, name).is_empty() or not rollup.order_votes(study, name).is_empty()
+    return rollup.ranks_systems(study, name)
 
 
 def preferences(

@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import polars as pl
-
-from sightline import registry
-from sightline.comparison.values import scores_by_system
+from sightline.comparison.items import asked, chosen, families, scored, truths_of
+from sightline.comparison.measure_trust import (
+    GroupTrust,
+    HeldOut,
+    MeasureDifference,
+    MeasureTrust,
+    all_matched,
+    grouped,
+    labels,
+    on_splits,
+    tested,
+    trusted,
+)
 from sightline.errors import DataError, UsageError
-from sightline.estimate import Direction, format_cell
+from sightline.estimate import Cell, Estimate, absent, format_cell
 from sightline.rendering.blocks import Figure
 from sightline.rendering.charts import Dot, dot_interval
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import ACCENT, system_colours
-from sightline.statistics.correlation import Correlation, clustered_spearman
-from sightline.study import reading, rollup
+from sightline.statistics.levels import LEVELS, Level
+from sightline.study import reading
 from sightline.study.study import Study
-from sightline.verbs import option, verb
+from sightline.verbs import SEED, option, verb
 
 MOST_QUESTIONS = 4
 """Questions that a chart can show next to each other."""
-
-
-@dataclass(frozen=True)
-class MeasureTrust:
-    """A measure against a question: Spearman's rank correlation over what both have a value for."""
-
-    measure: str
-    kind: str
-    direction: Direction
-    question: str
-    correlation: Correlation
+SURE = 0.05
+FIGURES = {"spearman": "SRoCC", "kendall": "KRoCC", "plcc": "PLCC", "rmse": "RMSE"}
+HEADINGS = {**FIGURES, "accuracy": "pairs right"}
 
 
 @dataclass(frozen=True)
@@ -42,26 +43,85 @@ class Trust(Result):
     """Every measure against every question about the same things, the strongest correlation first."""
 
     rows: Sequence[MeasureTrust]
+    differences: Sequence[MeasureDifference] = ()
+    per: str = ""
+    groups: Sequence[GroupTrust] = ()
+    splits: int = 0
+    held_out: Sequence[HeldOut] = ()
+    against: str = ""
 
     @property
     def next(self) -> Sequence[str]:
         return ("sightline report STUDY",)
 
     @property
-    def sentence(self) -> str:
-        """The measure that follows people best on each question."""
-        best: dict[str, MeasureTrust] = {}
+    def best(self) -> dict[str, MeasureTrust]:
+        """The measure that follows people most closely on each question, of those with a direction if any."""
+        found: dict[str, MeasureTrust] = {}
+        directed = {each.question for each in self.rows if each.direction != "none"}
         for each in self.rows:
-            size = abs(each.correlation.value or 0)
-            if size > abs(best[each.question].correlation.value or 0) if each.question in best else size:
-                best[each.question] = each
-        named = [
-            f"{each.measure} for {each.question} ({format_cell(each.correlation)})" for each in best.values()
-        ]
-        return f"Most correlated with people: {'; '.join(named)}." if named else ""
+            counts = each.correlation.value is not None
+            counts &= each.direction != "none" or each.question not in directed
+            if counts and (each.question not in found or each.agreement > found[each.question].agreement):
+                found[each.question] = each
+        return found
+
+    @property
+    def sentence(self) -> str:
+        """Whether a measure can stand in for people, and which comes closest."""
+        if not self.best:
+            return ""
+
+        def named(rows: Sequence[MeasureTrust]) -> str:
+            parts = [
+                f"{each.measure} for {each.question} ({format_cell(each.correlation)} {each.level})"
+                for each in rows
+            ]
+            return "; ".join(parts)
+
+        if all(each.kind == "question" for each in self.rows):
+            return "; ".join(_between_questions(each) for each in self.rows) + "."
+        able = [each for each in self.rows if each.stands_in]
+        if not able:
+            closest = named(list(self.best.values()))
+            return f"None of these can stand in for people here; the closest: {closest}."
+        rest = [each for name, each in self.best.items() if name not in {one.question for one in able}]
+        text = f"Close enough to people to stand in for them on prompts like these: {named(able)}."
+        return text + (f" None is for the other questions; the closest: {named(rest)}." if rest else "")
+
+    @property
+    def notes(self) -> Sequence[str]:
+        found = [self._about_levels()]
+        for each in self.rows:
+            if each.reversed:
+                better, worse = each.reversed[0]
+                more = f", and {len(each.reversed) - 1} more" if len(each.reversed) > 1 else ""
+                found.append(
+                    f"Warning: {each.measure} contradicts people's order of systems on {each.question}: "
+                    f"they put {better} above {worse}, it does the opposite{more}."
+                )
+            elif each.simpson:
+                pool = each.levels["pooled"].spearman.value or 0.0
+                found.append(
+                    f"Warning: {each.measure} and {each.question} correlate by {pool:+.2f} over all items, "
+                    f"but by {each.correlation.value:+.2f} {each.level}: it tells prompts apart, not answers."
+                )
+        sure = sum(each.p_holm is not None and each.p_holm < SURE for each in self.differences)
+        if self.differences:
+            of = f"{sure} of {len(self.differences)} differences between measures"
+            found.append(f"{of} are significant after Holm's correction.")
+        return [note for note in found if note]
+
+    def _about_levels(self) -> str:
+        if any(each.level == "within prompts" for each in self.rows):
+            return (
+                "The headline is within prompts: does the measure order the answers to one prompt as people "
+                "do? n counts prompts."
+            )
+        return "The headline is pooled: no prompt has several answers with different truth. n counts prompts."
 
     def figures(self) -> dict[str, Figure]:
-        """Each correlation as a dot with its interval, one series per question."""
+        """Each headline correlation as a dot with its interval, one series per question."""
         known = [each for each in self.rows if each.correlation.value is not None]
         questions = list(dict.fromkeys(each.question for each in known))
         if not known or len(questions) > MOST_QUESTIONS:
@@ -72,33 +132,96 @@ class Trust(Result):
         colours = system_colours(questions)
         if len(questions) == 1:
             colours = dict.fromkeys((dot.label for dot in dots), ACCENT)
+        levels = {each.level for each in known}
+        where = f" {next(iter(levels))}" if len(levels) == 1 else ""
         figure = Figure.of(
             lambda width: dot_interval(
                 dots,
-                axis="Spearman's rank correlation with people",
+                axis=f"Spearman's rank correlation with people{where}",
                 domain=(-1, 1),
                 colours=colours,
                 width=width,
             ),
             "1 agrees fully with people, 0 not at all, −1 is the opposite. Measures of which lower is better "
-            "should correlate negatively.",
+            "should correlate negatively. A dot without a line has too few prompts for an interval.",
             [(name, colours[name].name) for name in questions] if len(questions) > 1 else (),
         )
         return {"correlations": figure}
 
     def tables(self) -> dict[str, Table]:
+        found = {"": self._main(), "levels": self._levels()}
+        if self.groups:
+            found["groups"] = self._groups()
+        if self.held_out:
+            found["held_out"] = self._held_out()
+        if self.differences:
+            found["differences"] = self._differences()
+        return found
+
+    def _main(self) -> Table:
+        seen = {level for each in self.rows for level in each.levels}
         columns = [
             Column("question"),
             Column("measure"),
-            Column("kind", "target"),
+            Column("kind", "target", detail=True),
             Column("direction"),
+            Column("level"),
             Column("spearman", "Spearman, 95 % interval", estimate=True),
+            *(
+                Column(level.replace(" ", "_"), level, format=".2f", detail=level not in seen)
+                for level in LEVELS
+            ),
+            Column("system_pairs", "system pairs right", format="%", detail=LEVELS[-1] not in seen),
+            Column("reversed", "system pairs reversed", detail=True),
         ]
-        rows = [
-            (each.question, each.measure, each.kind.replace("_", " "), each.direction, each.correlation)
+        return Table(columns, [_row(each) for each in self.rows], "Measures against people")
+
+    def _levels(self) -> Table:
+        columns = [
+            Column("question"), Column("measure"), Column("level"), Column("items"),
+            *(Column(name, title, estimate=True) for name, title in HEADINGS.items()),
+        ]  # fmt: skip
+        rows: list[list[Cell]] = [
+            [each.question, each.measure, level, each.levels[level].items, *_figures(each.levels[level])]
             for each in self.rows
+            for level in LEVELS
+            if level in each.levels
         ]
-        return {"": Table(columns, rows, "Measures against people")}
+        return Table(columns, rows, "Every statistic at every level", most=len(LEVELS))
+
+    def _groups(self) -> Table:
+        columns = [
+            Column("question"), Column("measure"), Column("group", self.per), Column("level"),
+            Column("items"), *(Column(name, title, estimate=True) for name, title in FIGURES.items()),
+        ]  # fmt: skip
+        rows: list[list[Cell]] = [
+            [each.question, each.measure, each.group, own.level, own.items, *_figures(own)[:-1]]
+            for each in self.groups
+            for own in [each.level]
+        ]
+        return Table(columns, rows, f"Measures against people for each {self.per}")
+
+    def _held_out(self) -> Table:
+        columns = [Column("question"), Column("measure"), Column("n", "held-out prompts")]
+        for name, title in FIGURES.items():
+            columns += [Column(name, title, format=".3f"), Column(f"{name}_sd", "SD", format=".3f")]
+        rows: list[list[Cell]] = []
+        for each in self.held_out:
+            pairs = zip(each.means, each.spreads, strict=True)
+            rows.append([each.question, each.measure, each.n, *(cell for pair in pairs for cell in pair)])
+        return Table(columns, rows, f"On held-out prompts: mean and SD over {self.splits} splits, 80 to 20")
+
+    def _differences(self) -> Table:
+        columns = [
+            Column("question"), Column("level"), Column("first"), Column("second"),
+            Column("difference", "first follows people more closely by", format="+", estimate=True),
+            Column("p", format="p", detail=True), Column("p_holm", "p (Holm)", format="p"),
+        ]  # fmt: skip
+        rows = [
+            [each.question, each.level, each.first, each.second, each.difference, each.p, each.p_holm]
+            for each in self.differences
+        ]
+        return Table(columns, rows, "Differences between measures", most=5)
 
 
 @verb("analyse")
@@ -108,65 +231,97 @@ def trust(
         str | None,
         option("Compare with the truth of this question.", metavar="QUESTION", shown="every question"),
     ] = None,
+    *,
+    against: Annotated[
+        str,
+        option("Set this question or measure against it.", metavar="QUESTION|MEASURE", shown="every measure"),
+    ] = "",
+    per: Annotated[
+        str, option("Split by the values of this tag, or by system, suite or words.", metavar="TAG")
+    ] = "",
+    splits: Annotated[
+        int, option("Repeat this many grouped 80/20 splits, with all measures combined too.", least=0)
+    ] = 0,
+    seed: Annotated[int, SEED] = 0,
 ) -> Trust:
-    """Correlate measures with people's judgement.
+    """Set measures against people's judgement: can one stand in for them?
 
-    Spearman's rank correlation of scores with truth. A measure of which lower is better agrees with people if
-    it is negative. Where a prompt has several images, the interval comes from resampling whole prompts.
+    Correlations within prompts (the headline: are the answers to one prompt ordered as people order them?),
+    pooled, within systems and between systems, with 95 % intervals over prompts where simulation shows that
+    they hold. Measures are tested against each other at the headline level by sign flips, adjusted after
+    Holm. A measure of which lower is better agrees with people if its correlation is negative.
     """
-    measures = [row for row in reading.measures(study).iter_rows(named=True) if row["values"]]
-    if not measures:
-        raise DataError("nothing is scored yet", where=study.name, remedy="sightline score STUDY")
-    names = [question] if question else [asked.name for _, asked in reading.questions(study)]
-    parts = [(row, *part) for row in measures for part in _parts(study, row)]
-    rows = []
-    for name in names:
-        images = rollup.of_answers(study, name)
-        pairs = rollup.by_system(study, name)
-        prompts = rollup.by_prompt(study, name)
-        if prompts.is_empty():
-            continue
-        for row, short, scores in parts:
-            on, truth = {
-                "of_prompt": (["prompt_id"], prompts),
-                "of_image": (["image_id"], images),
-                "of_answer": (["prompt_id", "image_id"], images),
-            }.get(str(row["kind"]), (["prompt_id", "system_id"], pairs))
-            kept = list(dict.fromkeys([*on, "prompt_id"]))
-            asked = truth.select([*kept, pl.col("value").alias("truth")])
-            both = asked.join(scores.select([*on, "value"]), on=on)
-            # An image that answered several prompts counts once, with the mean of what people said of it.
-            means = both.group_by(on, maintain_order=True).agg(
-                pl.col("truth").mean(), pl.col("value").first()
+    questions = {each.name: each for _, each in reading.questions(study)}
+    names = [reading.question(study, question)[1].name] if question else [*questions]
+    if against in questions:
+        if not question or question == against:
+            raise UsageError(
+                f"{against} is a question: it needs another one to be set against",
+                remedy=f"sightline trust STUDY --question {_other(questions, against)} --against {against}",
             )
-            both = means.join(both.unique(on, keep="first").select(kept), on=on).sort(on)
-            if both.is_empty():
-                continue
-            correlation = clustered_spearman(both["value"], both["truth"], both["prompt_id"])
-            rows.append(MeasureTrust(short, str(row["kind"]), row["direction"], name, correlation))
+        measures = asked(study, against)
+    else:
+        measures = scored(study)
+        if not measures:
+            raise DataError("nothing is scored yet", where=study.name, remedy="sightline score STUDY")
+        measures = chosen(measures, against, [*questions]) if against else measures
+    label = labels(study, per) if per else None
+    units = families(study)
+    systems = dict(reading.systems(study).select("system_id", "system").iter_rows())
+    rows: list[MeasureTrust] = []
+    differences: list[MeasureDifference] = []
+    groups: list[GroupTrust] = []
+    held: list[HeldOut] = []
+    for name in names:
+        truths = truths_of(study, name)
+        pairs = all_matched(study, truths, measures, units)
+        made = [trusted(each, on, name, questions[name].direction, systems) for each, on in pairs]
+        rows += made
+        differences += tested(made, [on for _, on in pairs], seed)
+        if label is not None:
+            groups += grouped(made, [on for _, on in pairs], label)
+        if splits:
+            held += on_splits(made, [on for _, on in pairs], splits, seed)
     if not rows:
         raise DataError(
             "no measure and no truth are about the same things",
             where=study.name,
             remedy="Aggregate judgements (sightline truth) and score images (sightline score).",
         )
-    return Trust(sorted(rows, key=lambda each: (each.question, -abs(each.correlation.value or 0))))
+    rows.sort(key=lambda each: (each.question, -each.agreement))
+    return Trust(rows, differences, per, groups, splits, held, against)
 
 
-def _parts(study: Study, measure: Mapping[str, object]) -> list[tuple[str, pl.DataFrame]]:
-    """What a measure is called, and its values: as one, or by engine where each has a scale of its own.
+def _other(questions: Iterable[str], than: str) -> str:
+    return next((name for name in questions if name != than), "QUESTION")
 
-    Rankings are measured as they stand, since what is kept may be older.
-    """
-    kept = reading.scores(study, str(measure["identity"])).filter(pl.col("value").is_not_null())
-    try:
-        chosen = registry.find_measure(str(measure["measure"]))
-    except UsageError:
-        return [(str(measure["measure"]), kept)]  # scored by an extension that is not installed here
-    if chosen.spec.kind != "of_ranking":
-        return [(chosen.short, kept)]
-    values = scores_by_system(study, str(chosen))
-    engines = values["system"].unique().sort().to_list()
-    if chosen.spec.details["rests_on"] != "run" or len(engines) < 2:
-        return [(chosen.short, values)]
-    return [(f"{chosen.short} of {name}", values.filter(pl.col("system") == name)) for name in engines]
+
+def _between_questions(each: MeasureTrust) -> str:
+    rest = [
+        f"{own.spearman.value:.2f} {name}"
+        for name, own in each.levels.items()
+        if name != each.level and own.spearman.value is not None
+    ]
+    others = f" ({', '.join(rest)})" if rest else ""
+    text = f"{each.measure} and {each.question} correlate by {format_cell(each.correlation)} {each.level}{others}"
+    return text if each.stands_in else f"{text}: one cannot stand in for the other"
+
+
+def _row(each: MeasureTrust) -> list[Cell]:
+    between = each.levels.get(LEVELS[-1])
+    none = absent("does not apply: too few answers or systems to tell apart")
+    return [
+        each.question, each.measure, each.kind.replace("_", " "), each.direction, each.level,
+        each.correlation,
+        *(_value(each.levels[level].spearman) if level in each.levels else none for level in LEVELS),
+        none if between is None else _value(between.accuracy),
+        len(each.reversed),
+    ]  # fmt: skip
+
+
+def _value(estimate: Estimate) -> Cell:
+    return absent(estimate.reason or "") if estimate.value is None else estimate.value
+
+
+def _figures(level: Level) -> list[Estimate]:
+    return [level.spearman, level.kendall, level.plcc, level.rmse, level.accuracy]

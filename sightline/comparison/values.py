@@ -42,7 +42,8 @@ class Grid(NamedTuple):
     """Units x systems with NaN where a value is missing; a unit is a prompt, or a family of prompts.
 
     `unit` is the row of each prompt in `prompts`. `panel` holds the votes of raters on the same units and
-    systems, or is None and `raters` says why not.
+    systems, or is None and `raters` says why not. `plain` are the systems' means over all prompts, each
+    counted by itself, as they are often published.
     """
 
     matrix: NDArray[np.float64]
@@ -51,6 +52,7 @@ class Grid(NamedTuple):
     unit: NDArray[np.int64]
     panel: Panel | None
     raters: str
+    plain: Sequence[float]
 
     @property
     def families(self) -> str:
@@ -146,9 +148,10 @@ def grid_of(study: Study, basis: Basis, prompts: Sequence[int] | None = None) ->
         values = values.filter(pl.col("prompt_id").is_in(list(prompts)))
     matrix, kept, systems = rollup.matrix(values)
     unit = families_of(study, kept)
+    plain = np.nanmean(matrix, axis=0).tolist()
     matrix = unit_means(matrix, unit)
     panel, why = panel_of(study, basis, dict(zip(kept, unit.tolist(), strict=True)), systems)
-    return Grid(matrix, systems, kept, unit, panel, why)
+    return Grid(matrix, systems, kept, unit, panel, why, plain)
 
 
 def unit_means(matrix: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -218,7 +221,7 @@ def _values_by(study: Study, by: str | None, ranked: Ranked | None) -> Basis:
             raise DataError(f"{by} has no truth about systems yet", remedy=remedy)
         asked = questions[by]
         return Basis(rollup.by_system(study, by), by, asked.direction, asked.low, asked.high)
-    chosen = _scored(study, by, settled)
+    chosen = scored_measure(study, by, settled)
     spec = chosen.spec
     low, high = spec.range
     if spec.kind == "of_ranking":
@@ -254,7 +257,7 @@ def ranking_measures(study: Study) -> list[str]:
     return sorted(good, key=lambda form: not form.startswith("ndcg"))
 
 
-def _scored(study: Study, by: str, settled: Sequence[str]) -> Configured:
+def scored_measure(study: Study, by: str, settled: Sequence[str]) -> Configured:
     """The measure a user means: as written if it is scored, else the one scored form of that name."""
     forms = [str(row["measure"]) for row in reading.measures(study).iter_rows(named=True) if row["values"]]
     name = by.partition("(")[0].partition("@")[0]

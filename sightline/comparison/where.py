@@ -11,7 +11,7 @@ from sightline.errors import UsageError, near
 from sightline.study import reading
 from sightline.study.study import Study
 
-PIECE = re.compile(r"""\s*(\(|\)|\b(?:and|or|not)\b(?=\s|\()|"[^"]*"|'[^']*')""", re.IGNORECASE)
+PIECE = re.compile(r"""\s*(\(|\)|\b(?:and|or|not)\b(?=\s|\(|$)|"[^"]*"|'[^']*')""", re.IGNORECASE)
 REMEDY = "Write a tag and its value, joined by and, or, not: --where 'skill=counting and not style=sketch'"
 
 

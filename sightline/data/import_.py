@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from sightline import registry
-from sightline.data.sources import TABLES, Source
+from sightline.data.sources import IMAGES, TABLES, Source
+from sightline.data.sources.plain import export_note
 from sightline.data.sources.topics import topics_file
 from sightline.errors import DataError, SightlineError, StudyError, UsageError, near
 from sightline.extension import Configured, Extension, Spec
-from sightline.records import Answer, Image, Judgement, Prompt, Record, Reference, System, Truth
+from sightline.records import Answer, Image, ImageKey, Judgement, Prompt, Record, Reference, System, Truth
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study import reading
@@ -30,6 +31,8 @@ from sightline.verbs import argument, option, verb
 
 REFERRING = ("trec_run", "trec_qrels")
 """Layouts that name prompts and images which the study holds already."""
+JUDGING = ("judgements", "truths")
+"""Layouts that say nothing of systems but what was judged of them."""
 SPARE = 64 * 1024**2
 """Bytes that must stay free besides those of the images: the database grows as well."""
 EXAMPLES = 3
@@ -222,6 +225,9 @@ def import_(
         bool, option("Record unreadable images as broken instead of refusing the import.")
     ] = False,
     replace: Annotated[bool, option("First undo earlier imports of the same path.")] = False,
+    new_systems: Annotated[
+        bool, option("Let judgements and truths name systems that the study does not have.")
+    ] = False,
     listener: Listener | None = None,
 ) -> Import:
     """Import prompts, images, judgements or truth into a study.
@@ -233,15 +239,21 @@ def import_(
     source = Source(path, columns=columns or {})
     importer, claims = recognise(source, format, options=options)
     importer = _at_home(study, source, importer, options or {})
+    records = _records(source, importer)
+    if importer.name in JUDGING and not new_systems:
+        records = _of_known_systems(study, records)
+    by_name = importer.arguments.get("names_only") or source.path.name in export_note(source)
+    if importer.name == "answers" and not by_name:
+        records = _with_pictures(study, records)
     if dry_run:
-        return _preview(source, importer, claims)
+        return _preview(source, importer, claims, records)
     check_writable(study)
     _check_space(study, source.picture_bytes())
     meter = Meter("records", 0, listener)
     try:
         loaded = load(
             study,
-            _watched(study, _records(source, importer)),
+            _watched(study, records),
             importer=importer.short,
             path=str(source.path.resolve()),
             digest=_digest(source, importer),
@@ -372,13 +384,58 @@ def _records(source: Source, importer: Configured) -> Iterator[Record]:
     source.check_columns_used()
 
 
-def _preview(source: Source, importer: Configured, claims: Sequence[Claim]) -> Import:
+def _of_known_systems(study: Study, records: Iterable[Record]) -> Iterator[Record]:
+    """The records; where the study has answers, a system that is none of its own is most likely a slip."""
+    systems = reading.systems(study)
+    known = set(systems["system"]) if systems["answers"].sum() else None
+    for record in records:
+        if known is not None and isinstance(record, Judgement | Truth):
+            for name in (record.item.system, record.item.system_b):
+                if name is not None and name not in known:
+                    raise DataError(
+                        f"the study has no system {name!r}",
+                        where=record.at,
+                        remedy=f"{near(name, known)} If it is meant, allow it: --new-systems",
+                    )
+        yield record
+
+
+def _with_pictures(study: Study, records: Iterable[Record]) -> Iterator[Record]:
+    """The answers; an error at the end if not one of the image files they name is here or in the study."""
+    absent: dict[ImageKey, str] = {}
+    present = False
+    for record in records:
+        present = present or isinstance(record, Image)
+        key = record.image if isinstance(record, Answer) else None
+        if key is not None and not present and key.name.lower().endswith(IMAGES):
+            absent.setdefault(key, record.at)
+        yield record
+    if present or not absent:
+        return
+    known = set(reading.images(study).select("collection", "name").iter_rows())
+    if not known.isdisjoint(map(tuple, absent)):
+        return
+    first = ", ".join(repr(key.name) for key in islice(absent, EXAMPLES))
+    more = ", ..." if len(absent) > EXAMPLES else ""
+    raise DataError(
+        f"none of the {len(absent):,} images is there: {first}{more}"
+        if len(absent) > 1
+        else f"there is no image {first}",
+        where=next(iter(absent.values())),
+        remedy="Paths are relative to the table's own folder: correct them, or put the images there. To know "
+        "images by name only: --option names_only=true",
+    )
+
+
+def _preview(
+    source: Source, importer: Configured, claims: Sequence[Claim], records: Iterable[Record]
+) -> Import:
     counts: Counter[str] = Counter()
     systems: dict[str, None] = {}
     first: list[Record] = []
     shown: Counter[type] = Counter()
     size = 0
-    for record in _records(source, importer):
+    for record in records:
         kind = type(record)
         if isinstance(record, System):
             systems[record.name] = None

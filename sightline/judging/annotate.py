@@ -98,6 +98,11 @@ def snapshot(study: Study, settings: RoundSettings) -> dict[str, Any]:
     controls = asdict(settings.controls)
     values["controls"] = {**controls, "file": _inside(home, settings.controls.file)}
     values["swaps"] = settings.found.swaps
+    # Rounds that were opened before these came have neither.
+    if settings.found.layout == "order":
+        values["orders"] = True
+    if settings.found.both_bad:
+        values["both_bad"] = True
     return values
 
 

@@ -2,7 +2,7 @@
 
 Tasks are assigned a few at a time, when an annotator asks: whoever leaves holds up nobody, and those who stay
 share the rest. Everything random comes from (round's seed, annotator, number of the task), so that it can be
-repeated.
+repeated; an adaptive round also looks at the votes so far.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Any
 
+from sightline.judging.choosing import choose
 from sightline.judging.ordering import control_places, repeats_here, shuffled, starting_place
 from sightline.judging.store import answering
 from sightline.judging.store import tasks as stored
@@ -98,7 +99,10 @@ def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, num
         return stored.due(connection, round_.id, annotator_id, "control", start, MANY)
     work = None
     for kind, most in (("again", 1), ("repeat", 1), ("work", int(round_.settings["per_item"]))):
-        work = stored.due(connection, round_.id, annotator_id, kind, start, most)
+        if kind == "work" and round_.settings.get("choose") == "adaptive":
+            work = choose(connection, round_, annotator_id, number, start, most)
+        if work is None:
+            work = stored.due(connection, round_.id, annotator_id, kind, start, most)
         if work is not None:
             break
     if work is None:
@@ -131,7 +135,12 @@ def _add(
     order, swapped = shuffled(
         round_.seed, annotator_id, number, len(slots), bool(round_.settings.get("swaps"))
     )
-    before = stored.repetitions(connection, round_, annotator_id, [item for item, _ in slots])
+    if round_.settings.get("orders"):
+        before = dict.fromkeys(
+            (item for item, _ in slots), stored.orders_given(connection, annotator_id, round_item_id)
+        )
+    else:
+        before = stored.repetitions(connection, round_, annotator_id, [item for item, _ in slots])
     shown = []
     for place, swap in zip(order, swapped, strict=True):
         item, control = slots[place]

@@ -17,7 +17,7 @@ import numpy as np
 
 from sightline.data.sources import Row, Source
 from sightline.errors import DataError, UsageError, near
-from sightline.judging.ordering import Purpose, combinations, generator
+from sightline.judging.ordering import Purpose, combinations, dealt, generator
 from sightline.judging.rounds import DRAWN, RoundSettings, on_scale, places, refuse_misfit
 from sightline.judging.store.rounds import NewItem, NewSlot
 from sightline.records import Mode, Question
@@ -34,7 +34,7 @@ NEAR_TOP = 0.1
 """How far below the top of a slider a reference photo may end, relative to the scale (ITU-R BS.1534-3)."""
 NO = ("", "0", "false", "no")
 """Values of a tag that say a prompt does not have it."""
-PARTS = {"grid": ("image",), "single": ("image",), "pair": ("image", "image_b")}
+PARTS = {"grid": ("image",), "single": ("image",), "order": ("image",), "pair": ("image", "image_b")}
 PARTS |= {"triplet": ("image", "image_b", "image_c")}
 KNOWN_COLUMNS = ("prompt", "prompt_id", "suite", "question", "expected", "tolerance")
 
@@ -61,6 +61,7 @@ def build(study: Study, settings: RoundSettings) -> list[NewItem]:
     work = [item for prompt in stock.work for item in _items(settings, stock, prompt, stock.work, "work")]
     if not work:
         what = {"pair": "no two images to compare", "triplet": "no triplets to judge"}
+        what["order"] = "no prompts with images by different systems to put in order"
         raise DataError(
             f"there are {what.get(settings.found.layout, 'no images to judge')}",
             where=settings.at or study.name,
@@ -85,6 +86,11 @@ def _items(
     settings: RoundSettings, stock: Stock, prompt: int, answered: Answered, kind: str
 ) -> Iterator[NewItem]:
     mark = "annotator" if kind == "control" else ""
+    if settings.found.layout == "order":
+        rng = generator(settings.seed, Purpose.DRAWS, prompt)
+        for images in islice(dealt(rng, answered[prompt], settings.found.images), settings.pairs):
+            yield NewItem(kind, [NewSlot((prompt, 0, image, 0, 0), mark) for image in images])
+        return
     settled = {_identity(settings.found, slot.ids[2:]) for slot in stock.known.get(prompt, ())}
     if settings.found.layout in DRAWN:
         found = _drawn(settings, stock.photos.get(prompt, 0), prompt, answered[prompt], settled)

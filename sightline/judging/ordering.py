@@ -14,6 +14,9 @@ from math import comb, isqrt
 
 import numpy as np
 
+MOST_REPEATS = 50
+"""So many draws in a row that were all drawn before: probably nothing new is left."""
+
 
 class Purpose(IntEnum):
     """What chance is asked for; part of each choice's key, so that no two choices share their numbers."""
@@ -28,6 +31,7 @@ class Purpose(IntEnum):
     PAGE = 8
     REPEAT = 9
     KNOWN = 10
+    CHOICE = 11
 
 
 def generator(seed: int, purpose: Purpose, *key: int) -> np.random.Generator:
@@ -139,3 +143,31 @@ def combinations(
             counts = min(frozenset.intersection(*(answered[image] for image in chosen))) == names[at]
         if counts:
             yield (chosen[0] if triple else 0, chosen[-2], chosen[-1])
+
+
+def dealt(
+    rng: np.random.Generator, answered: Mapping[int, frozenset[int]], size: int
+) -> Iterator[tuple[int, ...]]:
+    """Sets of `size` images by as many systems, none twice; smaller ones where there are fewer systems.
+
+    `answered` are images with the systems that answered with them. Systems are dealt like cards, so that all
+    come about equally often, each with one of its images at random.
+    """
+    by_system: dict[int, list[int]] = {}
+    for image in sorted(answered):
+        for system in sorted(answered[image]):
+            by_system.setdefault(system, []).append(image)
+    systems = sorted(by_system)
+    size = min(size, len(systems))
+    drawn: set[frozenset[int]] = set()
+    repeats = 0
+    while size >= 2 and repeats < MOST_REPEATS:
+        order = [systems[int(n)] for n in rng.permutation(len(systems))]
+        for first in range(0, len(order) - size + 1, size):
+            images = tuple(int(rng.choice(by_system[each])) for each in order[first : first + size])
+            # What two systems both answered with cannot be compared with itself.
+            fresh = len(set(images)) == size and frozenset(images) not in drawn
+            repeats = 0 if fresh else repeats + 1
+            if fresh:
+                drawn.add(frozenset(images))
+                yield images

@@ -118,6 +118,7 @@ class Overview(Result):
     progress: Progress
     people: Sequence[RoundAnnotator]
     agreement: Mapping[str, Coefficient]
+    agreement_everyone: Mapping[str, Coefficient]
     times: Estimate
     cost: Cost | None
     disputes: Mapping[str, Sequence[Dispute]]
@@ -157,8 +158,16 @@ class Overview(Result):
         return {
             "annotators": Table(columns, people, "Annotators"),
             "agreement": Table(
-                [Column("question"), Column("coefficient"), Column("agreement", estimate=True)],
-                [(name, each.name, each) for name, each in self.agreement.items()],
+                [
+                    Column("question"),
+                    Column("coefficient"),
+                    Column("agreement_everyone", "agreement, everyone", estimate=True),
+                    Column("agreement", "agreement, after exclusion", estimate=True),
+                ],
+                [
+                    (name, each.name, self.agreement_everyone[name], each)
+                    for name, each in self.agreement.items()
+                ],
                 "Agreement",
             ),
             "disputes": Table(
@@ -193,6 +202,7 @@ def overview(study: Study, round: str, at: datetime | None = None) -> Overview:
             study, round_, counted, everything, people, asked, counting, controls, at_risk
         ),
         agreement={name: _agreement(each.votes) for name, each in counting.items()},
+        agreement_everyone={each.name: _agreement(each.votes) for each in asked},
         times=_times(everything),
         cost=_cost(round_, counted, people),
         disputes=_disputes(study, round_, counting),

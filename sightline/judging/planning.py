@@ -1,18 +1,32 @@
-"""How much work a round is before it begins: tasks, judgements and money."""
+"""How much work judging is before it begins: of the rounds declared, or of the design a goal needs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from math import ceil
+from typing import Annotated, Any
 
+from sightline.errors import UsageError
+from sightline.estimate import Cell, absent
+from sightline.judging.designs import (
+    RATERS,
+    Goal,
+    Pilot,
+    PlannedDesign,
+    check_number,
+    designs_for,
+    floor_of,
+    pilot_of,
+)
 from sightline.judging.items import build
 from sightline.judging.rounds import RoundSettings, chosen_rounds
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study.study import Study
+from sightline.verbs import option, verb
 
 
 def cents(money: Decimal) -> Decimal:
@@ -59,21 +73,110 @@ class RoundPlan:
 
 @dataclass(frozen=True)
 class Plan(Result):
-    """How much work the rounds are and what they cost."""
+    """How much work the rounds are and what they cost; or, for a goal, the designs that reach it.
 
-    rounds: Sequence[RoundPlan]
+    `raters` and `prompts` are the limits that were given, `seconds` what a judgement takes.
+    """
+
+    rounds: Sequence[RoundPlan] = ()
+    pilot: Pilot | None = None
+    goal: Goal | None = None
+    designs: Sequence[PlannedDesign] = ()
+    raters: int | None = None
+    prompts: int | None = None
+    seconds: float | None = None
 
     @property
     def sentence(self) -> str:
+        if self.pilot is not None and self.goal is not None:
+            return self._design(self.pilot, self.goal)
         tasks = sum(each.load.tasks for each in self.rounds)
         cost = cents(sum((each.load.amount for each in self.rounds), Decimal(0)))
         return f"{tasks:,} tasks in all" + (f", for {cost}." if cost else ".")
 
     @property
+    def notes(self) -> Sequence[str]:
+        if self.pilot is None:
+            return ()
+        took = [] if self.seconds is None else [f"A judgement is counted as {self.seconds:.1f} seconds."]
+        return [*self.pilot.notes, *took]
+
+    @property
     def next(self) -> Sequence[str]:
         return ("sightline annotate STUDY",)
 
+    def facts(self) -> Mapping[str, Any]:
+        return {} if self.pilot is None else super().facts()
+
     def tables(self) -> dict[str, Table]:
+        return {"": self._rounds()} if self.pilot is None else self._designs(self.pilot)
+
+    def _design(self, pilot: Pilot, goal: Goal) -> str:
+        if not self.designs:
+            count = self.raters or RATERS[-1]
+            least = floor_of(pilot, goal, count, self.prompts)
+            what = "the narrowest interval" if goal.width is not None else "the smallest difference found"
+            return (
+                f"No design with {count} raters reaches {goal.said} on {pilot.question}: {what} is about "
+                f"{least:.2g}. Allow more raters or prompts, or a larger {_which(goal)}."
+            )
+        best = self.designs[0]
+        who = f"{best.per_image} of {best.raters} raters"
+        if pilot.parts.raters is None:
+            who = f"{best.per_image} raters"
+        images = "1 image" if best.images == 1 else f"{best.images} images"
+        took = "" if best.hours is None else f", {best.hours:,.1f} hours"
+        paid = "" if best.cost is None else f", {best.cost:,.2f}"
+        return (
+            f"For {goal.said} on {pilot.question}: {best.prompts:,} prompts with {images} from each of "
+            f"{pilot.systems} systems, each image judged by {who}: {best.judgements:,} judgements"
+            f"{took}{paid}."
+        )
+
+    def _designs(self, pilot: Pilot) -> dict[str, Table]:
+        columns = [
+            Column("prompts"),
+            Column("images", "images per prompt"),
+            Column("raters"),
+            Column("per_image", "judgements per image"),
+            Column("judgements"),
+            Column("hours", format=",.1f"),
+            Column("cost", format=",.2f"),
+            Column("width", "width of a mean's interval"),
+            Column("detectable", "detectable difference"),
+        ]
+        rows = [
+            (
+                each.prompts, each.images,
+                absent("not known in the pilot") if pilot.parts.raters is None else each.raters,
+                each.per_image, each.judgements, _or(each.hours, "give --seconds"),
+                _or(each.cost, "give --price"), each.width, _or(each.detectable, "the pilot has one system"),
+            )
+            for each in self.designs
+        ]  # fmt: skip
+        of = f"{pilot.votes:,} votes on {pilot.question}, {pilot.prompts:,} prompts, {pilot.systems} systems"
+        whole = pilot.parts.total
+        named = pilot.parts.named()
+        return {
+            "designs": Table(columns, rows, "Designs that reach the goal, the recommended one first"),
+            "components": Table(
+                [
+                    Column("source"),
+                    Column("variance"),
+                    Column("sd", "standard deviation"),
+                    Column("proportion", "of one vote's variance", format="%"),
+                ],
+                [
+                    (name, *((absent("not separable in this pilot"),) * 3 if part is None else (
+                        part, part**0.5, part / whole
+                    )))
+                    for name, part in named.items()
+                ],
+                f"Where the variance comes from: {of}",
+            ),
+        }  # fmt: skip
+
+    def _rounds(self) -> Table:
         columns = [
             *map(Column, ("round", "mode", "items")),
             Column("per_item", "judgements per item"),
@@ -90,13 +193,75 @@ class Plan(Result):
              str(each.load.cost))
             for each in self.rounds
         ]  # fmt: skip
-        return {"": Table(columns, rows, "The plan")}
+        return Table(columns, rows, "The plan")
 
 
-def plan(study: Study, rounds: Sequence[str] = ()) -> Plan:
-    """Say how much work rounds of study.toml are, by default all, and what they cost."""
-    settings = chosen_rounds(study, rounds)
-    return Plan([RoundPlan(each.name, each.mode, workload_of(study, each)) for each in settings])
+def _or(value: float | None, reason: str) -> Cell:
+    return absent(reason) if value is None else value
+
+
+def _which(goal: Goal) -> str:
+    return "width" if goal.width is not None else "difference"
+
+
+@verb("judge")
+def plan(
+    study: Study,
+    rounds: Annotated[
+        Sequence[str],
+        option("Plan this round of study.toml; repeatable.", "--round", metavar="NAME", shown="all"),
+    ] = (),
+    *,
+    width: Annotated[
+        float | None, option("Find designs whose intervals of means are no wider, end to end.", metavar="W")
+    ] = None,
+    difference: Annotated[
+        float | None,
+        option("Find designs with 80 % power for this difference of two systems.", metavar="D"),
+    ] = None,
+    question: Annotated[
+        str | None,
+        option("Plan for this question.", metavar="QUESTION", shown="the first with votes"),
+    ] = None,
+    raters: Annotated[
+        int | None, option("Plan with so many raters.", metavar="N", shown="as in the pilot", least=2)
+    ] = None,
+    prompts: Annotated[int | None, option("Use at most so many prompts.", metavar="N", least=2)] = None,
+    seconds: Annotated[
+        float | None,
+        option("Count so many seconds per judgement.", metavar="S", shown="as measured in the pilot"),
+    ] = None,
+    price: Annotated[float | None, option("Pay this much per hour of judging.", metavar="MONEY")] = None,
+) -> Plan:
+    """Say how much work judging is: of the rounds declared, or of a design that reaches a goal.
+
+    With --width or --difference the votes so far are a pilot: where their variance comes from (prompts,
+    images, raters, sessions) says how many prompts, images and raters are needed, and the cheapest designs
+    are listed. Each image is judged at least twice, since one judgement does not show how far raters differ.
+    """
+    limits = {"raters": raters, "prompts": prompts, "seconds": seconds, "price": price, "question": question}
+    if width is None and difference is None:
+        given = [f"--{name}" for name, value in limits.items() if value is not None]
+        if given:
+            raise UsageError(
+                f"{', '.join(given)} belong to a goal", remedy="Add --width W or --difference D."
+            )
+        settings = chosen_rounds(study, rounds)
+        return Plan([RoundPlan(each.name, each.mode, workload_of(study, each)) for each in settings])
+    if rounds:
+        raise UsageError("--round and a goal exclude each other", remedy="Leave --round out.")
+    goal = Goal(width, difference)
+    for name, value in (("width", width), ("difference", difference), ("seconds", seconds), ("price", price)):
+        check_number(name, value)
+    pilot = pilot_of(study, question)
+    took = pilot.seconds if seconds is None else seconds
+    if price is not None and took is None:
+        raise UsageError(
+            "what a judgement costs needs the time it takes, which was not measured here",
+            remedy="Add --seconds S.",
+        )
+    designs = designs_for(pilot, goal, raters=raters, prompts=prompts, seconds=took, price=price)
+    return Plan((), pilot, goal, designs, raters, prompts, took)
 
 
 def workload_of(study: Study, settings: RoundSettings) -> Workload:

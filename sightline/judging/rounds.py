@@ -21,8 +21,8 @@ from sightline.records import Example, Mode, Question
 from sightline.study.settings import ControlTable, ExampleTable, RoundTable, RoundValues, declared_question
 from sightline.study.study import SETTINGS_FILE, Study
 
-LAYOUTS = ("grid", "single", "pair", "triplet")
-DRAWN = ("pair", "triplet")
+LAYOUTS = ("grid", "single", "pair", "triplet", "order")
+DRAWN = ("pair", "triplet", "order")
 """Layouts whose items are drawn from all that are possible."""
 COMPARES = ("images", "systems")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -154,7 +154,9 @@ def round_settings(study: Study, name: str) -> RoundSettings:
         at=where,
     )
     if "pairs" in table.model_fields_set and found.layout not in DRAWN:
-        raise table.wrong("pairs", table.pairs, where, f"removed: {spec.name} shows no pairs or triplets")
+        raise table.wrong(
+            "pairs", table.pairs, where, f"removed: {spec.name} shows no pairs, triplets or orders"
+        )
     refuse_misfit(settings)
     return settings
 
@@ -173,6 +175,13 @@ def _misfit_of_mode(mode: Mode, settings: RoundSettings) -> tuple[str, str] | No
         return f"the mode has the layout {mode.layout!r}", f"One of {', '.join(LAYOUTS)}."
     if mode.compares not in COMPARES:
         return f"the mode compares {mode.compares!r}", f"One of {', '.join(COMPARES)}."
+    if mode.both_bad and mode.layout != "pair":
+        return f"the mode offers {mode.both_bad!r}, which only pairs can be", "Leave both_bad empty."
+    if settings.choose == "adaptive" and not (
+        mode.compares == "systems" and mode.layout in ("pair", "order")
+    ):
+        what = "choose is adaptive, which needs a mode that compares systems: preference or order"
+        return what, 'Write choose = "random".'
     if mode.images < 1:
         return f"the mode shows {mode.images} images", "At least one."
     if settings.reference is not None:
@@ -191,7 +200,8 @@ def _misfit_of_places(mode: Mode, settings: RoundSettings) -> tuple[str, str] | 
         return None
     taken = taken_places(settings)
     if taken and mode.layout in DRAWN:
-        return f"a {mode.layout} has no place for a reference photo or control images", "Leave them out."
+        what = f"the layout {mode.layout} has no place for a reference photo or control images"
+        return what, "Leave them out."
     if taken >= places(mode):
         return (
             f"reference photo and control images take {taken} of the {places(mode)} images of a task",
@@ -212,6 +222,9 @@ def _misfit_of_controls(mode: Mode, controls: ControlSettings) -> tuple[str, str
         return f"{what} {asked.name!r}", "Leave the scale of the question as the mode has it."
     if controls.pages and not (controls.file or controls.tag or controls.made):
         return "there is nothing to make control tasks from", "Give file, tag or made = true."
+    if controls.file and mode.layout == "order":
+        remedy = 'Give tag = "control", and let a control annotator order the images of those prompts.'
+        return "a file says what is right of single images, not of their order", remedy
     if controls.images and not controls.file:
         remedy = 'Give file = "controls.csv" with known answers.'
         return "there is nothing to take control images from", remedy

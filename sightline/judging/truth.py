@@ -19,7 +19,7 @@ from sightline.records import Controls, Votes
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.statistics.agreement import krippendorff_alpha
-from sightline.study import reading
+from sightline.study import reading, rollup
 from sightline.study.study import SETTINGS_FILE, Study
 from sightline.study.writing import settling
 from sightline.verbs import argument, option, verb
@@ -43,7 +43,8 @@ class Excluded:
 class QuestionTruth:
     """The truth of one question: `items` have a consensus value, `undecided` ones a reason why not.
 
-    `judgements` and `annotators` are those that count, `agreement` is Krippendorff's alpha.
+    `judgements` and `annotators` are those that count. `agreement` is Krippendorff's alpha of these, after
+    exclusion, and `agreement_everyone` that of everybody who judged: excluding people raises it by itself.
     """
 
     question: str
@@ -55,6 +56,7 @@ class QuestionTruth:
     annotators: int
     excluded: Sequence[Excluded]
     agreement: Estimate
+    agreement_everyone: Estimate
     superseded: int = 0
     controls: int = 0
     adjudicated: int = 0
@@ -93,11 +95,12 @@ class Truth(Result):
             *map(Column, ("question", "rule")),
             Column("items", "items with a value"),
             *map(Column, ("undecided", "judgements", "annotators", "excluded")),
-            Column("agreement", direction="higher", estimate=True),
+            Column("agreement_everyone", "agreement, everyone", "higher", estimate=True),
+            Column("agreement", "agreement, after exclusion", "higher", estimate=True),
         ]
         rows = [
             (each.question, each.rule, each.items, each.undecided, each.judgements, each.annotators,
-             len(each.excluded), each.agreement)
+             len(each.excluded), each.agreement_everyone, each.agreement)
             for each in self.questions
         ]  # fmt: skip
         excluded = [
@@ -140,7 +143,7 @@ def truth(
 ) -> Truth:
     """Aggregate judgements into truth, and measure how far annotators agree.
 
-    Agreement is Krippendorff's alpha: 1 is perfect, 0 is chance.
+    Agreement is Krippendorff's alpha, of everyone and after exclusion: 1 is perfect, 0 is chance.
     """
     if screening and no_screen:
         raise UsageError("--screen and --no-screen exclude each other", remedy="Give one of them.")
@@ -160,7 +163,8 @@ def truth(
             where=study.name,
             remedy="Import judgements (sightline import), or truth that somebody published.",
         )
-    return Truth(done, compares=bool(reading.about_systems(study)))
+    compares = bool(reading.about_systems(study)) or any(rollup.ranks_systems(study, name) for name in names)
+    return Truth(done, compares=compares)
 
 
 def _aggregate(
@@ -183,7 +187,8 @@ def _aggregate(
     known = controls_of(study, votes, items)
     screened, numbers, skipped = _screen_round(study, name, screens, gone, strict)
     excluded += screened
-    counted = _of_people(study, _once(study, _without(votes, numbers | gone)))
+    everyone = _of_people(study, _once(study, votes))
+    counted = _without(everyone, numbers | gone)
     controls = int(counted.control.sum())
     if known is not None or strict:
         counted = _best(study, counted, known)
@@ -191,12 +196,9 @@ def _aggregate(
     values = consensus.load()(counted)
     names = dict(zip(counted.annotators, _labels(counted), strict=True))
     excluded += [Excluded(names[each.annotator], consensus.short, each.reason) for each in values.left_out]
-    agreement = krippendorff_alpha(
-        counted.item,
-        counted.value,
-        n=counted.n,
-        scale=counted.question.scale,  # type: ignore[arg-type]
-    )
+    unused = {counted.annotators.index(each.annotator) for each in values.left_out}
+    counted = _without(counted, unused)
+    agreement, of_everyone = _agreement(counted), _agreement(everyone.where(~everyone.control))
     # Control items, the reference photos among them, are no part of what is being judged.
     judged = {items[int(number)] for number in np.unique(votes.item[~votes.control])}
     rows: list[tuple[int, float | None, float | None, float | None, int, str | None]] = []
@@ -211,10 +213,8 @@ def _aggregate(
     key, _ = reading.question(study, name)
     notes = {
         "left_out": [[each.annotator, each.rule, each.reason] for each in excluded],
-        "agreement": agreement.value,
-        "agreement_n": agreement.n,
-        "agreement_low": agreement.low,
-        "agreement_high": agreement.high,
+        "agreement": _noted(agreement),
+        "agreement_everyone": _noted(of_everyone),
         "superseded": votes.superseded,
         "controls": controls,
         "adjudicated": sorted(decided),
@@ -238,11 +238,23 @@ def _aggregate(
         annotators=len(np.unique(counted.annotator[counted.annotator >= 0])),
         excluded=excluded,
         agreement=agreement,
+        agreement_everyone=of_everyone,
         superseded=votes.superseded,
         controls=controls,
         adjudicated=len(decided),
         skipped_rules=skipped,
     )
+
+
+def _agreement(votes: Votes) -> Estimate:
+    scale = votes.question.scale
+    return krippendorff_alpha(votes.item, votes.value, n=votes.n, scale=scale)  # type: ignore[arg-type]
+
+
+def _noted(found: Estimate) -> dict[str, float | int | str | None]:
+    return {
+        "value": found.value, "low": found.low, "high": found.high, "n": found.n, "reason": found.reason
+    }  # fmt: skip
 
 
 def _refuse_off_scale(study: Study, votes: Votes) -> None:

@@ -23,6 +23,11 @@ from sightline.study.scores import Outcome
 from sightline.study.study import Study
 
 BATCH = 16
+_NEEDED = {
+    "of_prompt": "prompts",
+    "of_ranking": "rankings of a retriever",
+    **{kind: "image files of answers" for kind in ("of_image", "of_answer", "of_set")},
+}
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,22 @@ class Scores(Result):
 
     measures: Sequence[Configured]
     runs: Sequence[Ran]
+
+    @property
+    def sentence(self) -> str:
+        if self._any:
+            return ""
+        if any(run.total for run in self.runs):
+            return "Nothing has a value."
+        return f"Nothing has a value: the study has no {_NEEDED[self.measures[0].spec.kind]}."
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self._any else DataError.exit_code
+
+    @property
+    def _any(self) -> bool:
+        return any(run.total > run.reasons.total() for run in self.runs)
 
     @property
     def notes(self) -> Sequence[str]:
@@ -42,6 +63,8 @@ class Scores(Result):
 
     @property
     def next(self) -> Sequence[str]:
+        if not self._any:
+            return ("sightline check STUDY",)
         of_systems = [each for each in self.measures if each.spec.kind != "of_prompt"]
         # Without a direction a measure ranks no systems.
         ranking = next((each for each in of_systems if each.spec.direction != "none"), None)
@@ -82,7 +105,8 @@ class FileScores(Result):
 
     @property
     def exit_code(self) -> int:
-        return DataError.exit_code if self.unreadable else 0
+        nothing = all(each.value is None for outcomes in self.outcomes for each in outcomes)
+        return DataError.exit_code if self.unreadable or nothing else 0
 
     def tables(self) -> dict[str, Table]:
         columns = [Column("file")]

@@ -99,7 +99,7 @@ def _built(study: Study, seed: int) -> Document:
     colours = system_colours(named or reading.systems(study)["system"].to_list())
     made: list[Section | None] = [
         *sections.rankings(compared, asked, colours),
-        *sections.preference_sections(preferred, colours),
+        *sections.preference_sections(preferred, colours, head is None),
     ]
     if head is not None:
         made += sections.breakdowns(study, head, colours)

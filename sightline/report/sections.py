@@ -78,14 +78,14 @@ def preferred(study: Study) -> list[Preferences]:
     return [preferences(study, name) for name in preference_questions(study)]
 
 
-def preference_sections(found: Sequence[Preferences], colours: Colours) -> list[Section]:
-    """Every ranking by votes between systems."""
+def preference_sections(found: Sequence[Preferences], colours: Colours, answered: bool) -> list[Section]:
+    """Every ranking by votes between systems; the first one's finding may be the page's answer already."""
     return [
         section_of(
             each,
             f"preference-{number}",
             f"Preferences on {each.by}",
-            f"{each.sentence} {' '.join(each.notes)}",
+            " ".join([*([] if answered and number == 1 else [each.sentence]), *each.notes]),
             figures=each.figures(colours),
             notes=(),
         )
@@ -173,7 +173,8 @@ def annotators(study: Study, asked: Sequence[Question]) -> Section | None:
         if "annotators" not in notes:
             continue
         coefficient = f"Krippendorff's alpha ({question.scale})"
-        agreement.append((question.name, coefficient, _agreement(notes)))
+        both = (_agreement(notes, each) for each in ("agreement_everyone", "agreement"))
+        agreement.append((question.name, coefficient, *both))
         excluded = {name: f"{question.name}: {reason} ({rule})" for name, rule, reason in notes["left_out"]}
         for name, n, r, low, high, shared in notes["annotators"]:
             own = absent("no item in common") if r is None else Estimate(r, low, high, shared)
@@ -185,7 +186,8 @@ def annotators(study: Study, asked: Sequence[Question]) -> Section | None:
     columns = [
         Column("question"),
         Column("coefficient"),
-        Column("value", "agreement", "higher", estimate=True),
+        Column("everyone", "agreement, everyone", "higher", estimate=True),
+        Column("value", "agreement, after exclusion", "higher", estimate=True),
     ]
     blocks: list[Block] = [
         Grid.of(Table(columns, agreement, "Agreement of the annotators"), "Every question")
@@ -207,11 +209,9 @@ def annotators(study: Study, asked: Sequence[Question]) -> Section | None:
     return Section("judges", "The annotators", lead, [*blocks, *label_pictures(study)])
 
 
-def _agreement(notes: Mapping[str, Any]) -> Estimate:
-    if notes.get("agreement") is None:
-        return absent("not defined for these votes")
-    ends = (notes.get("agreement_low"), notes.get("agreement_high"))
-    return Estimate(float(notes["agreement"]), *ends, n=int(notes["agreement_n"]))
+def _agreement(notes: Mapping[str, Any], name: str) -> Estimate:
+    noted = notes.get(name)
+    return Estimate(**noted) if isinstance(noted, dict) else absent("aggregated by an earlier version")
 
 
 def checks(study: Study) -> Section:

@@ -1,7 +1,9 @@
 """Do annotators agree beyond chance? Cohen's and Fleiss' kappa, Krippendorff's alpha.
 
 n counts the items judged at least twice. There is no interval where the judgements do not show how sure a
-coefficient is: a perfect agreement, for example, has no spread to estimate an error from.
+coefficient is: a perfect agreement, for example, has no spread to estimate an error from. Of two labels the
+rarer must have been given to ten items or more (Cohen's kappa: 15): with fewer, intervals cover as little as
+.23 in simulations.
 """
 
 from __future__ import annotations
@@ -19,6 +21,11 @@ from sightline.statistics.grouping import sum_by
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+
+LEAST_RARE = 10
+"""So many items must have the rarer of two labels for an interval."""
+LEAST_RARE_OF_TWO = 15
+"""The same for Cohen's kappa, whose error holds for large samples."""
 
 # Resamples behind the interval of alpha by default, and the seed they are drawn with.
 RESAMPLES = 1000
@@ -59,8 +66,13 @@ def cohen_kappa(
     chance = float((weight * expected).sum())
     if chance == 0:
         return Estimate(None, n=first.size, reason="both gave one and the same value to every item")
+    value = 1 - float((weight * observed).sum()) / chance
+    if seen.size == 2:
+        rare = min(int(np.sum((first == each) | (second == each))) for each in seen)
+        if rare < LEAST_RARE_OF_TWO:
+            return _too_rare(value, rare, first.size, LEAST_RARE_OF_TWO)
     low, high = kappa_interval(observed.astype(np.float64), weight, confidence)
-    return Estimate(1 - float((weight * observed).sum()) / chance, low, high, first.size)
+    return Estimate(value, low, high, first.size)
 
 
 def fleiss_kappa(
@@ -84,6 +96,8 @@ def fleiss_kappa(
     if table.scale.size == 1:
         return Estimate(None, n=table.per_item.size, reason="all votes are equal")
     value = (float(same.mean()) - chance) / (1 - chance)
+    if table.rare < LEAST_RARE:
+        return _too_rare(value, table.rare, table.per_item.size)
     low, high = jackknife_interval(value, _fleiss_without_each(table, same), confidence)
     return Estimate(value, low, high, table.per_item.size)
 
@@ -126,10 +140,17 @@ def krippendorff_alpha(
         differing = table.per_item * squares - sums**2
         overall = total * (of_value * place**2).sum() - (of_value * place).sum() ** 2
     value = float(1 - (differing / (table.per_item - 1)).sum() * (total - 1) / overall)
+    if table.rare < LEAST_RARE:
+        return _too_rare(value, table.rare, table.per_item.size)
     low, high = alpha_bootstrap(
         table.item, table.value, table.votes, table.scale, scale, value, resamples, seed, confidence
     )
     return Estimate(value, low, high, table.per_item.size)
+
+
+def _too_rare(value: float, rare: int, n: int, wanted: int = LEAST_RARE) -> Estimate:
+    items = "1 item has" if rare == 1 else f"{rare} items have"
+    return Estimate(value, n=n, reason=f"{items} the rarer of the two labels; an interval needs {wanted}")
 
 
 def _fleiss_without_each(table: _Counts, same: Array) -> Array:
@@ -156,6 +177,11 @@ class _Counts:
     votes: Array
     per_item: Array
     scale: Array
+
+    @property
+    def rare(self) -> int:
+        """Items with a vote for the rarer of two values; enough where there are more values."""
+        return int(np.bincount(self.value).min()) if self.scale.size == 2 else LEAST_RARE
 
 
 def _count(items: ArrayLike, values: ArrayLike, n: ArrayLike | None) -> _Counts | None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sightline.estimate import Direction, Estimate
-from sightline.statistics.crossed import Panel, Variance
+from sightline.statistics.crossed import Panel, Variance, moderated
 from sightline.statistics.intervals import mean_interval
 from sightline.statistics.paired import Spread, paired_spread
 from sightline.statistics.power import detectable_effect
@@ -88,6 +88,7 @@ def compare(
     permutations: int | None = None,
     seed: int = 0,
     test: PairedTest = "sign_flip",
+    power: bool = True,
 ) -> Compared:
     """Compare the columns (systems) of a prompts x systems matrix in which NaN means missing.
 
@@ -97,7 +98,8 @@ def compare(
     is the larger of sign flips and the t test with that variance. Pairs that different raters judged are not
     tested. A system's best rank is 1 + the number of systems significantly above it, its worst the number of
     systems minus those significantly below. With a `margin`, two one-sided tests say which pairs are
-    equivalent: within the margin of each other. Better means come first, as `direction` has it.
+    equivalent: within the margin of each other. Better means come first, as `direction` has it. Without
+    `power` no detectable effect is looked for, which takes most of the time where systems are few.
     """
     values = np.asarray(matrix, dtype=np.float64)
     if values.ndim != 2:
@@ -109,7 +111,7 @@ def compare(
         # The smallest p that can be drawn must survive Holm's factor with room to spare.
         permutations = min(MOST_DRAWN, max(10_000, 20 * systems * (systems - 1) // 2 * 20))
     named = [str(number) for number in range(systems)] if names is None else list(names)
-    pairs = _pairs(values, named, scale, panel, margin, confidence, permutations, seed, test)
+    pairs = _pairs(values, named, scale, panel, margin, confidence, permutations, seed, test, power)
     standings = ranked(named, means_of(values, scale, panel, confidence), pairs, direction)
     return Compared(permutations, tuple(standings), tuple(pairs))
 
@@ -189,6 +191,7 @@ def _pairs(
     permutations: int,
     seed: int,
     test: PairedTest,
+    power: bool,
 ) -> list[Pair]:
     index = list(combinations(range(values.shape[1]), 2))
     if not index:
@@ -225,7 +228,11 @@ def _pairs(
             _or_none(adjusted[column]),
             bool(adjusted[column] < 1 - confidence),
             _or_none(by_share[column]),
-            *detectable_effect(differences[:, column], spreads[column], alpha, many=len(index)),
+            *(
+                detectable_effect(differences[:, column], spreads[column], alpha, many=len(index))
+                if power
+                else (None, "not asked for")
+            ),
             raters=spreads[column].variance.proportion if panel is not None else None,
             p_equivalent=_or_none(same[column]),
             equivalent=bool(same[column] < 1 - confidence),
@@ -241,12 +248,13 @@ def _variances(
     if panel is None:
         return [None] * len(index)
     known = ~np.isnan(differences)
-    return [
+    variances = [
         panel.variance(0.0 if n < 2 else float(np.nanvar(differences[:, column], ddof=1)) / n, a, b, units)
         for column, (a, b) in enumerate(index)
         for units in [known[:, column]]
         for n in [int(units.sum())]
     ]
+    return [*moderated(variances, panel.shape[0])]
 
 
 def _p_equivalent(spread: Spread, margin: float | None, confounded: bool) -> float:

@@ -86,7 +86,7 @@ def mean_votes(
     least, highest = (np.full(mean.shape, np.nan) for _ in range(2))
     least[several], highest[several] = mid_p(place[several], trials[several], confidence=confidence)
     return Consensus(
-        mean, np.fmin(low + least * width, mean), np.fmax(low + highest * width, mean), votes.counted
+        mean, np.minimum(low + least * width, mean), np.maximum(low + highest * width, mean), votes.counted
     )
 
 

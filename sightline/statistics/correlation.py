@@ -67,41 +67,6 @@ def spearman(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Correla
     return Correlation(rho, low, high, a.size, p=_p_from_t(rho, a.size))
 
 
-def clustered_spearman(
-    x: ArrayLike,
-    y: ArrayLike,
-    clusters: ArrayLike,
-    *,
-    confidence: float = 0.95,
-    resamples: int = 400,
-    seed: int = 0,
-) -> Correlation:
-    """Spearman's rho of values that come in groups, such as the images of one prompt.
-
-    The interval is the percentile interval over whole groups drawn with replacement (Davison and Hinkley
-    1997): images of one prompt resemble each other, so counting them one by one would overstate certainty.
-    There is no p where groups were drawn; n counts values. Without groups of two or more it is `spearman`.
-    """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    keep = ~(np.isnan(a) | np.isnan(b))
-    a, b, group = a[keep], b[keep], np.asarray(clusters)[keep]
-    plain = spearman(a, b, confidence=confidence)
-    names, place = np.unique(group, return_inverse=True)
-    if plain.value is None or len(names) == len(group) or len(names) < 3:
-        return plain
-    members = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
-    rng = np.random.default_rng(seed)
-    draws = []
-    for _ in range(resamples):
-        rows = np.concatenate([members[i] for i in rng.integers(0, len(names), len(names))])
-        if not (_is_constant(a[rows]) or _is_constant(b[rows])):
-            draws.append(_product_moment(midranks(a[rows]), midranks(b[rows])))
-    if len(draws) < resamples // 2:
-        return Correlation(plain.value, n=plain.n, reason="too few groups vary for an interval")
-    low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Correlation(plain.value, float(min(low, plain.value)), float(max(high, plain.value)), plain.n)
-
-
 def kendall(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Correlation:
     """Kendall's tau-b: (concordant - discordant) / sqrt((pairs - ties in x)(pairs - ties in y)).
 

@@ -30,13 +30,15 @@ def mean_interval(
 ) -> Estimate:
     """Mean of the values that are not NaN with an interval that keeps to their scale.
 
-    Without a scale: Student's, mean +- t(df) sqrt(V). On a scale from `low` to `high`: the exact binomial
+    Without a scale: Student's, mean +- t sqrt(V). On a scale from `low` to `high`: the exact binomial
     interval (mid-P) at the mean's place on the scale, with the number of trials n* = m (1 - m) / V times
-    (z / t(df))^2, at which a proportion would be as uncertain as this mean is; where values lie at the two
+    (z / t)^2, at which a proportion would be as uncertain as this mean is; where values lie at the two
     ends only, or do not vary, n* is their number. V is that of the mean over values, or `variance`.
     Sources: Student, Biometrika 6 (1908); Korn and Graubard, Survey Methodology 24 (1998) for n*; Berry and
     Armitage, The Statistician 44 (1995) for mid-P. docs/statistics.md has the simulated coverage.
     """
+    from scipy.special import ndtri
+
     known = known_values(values)
     bounded = low is not None and high is not None and high > low
     method = ("mid-P" if bounded else "t") + (
@@ -48,7 +50,7 @@ def mean_interval(
     if known.size == 1:
         return Estimate(mean, None, None, 1, method, "one value shows no spread")
     spread = variance or Variance(float(known.var(ddof=1)) / known.size, 0.0, known.size - 1)
-    ratio = _t(spread.df, confidence)
+    ratio = spread.quantile((1 - confidence) / 2)
     if low is None or high is None or high <= low:
         half = ratio * spread.total**0.5
         return within(Estimate(mean, mean - half, mean + half, known.size, method), low, high)
@@ -56,7 +58,7 @@ def mean_interval(
     trials = float(known.size)
     total = spread.total / (high - low) ** 2
     if total > 0 and not (spread.raters == 0 and bool(np.isin(known, (low, high)).all())):
-        trials = place * (1 - place) / total * (_t(np.inf, confidence) / ratio) ** 2
+        trials = place * (1 - place) / total * (float(ndtri((1 + confidence) / 2)) / ratio) ** 2
     least, most = mid_p(np.array([place]), np.array([max(trials, 1e-3)]), confidence=confidence)
     ends = (low + float(end[0]) * (high - low) for end in (least, most))
     return Estimate(mean, min(next(ends), mean), max(next(ends), mean), known.size, method)
@@ -74,26 +76,30 @@ def mid_p(share: Array, trials: Array, *, confidence: float = 0.95) -> tuple[Arr
 
 
 def _mid_p_upper(share: Array, trials: Array, tail: float) -> Array:
-    from scipy.special import betaincc, betainccinv
+    from scipy.special import betaincc, betainccinv, betaln, xlog1py, xlogy
 
     x = share * trials
     rest = np.maximum(trials - x, 1e-9)
     few = x <= 1e-9
+    some = np.maximum(x, 1e-9)
     # Between the exact limits of one success less and of x: P(X <= x) is a tail of a beta distribution.
-    least = np.where(few, 0.0, betainccinv(np.maximum(x, 1e-9), rest + 1, tail))
+    least = np.where(few, 0.0, betainccinv(some, rest + 1, tail))
     most = np.asarray(betainccinv(x + 1, rest, tail))
-    for _ in range(30):
-        middle = (least + most) / 2
-        fewer = np.where(few, 0.0, betaincc(np.maximum(x, 1e-9), rest + 1, middle))
-        inside = (betaincc(x + 1, rest, middle) + fewer) / 2 > tail
-        least, most = np.where(inside, middle, least), np.where(inside, most, middle)
-    return np.asarray(np.where(share >= 1, 1.0, (least + most) / 2), dtype=np.float64)
-
-
-def _t(df: float, confidence: float) -> float:
-    from scipy.special import ndtri, stdtrit
-
-    return float(ndtri((1 + confidence) / 2) if np.isinf(df) else stdtrit(df, (1 + confidence) / 2))
+    scales = betaln(x + 1, rest), betaln(some, rest + 1)
+    limit = (least + most) / 2
+    for _ in range(40):
+        fewer = np.where(few, 0.0, betaincc(some, rest + 1, limit))
+        excess = (betaincc(x + 1, rest, limit) + fewer) / 2 - tail
+        least, most = np.where(excess > 0, limit, least), np.where(excess > 0, most, limit)
+        density = np.exp(xlogy(x, limit) + xlog1py(rest - 1, -limit) - scales[0])
+        density += np.where(few, 0.0, np.exp(xlogy(some - 1, limit) + xlog1py(rest, -limit) - scales[1]))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            newton = limit + 2 * excess / density
+        better = np.where((newton > least) & (newton < most), newton, (least + most) / 2)
+        step, limit = float(np.abs(better - limit).max(initial=0.0)), better
+        if step < 1e-10:
+            break
+    return np.asarray(np.where(share >= 1, 1.0, limit), dtype=np.float64)
 
 
 def negated(estimate: Estimate) -> Estimate:

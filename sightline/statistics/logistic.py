@@ -41,11 +41,12 @@ def curve(z: ArrayLike) -> Array:
     return np.asarray(np.tanh(np.asarray(z, dtype=np.float64) / 2) / 2)
 
 
-def fit_logistic(x: ArrayLike, y: ArrayLike) -> Logistic:
+def fit_logistic(x: ArrayLike, y: ArrayLike, near: Logistic | None = None) -> Logistic:
     """The least-squares five-parameter logistic of y on x over the pairs in which neither value is NaN.
 
     For fixed a2 and a3 the rest is linear, so the search is over these two alone (variable projection, Golub
     and Pereyra 1973), from every pair of 5 steepnesses and 9 quantiles of x, the best 8 of them refined.
+    `near` is a fit to similar data: the search then starts there alone.
     With a1 = 0 the model is a straight line: whatever a2 and a3 are, the fit is never worse than that line.
     Source: Sheikh, Sabir and Bovik, IEEE Transactions on Image Processing 15 (2006).
     """
@@ -65,6 +66,8 @@ def fit_logistic(x: ArrayLike, y: ArrayLike) -> Logistic:
         for steep in _STARTS_STEEP
         for where in np.quantile(scaled, _STARTS_MIDDLE)
     ]
+    if near is not None:
+        starts = [np.array([np.log(near.a2 * width), (near.a3 - middle) / width])]
     starts.sort(key=lambda at: float((left(at) ** 2).sum()))
     candidates = starts[:_POLISHED]
     # The solver needs starts strictly inside the bounds; quantiles can be the extremes.

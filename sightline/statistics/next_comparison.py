@@ -66,8 +66,7 @@ def next_comparison(
         )
     rng = np.random.default_rng(seed)
     gain = _gains(belief, rng)
-    sharp = gain**SHARPNESS
-    chances = np.triu(sharp, 1).ravel()
+    chances = np.triu(gain**SHARPNESS, 1).ravel()
     sets = np.empty((count, size), dtype=np.int64)
     for row in range(count):
         if rng.random() < explore or not chances.sum() > 0:
@@ -81,6 +80,19 @@ def next_comparison(
             members.append(int(rng.choice(systems, p=joined / joined.sum())))
         sets[row] = rng.permutation(members)
     return sets
+
+
+def chances_of_sets(belief: Belief, members: ArrayLike, seed: int = 0) -> Array:
+    """How likely each of these sets should come next, 1 for the most informative.
+
+    `members` (sets x systems) is 1 where a system belongs to a set. A set gains what votes between any two of
+    its members would, as in `next_comparison`.
+    """
+    inside = np.asarray(members, dtype=np.float64)
+    gain = ((inside @ _gains(belief, np.random.default_rng(seed))) * inside).sum(axis=1) / 2
+    chances = gain**SHARPNESS
+    most = chances.max(initial=0)
+    return np.asarray(chances / most if most > 0 else chances, dtype=np.float64)
 
 
 def _gains(belief: Belief, rng: np.random.Generator) -> Array:

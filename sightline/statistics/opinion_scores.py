@@ -11,22 +11,35 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sightline.statistics.grouping import Array, Indices, sum_by
+from sightline.statistics.intervals import mid_p
+from sightline.statistics.straight_liners import straight_liners
 from sightline.statistics.votes import Cast, Flags, cast_votes, over, who_cast
 
 MODERATION_ROUNDS = 30
 """Iterations that estimate how similar annotators are; later ones keep the estimate."""
 
 
+PRIOR_DF = 4.0
+"""The least degrees of freedom by which an item's scatter is drawn to that of the others."""
+
+
 @dataclass(frozen=True)
 class MosLikelihood:
-    """Opinion scores with standard errors per item, bias and inconsistency per annotator."""
+    """Opinion scores with error and interval per item; bias, inconsistency and whether flat per annotator.
+
+    `n` counts the votes that were used. `flat` marks annotators whose votes do not follow the items and so
+    were not used; the bias and inconsistency of these are NaN.
+    """
 
     mos: Array
     error: Array
+    low: Array
+    high: Array
     n: Indices
     bias: Array
     inconsistency: Array
     anonymous_inconsistency: float
+    flat: Flags
     rounds: int
     converged: bool
 
@@ -39,8 +52,10 @@ def mos_likelihood(
     n: ArrayLike | None = None,
     items: int | None = None,
     annotators: int | None = None,
+    ends: tuple[float, float] | None = None,
     restricted: bool = True,
     moderated: bool = True,
+    confidence: float = 0.95,
     least_inconsistency: float = 0.1,
     tolerance: float = 1e-8,
     most_rounds: int = 10_000,
@@ -48,23 +63,32 @@ def mos_likelihood(
     """Mean opinion scores by maximum likelihood of vote = mos + bias + inconsistency * noise.
 
     Alternating projection: inconsistency = standard deviation of an annotator's residuals; mos = mean of
-    votes minus bias weighted by 1 / inconsistency^2, with standard error 1 / sqrt(sum of weights); bias =
-    mean of an annotator's votes minus mos. Biases are centred at 0, since only their differences show.
-    Anonymous votes, and those of annotators with a single vote, have bias 0 and share one inconsistency.
-    The plain likelihood grows without bound as mos follows one annotator, and with few annotators per item
-    it does: an annotator's residuals are reduced by the annotator's own weight in mos. `restricted` divides
-    their squares by the expected reduction, sum of 1 - weight / weights of the item, instead of by their
-    number, as restricted maximum likelihood does. `moderated` also shrinks each inconsistency towards a
-    common one, and each bias towards 0, by its sampling variance relative to that between annotators: where
-    annotators are similar, or cast few votes each, modelling them individually gains nothing and costs
-    up to a tenth. `restricted=False` is the recommendation to the letter, with neither. No inconsistency goes
-    below `least_inconsistency` times that of all residuals together.
+    votes minus bias weighted by 1 / inconsistency^2; bias = mean of an annotator's votes minus mos. Biases
+    are centred at 0, since only their differences show. Anonymous votes, and those of annotators with a
+    single vote, have bias 0 and share one inconsistency. No inconsistency goes below `least_inconsistency`
+    times that of all residuals together. `restricted=False` is the recommendation to the letter, with error
+    1 / sqrt(sum of weights). By default it is mended where simulations show that it fails:
+    Annotators whose votes do not follow the items (`straight_liners`) are not used: the likelihood would
+    take them for the most consistent. The plain likelihood grows without bound as mos follows one annotator,
+    and with few annotators per item it does: residuals are reduced by the annotator's own weight in mos.
+    Their squares are divided by the expected reduction, sum of 1 - weight / weights of the item, as
+    restricted maximum likelihood does. `moderated` also shrinks each inconsistency towards a common one, and
+    each bias towards 0, by its sampling variance relative to that between annotators. The error has the
+    scatter of the item's own votes, drawn to that of all items by as much as items are alike (where the
+    scale has `ends`, in proportion to m (1 - m), the most that votes of mean m can vary), and what is unknown
+    of the biases; the interval is Student's, or with `ends` the mid-P interval of a proportion that is as
+    uncertain, and stays on the scale.
     Source: ITU-T P.910 (2022), annex on subject bias and inconsistency; Z. Li et al., A simple model for
-    subject behavior in subjective experiments, Human Vision and Electronic Imaging (2020); the moderation as
-    in G. K. Smyth, Linear models and empirical Bayes methods, SAGMB 3 (2004).
+    subject behavior in subjective experiments, Human Vision and Electronic Imaging (2020); Z. Li and
+    C. G. Bampis, Recover subjective quality scores from noisy measurements, DCC (2017), for the scatter of
+    items; the moderation as in G. K. Smyth, Linear models and empirical Bayes methods, SAGMB 3 (2004).
     """
     votes = cast_votes(item, value, n, items)
-    panel = _panel(votes, annotator, np.shape(value), annotators)
+    who, people = who_cast(votes, annotator, np.shape(value), annotators)
+    flat = straight_liners(votes, who, people) if restricted else np.zeros(people + 1, dtype=np.bool_)
+    if flat.any():
+        votes, who = votes.only(~flat[who]), who[~flat[who]]
+    panel = _panel(votes, who, people)
     mos = over(votes.total(votes.value), votes.n)
     bias = panel.bias(mos)
     weight = np.ones(panel.cast.size)
@@ -87,17 +111,26 @@ def mos_likelihood(
             bias = similarity.shrink(bias, panel.error(spread, weight), panel.named)
         converged = bool(np.linalg.norm(np.nan_to_num(updated - mos)) < tolerance) and rounds > 1
         mos = updated
-    error = np.sqrt(over(np.full(mos.size, float(np.any(spread))), votes.total(weight[panel.who])))
+    if restricted:
+        unknown = panel.error(spread, weight)
+        if similarity is not None and not np.isinf(similarity.apart):
+            unknown = unknown * similarity.apart / (similarity.apart + unknown + 1e-300)
+        scores = panel.limits(mos, bias, weight, np.where(panel.named, unknown, 0.0), ends, confidence)
+    else:
+        error = np.sqrt(over(np.full(mos.size, float(np.any(spread))), votes.total(weight[panel.who])))
+        half = _quantile(np.inf, confidence) * error
+        scores = (mos, error, mos - half, mos + half)
     if votes.weight.sum() <= np.count_nonzero(votes.n):
-        error[:] = np.nan  # one vote per item shows no spread
+        for each in scores[1:]:
+            each[:] = np.nan  # one vote per item shows no spread
     by_person = np.where(panel.named, [bias, spread], np.nan)
     return MosLikelihood(
-        mos,
-        error,
+        *scores,
         votes.counted,
         by_person[0, :-1],
         by_person[1, :-1],
         float(spread[-1]) if panel.cast[-1] else float("nan"),
+        flat[:-1],
         rounds,
         converged,
     )
@@ -162,6 +195,52 @@ class _Panel:
             return np.ones_like(spread)
         return np.asarray(1 / np.maximum(spread, least * overall) ** 2, dtype=np.float64)
 
+    def limits(
+        self,
+        mos: Array,
+        bias: Array,
+        weight: Array,
+        unknown: Array,
+        ends: tuple[float, float] | None,
+        confidence: float,
+    ) -> tuple[Array, Array, Array, Array]:
+        """Scores on the scale with errors and limits, from the scatter on each item and on all."""
+        votes, cast = self.votes, weight[self.who]
+        total = votes.total(cast)
+        residual = votes.value - mos[votes.item] - bias[self.who]
+        degrees = np.maximum(votes.n - 1, 0.0)
+        pooled = float(self.degrees(weight).sum())
+        # Biases are estimated too, which takes from the residuals.
+        squares = votes.total(cast * residual**2) * float(degrees.sum()) / max(pooled, 1.0)
+        room = np.ones(mos.size)
+        width, low = 1.0, 0.0
+        if ends is not None:
+            low, width = ends[0], ends[1] - ends[0]
+            mos = np.clip(mos, *ends)
+            place = (mos - low) / width
+            middle = float(np.nanmean(place)) if np.any(votes.n > 0) else 0.5
+            # An item's own mean may lie at an end by chance; there is no variance to have there.
+            drawn = np.clip((place * votes.n + middle) / (votes.n + 1), 1e-3, 1 - 1e-3)
+            room = drawn * (1 - drawn)
+        # Each item's scatter relative to what the annotators' weights and its place on the scale suggest.
+        several = degrees > 0
+        common = float(squares[several].sum() / max(float((degrees * room)[several].sum()), 1e-300))
+        ratio = over(squares, degrees * room * max(common, 1e-300))
+        prior = _prior_degrees(ratio[several], degrees[several], pooled)
+        scatter = (np.where(several, squares, 0.0) + prior * common * room) / (degrees + prior)
+        apart = votes.total((cast / total[votes.item]) ** 2 * unknown[self.who])
+        variance = np.asarray(over(scatter, total) + apart, dtype=np.float64)
+        error = np.sqrt(variance)
+        t = _quantile(degrees + prior, confidence)
+        if ends is None:
+            return mos, error, mos - t * error, mos + t * error
+        trials = room * width**2 / np.maximum(variance, 1e-12) * (_quantile(np.inf, confidence) / t) ** 2
+        known = votes.n > 0
+        limits = [np.full(mos.size, np.nan) for _ in range(2)]
+        limits[0][known], limits[1][known] = mid_p(place[known], trials[known], confidence=confidence)
+        least, most = (low + each * width for each in limits)
+        return mos, error, np.fmin(least, mos), np.fmax(most, mos)
+
 
 @dataclass(frozen=True)
 class _Similarity:
@@ -206,8 +285,27 @@ def _common_variance(variance: Array, degrees: Array) -> tuple[float, float]:
     return float(np.exp(middle + digamma(low) - np.log(low))), 2 * low
 
 
-def _panel(votes: Cast, annotator: ArrayLike, shape: tuple[int, ...], annotators: int | None) -> _Panel:
-    who, people = who_cast(votes, annotator, shape, annotators)
+def _prior_degrees(ratio: Array, degrees: Array, pooled: float) -> float:
+    """Degrees of freedom that the scatter of all items is worth for one: the more alike, the more.
+
+    If items' variances follow a scaled inverse chi-squared distribution with d degrees of freedom, they have
+    the squared coefficient of variation 2 / (d - 4), and their estimates that and 2 / degrees more.
+    """
+    if ratio.size < 2:
+        return max(pooled, PRIOR_DF)
+    chance = float(np.mean(2 / degrees))
+    excess = (float(np.mean((ratio - 1) ** 2)) - chance) / (1 + chance)
+    return max(PRIOR_DF, min(pooled, PRIOR_DF + 2 / excess if excess > 0 else np.inf))
+
+
+def _quantile(degrees: float | Array, confidence: float) -> Array:
+    from scipy.special import ndtri, stdtrit
+
+    tail = (1 + confidence) / 2
+    return np.where(np.isinf(degrees), ndtri(tail), stdtrit(np.minimum(degrees, 1e9), tail))
+
+
+def _panel(votes: Cast, who: Indices, people: int) -> _Panel:
     several = sum_by(who, votes.weight, people + 1) >= 2
     who = np.where(several[who], who, people)
     cast = sum_by(who, votes.weight, people + 1)
@@ -269,13 +367,7 @@ def mos_normalised(
     # Equal votes have a spread of rounding errors.
     left_out = ~(spread > 1e-9 * max(1.0, float(np.abs(votes.value).max(initial=0.0))))
     used = np.flatnonzero((usable > 0) & ~left_out[who])
-    kept = Cast(
-        votes.row[used],
-        votes.item[used],
-        votes.value[used],
-        votes.weight[used],
-        sum_by(votes.item[used], votes.weight[used], votes.items),
-    )
+    kept = votes.only(used)
     z = centred[used] / spread[who[used]]
     if ends is not None:
         scaled = ends[0] + (ends[1] - ends[0]) * (z + 3) / 6

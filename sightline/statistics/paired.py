@@ -29,14 +29,12 @@ class Spread(NamedTuple):
 
     def interval(self, confidence: float = 0.95) -> Estimate:
         """The mean difference with its interval."""
-        from scipy.special import stdtrit
-
         method = "Agresti-Min" if self.sparse else "t"
         if self.n == 0:
             return Estimate(None, None, None, 0, method, "no value is known")
         if self.n == 1:
             return Estimate(self.mean, None, None, 1, method, "one value shows no spread")
-        half = float(stdtrit(self.variance.df, (1 + confidence) / 2)) * self.variance.total**0.5
+        half = self.variance.quantile((1 - confidence) / 2) * self.variance.total**0.5
         low, high = min(self.centre - half, self.mean), max(self.centre + half, self.mean)
         over = f"{method} over prompts and raters" if self.variance.raters else method
         whole = Estimate(self.mean, low, high, self.n, over)
@@ -44,16 +42,14 @@ class Spread(NamedTuple):
 
     def p(self, null: float, alternative: Alternative = "two-sided") -> float:
         """The p-value of a t test that the true mean is `null`, against it being elsewhere or on one side."""
-        from scipy.special import stdtr
-
         error = self.variance.total**0.5
         if error == 0:
             t = float(np.sign(self.centre - null)) * np.inf if self.centre != null else 0.0
         else:
             t = (self.centre - null) / error
         if alternative == "two-sided":
-            return float(min(1.0, 2 * stdtr(self.variance.df, -abs(t))))
-        return float(stdtr(self.variance.df, -t if alternative == "greater" else t))
+            return min(1.0, 2 * self.variance.tail(abs(t)))
+        return self.variance.tail(t if alternative == "greater" else -t)
 
     def rare(self, margin: float, width: float | None = None) -> float:
         """The probability that n prompts miss a failure just common enough to cost the margin.

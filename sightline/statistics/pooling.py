@@ -17,26 +17,30 @@ Array = NDArray[np.float64]
 def partial_pooling(
     groups: Sequence[Array], *, low: float | None = None, high: float | None = None, confidence: float = 0.95
 ) -> list[Estimate]:
-    """The mean of each group, drawn to the common mean: m + w (mean - m) with w = T / (T + v / n).
+    """The mean of each group, drawn to the common mean: mean + B (m - mean).
 
-    v is the variance within groups, T that between them (Paule and Mandel), m the mean weighted by 1 / (T +
-    v / n). The variance is w v / n + (1 - w)^2 var(m): the larger T is against v / n, the less a group moves.
-    With fewer than three groups, or none with two values, means stay as they are.
-    Source: Efron and Morris, JASA 70 (1975); Paule and Mandel, J. Res. NBS 87 (1982).
+    B = (k - 3) / (k - 1) e / (T + e) for k groups, e = v / n the error of a mean with the variance v within
+    groups, T the variance between them (Paule and Mandel), m the mean weighted by 1 / (T + e). The variance
+    is (1 - B) e + B^2 var(m) + 2 / (k - 3) B^2 (mean - m)^2, the last since T is an estimate. With fewer than
+    four groups, or none with two values, means stay as they are.
+    Source: Morris, JASA 78 (1983); Paule and Mandel, J. Res. NBS 87 (1982).
     """
     sizes = np.array([len(each) for each in groups], dtype=np.float64)
     within = sum(float(np.sum((each - each.mean()) ** 2)) for each in groups if len(each))
     freedom = float(np.sum(np.maximum(sizes - 1, 0)))
-    if len(groups) < 3 or freedom < 1 or within == 0:
+    if len(groups) < 4 or freedom < 1 or within == 0:
         return [mean_interval(each, low=low, high=high, confidence=confidence) for each in groups]
     means = np.array([each.mean() for each in groups])
     errors = within / freedom / sizes
     between = _between(means, errors)
     weights = 1 / (between + errors)
     centre = float(np.sum(weights * means) / np.sum(weights))
-    kept = between / (between + errors)
+    k = len(groups)
+    drawn = errors / (between + errors) * (k - 3) / (k - 1)
+    kept = 1 - drawn
     pooled = centre + kept * (means - centre)
-    variance = kept * errors + (1 - kept) ** 2 / np.sum(weights)
+    unsure = 2 / (k - 3) * (drawn * (means - centre)) ** 2
+    variance = kept * errors + drawn**2 / np.sum(weights) + unsure
     made = []
     for number, each in enumerate(groups):
         shifted = np.array([pooled[number], pooled[number]])

@@ -42,8 +42,8 @@ def detectable_effect(
         return None, f"{known.size} prompts allow no p below {2.0 ** (1 - known.size) * many:.2g}"
     if spread.variance.raters or moved >= PLENTY or many > MOST_PAIRS:
         # Two digits of the degrees of freedom decide: pairs that are alike share the work.
-        units = float(f"{spread.variance.df:.2g}") + 1
-        return _noncentrality(units, alpha, POWER) * spread.variance.total**0.5, None
+        freedom = float(f"{spread.variance.effective_df(alpha / 2):.2g}")
+        return _noncentrality(freedom + 1, alpha, POWER) * spread.variance.total**0.5, None
     size = float(np.abs(known).max())
     pool = np.concatenate([np.abs(known), [size, size]]) if spread.sparse else np.abs(known)
     effect = _simulated(pool, known.size, alpha, size, spread.sparse, seed)

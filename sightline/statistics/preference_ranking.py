@@ -13,6 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sightline.estimate import Estimate, absent
+from sightline.statistics.clustered import (
+    FEWEST_CLUSTERS,
+    ClusteredVariance,
+    Clusters,
+    combined,
+    variance_parts,
+    ways_of,
+)
 from sightline.statistics.grouping import Array, Indices, sum_by
 from sightline.statistics.orders import (
     ImpliedPairs,
@@ -29,10 +37,6 @@ BOTH_BAD = -1.0
 """The outcome of a vote for neither: half a win for either, as a tie, and counted on its own."""
 ELO_SCALE = 400 / float(np.log(10))
 ELO_MEAN = 1000.0
-FEWEST_CLUSTERS = 2.5
-"""Below three clusters of equal size there is no saying how far another would lie off."""
-SHARED_DF = 4.0
-"""Degrees of freedom lent to a contrast's variance by those of all others, where there are that many."""
 APART = "no chain of comparisons connects it with the others"
 
 
@@ -111,49 +115,6 @@ class PreferenceRanking:
     prompt_part: float | None
     strength: Array
     covariance: Array
-
-
-@dataclass(frozen=True)
-class _Clusters:
-    """The cluster of each ballot in one way, and how many there are, counted by their weight."""
-
-    of: Indices
-    effective: float
-
-
-@dataclass(frozen=True)
-class _Variance:
-    """A covariance with the parts it is made of and their degrees of freedom."""
-
-    parts: Sequence[tuple[Array, float]]
-    total: Array
-    least: Array
-
-    @property
-    def ways(self) -> list[Array]:
-        """The covariance clustered in each way alone."""
-        return [matrix for matrix, _ in self.parts]
-
-    def of(self, contrast: Array) -> tuple[Array, Array]:
-        """Standard errors and degrees of freedom of contrasts (rows)."""
-
-        def spread(matrix: Array) -> Array:
-            return np.asarray(np.einsum("ij,jk,ik->i", contrast, matrix, contrast))
-
-        # What is known of raters alone, or of prompts alone, is part of the whole.
-        variance = np.maximum.reduce([spread(each) for each in (self.total, self.least, *self.ways)])
-        if not self.parts:
-            return np.sqrt(np.maximum(variance, 0)), np.full(len(contrast), np.inf)
-        spreads, freedoms = (
-            np.array([spread(each) for each in self.ways]),
-            np.array([df for _, df in self.parts]),
-        )
-        loss = (spreads**2 / freedoms[:, None]).sum(axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            freedom = np.where(loss > 0, variance**2 / loss, np.inf)
-        # At most those of the larger part: how much the others add is itself uncertain.
-        highest = freedoms[np.argmax(spreads, axis=0)]
-        return np.sqrt(np.maximum(variance, 0)), np.clip(freedom, freedoms.min(), highest)
 
 
 def rank_by_votes(
@@ -260,20 +221,20 @@ def _rank(
     )
     fitted = fit_stages(stages, weight[stages.ballot], size) if raters else plain
     cast = np.bincount(pairs.ballot, minlength=rater.size) > 0
-    ways, over, reason = _ways(prompt, rater, cast, weight)
+    ways, over, reason = ways_of(prompt, rater, cast, weight)
 
     times = weight[stages.ballot]
     meat = _meat(stages, fitted.chance, stages.weight * times**2, size)
     least = _tie_factor(pairs, fitted.strength) * fitted.bread @ meat @ fitted.bread
     if over:
         sums = [scores_by(stages, fitted, times, way.of[stages.ballot], size) for way in ways]
-        variance = _combined(
+        variance = combined(
             [(each @ fitted.bread, way.effective) for each, way in zip(sums, ways, strict=True)],
             least,
             moderate=True,
         )
     else:
-        variance = _Variance((), least, least)
+        variance = ClusteredVariance((), least, least)
     table = _tables(pairs, both_bad, size)
     rates = _win_rates(pairs, ways if over else (), size, confidence, _tie_factor(pairs, fitted.strength))
     compared = _pairs(named, connected, fitted.strength, variance, bool(over), table, confidence, reason)
@@ -287,7 +248,7 @@ def _rank(
     )
     leader = ranked[0] if ranked else None
     alone = leader is not None and size > 1 and leader.worst_rank == 1
-    shares = _variance_parts(ways, variance) if over else (None, None)
+    shares = variance_parts(ways, variance) if over else (None, None)
     return PreferenceRanking(
         tuple(ranked),
         tuple(compared),
@@ -317,62 +278,6 @@ def _largest_component(pairs: ImpliedPairs, size: int) -> np.ndarray:
     graph = coo_array((np.ones(pairs.a.size), (pairs.a, pairs.b)), shape=(size, size)).tocsr()
     _, label = connected_components(graph, directed=False)
     return np.asarray(label == np.argmax(np.bincount(label)), dtype=np.bool_)
-
-
-def _ways(
-    prompt: Indices, rater: Indices, cast: np.ndarray, weight: Array
-) -> tuple[tuple[_Clusters, ...], str, str | None]:
-    """The ways in which ballots are clustered: raters, prompts, both at once; one alone where need be."""
-    by_prompt = _clusters(prompt, cast, weight)
-    identified = bool((rater[cast] >= 0).all()) and bool(cast.any())
-    by_rater = _clusters(rater, cast, weight)
-    judges = _clusters(rater, cast, np.ones(rater.size)).effective if identified else 0.0
-    asked = _clusters(prompt, cast, np.ones(prompt.size)).effective
-    if not identified:
-        reason = "anonymous votes: how far raters differ is unknown, so this is about whoever voted"
-    elif judges < FEWEST_CLUSTERS:
-        count = np.unique(rater[cast]).size
-        reason = f"{count} rater{'s' * (count > 1)} cannot speak for others: this is about them alone"
-    elif asked < FEWEST_CLUSTERS:
-        return (by_rater,), "raters", "too few prompts to speak for others: this is about them alone"
-    else:
-        both = _clusters(by_rater.of * (int(by_prompt.of.max(initial=0)) + 1) + by_prompt.of, cast, weight)
-        return (by_rater, by_prompt, both), "prompts and raters", None
-    if asked < FEWEST_CLUSTERS:
-        return (), "", f"{reason}; and too few prompts to say how far another would lie off"
-    return (by_prompt,), "prompts", reason
-
-
-def _clusters(label: Indices, cast: np.ndarray, weight: Array) -> _Clusters:
-    number = np.unique(label, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    size = sum_by(number[cast], weight[cast])
-    total = float(size.sum())
-    return _Clusters(number, total**2 / float((size**2).sum()) if total > 0 else 0.0)
-
-
-def _combined(sums: Sequence[tuple[Array, float]], least: Array, *, moderate: bool) -> _Variance:
-    """V of one way, or V(first) + V(second) - V(both at once), from cluster sums (clusters x k)."""
-    parts = []
-    for values, effective in sums:
-        clusters = max(effective, 1.5)
-        matrix = values.T @ values * clusters / (clusters - 1)
-        df = clusters - 1
-        if moderate:
-            inverse = np.linalg.pinv(least, hermitian=True)
-            dimensions = max(1, round(float(np.trace(inverse @ least))))
-            lent = min(SHARED_DF, dimensions - 1.0)
-            shared = float(np.trace(inverse @ matrix)) / dimensions * least
-            matrix, df = (df * matrix + lent * shared) / (df + lent), df + lent
-        parts.append((matrix, df))
-    if len(parts) == 1:
-        return _Variance(parts, parts[0][0], least)
-    (first, _), (second, _), (cells, _) = parts
-    crowded, crossed = (each / max(sums[2][1], 1.0) for each in (sums[0][1], sums[1][1]))
-    if crowded + crossed <= 0.5:
-        # Cells vary with their raters and prompts as well, which must not be taken off: that part is known
-        # from the other two.
-        cells = (cells - crowded * first - crossed * second) / (1 - crowded - crossed)
-    return _Variance(parts[:2], first + second - cells, least)
 
 
 def _meat(stages: Stages, chance: Array, times: Array, size: int) -> Array:
@@ -412,7 +317,7 @@ def _tables(pairs: ImpliedPairs, both_bad: np.ndarray, size: int) -> tuple[Indic
 
 
 def _win_rates(
-    pairs: ImpliedPairs, ways: Sequence[_Clusters], size: int, confidence: float, tie_factor: float
+    pairs: ImpliedPairs, ways: Sequence[Clusters], size: int, confidence: float, tie_factor: float
 ) -> list[Estimate]:
     """Mean of each system's votes, t interval on the scale of log odds, which stays within 0 and 1."""
     from scipy.special import expit, stdtrit
@@ -433,7 +338,7 @@ def _win_rates(
         pull = share * (part - rate[system]) / count[system]
         sums.append((sum_by(cluster * size + system, pull, clusters * size).reshape(-1, size), way.effective))
     found = []
-    variance = _combined(sums, np.diag(np.nan_to_num(least)), moderate=False) if sums else None
+    variance = combined(sums, np.diag(np.nan_to_num(least)), moderate=False) if sums else None
     if variance is not None:
         error, df = variance.of(np.eye(size))
         half = stdtrit(np.minimum(df, 1e6), (1 + confidence) / 2) * error / (smooth * (1 - smooth))
@@ -456,7 +361,7 @@ def _pairs(
     names: Sequence[str],
     connected: np.ndarray,
     strength: Array,
-    variance: _Variance,
+    variance: ClusteredVariance,
     known: bool,
     table: tuple[Indices, Indices, Indices],
     confidence: float,
@@ -517,7 +422,7 @@ def _systems(
     names: Sequence[str],
     strength: Array,
     centre: Array,
-    variance: _Variance,
+    variance: ClusteredVariance,
     known: bool,
     rates: Sequence[Estimate],
     pairs: Sequence[PreferencePair],
@@ -597,16 +502,3 @@ def _within_odds(mean: float, half: float) -> tuple[float, float]:
     inside = min(max(mean, 1e-9), 1 - 1e-9)
     width = half / (inside * (1 - inside))
     return min(mean, float(expit(logit(inside) - width))), max(mean, float(expit(logit(inside) + width)))
-
-
-def _variance_parts(ways: Sequence[_Clusters], variance: _Variance) -> tuple[float | None, float | None]:
-    """Parts of the variance of strengths that are due to raters and to prompts, beyond single votes."""
-    if len(ways) < 3:
-        return None, None
-    total = float(np.trace(variance.total))
-    if total <= 0:
-        return None, None
-    (by_rater, _), (by_prompt, _) = variance.parts
-    cells = by_rater + by_prompt - variance.total
-    first, second = (float(np.clip(np.trace(part - cells) / total, 0, 1)) for part in (by_rater, by_prompt))
-    return first, second

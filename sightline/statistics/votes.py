@@ -40,6 +40,11 @@ class Cast:
         """The sum over the votes of each item."""
         return sum_by(self.item, self.weight * what, self.items)
 
+    def only(self, which: Flags | Indices) -> Cast:
+        """Some of the votes."""
+        item, weight = self.item[which], self.weight[which]
+        return Cast(self.row[which], item, self.value[which], weight, sum_by(item, weight, self.items))
+
 
 def cast_votes(
     item: ArrayLike, value: ArrayLike, n: ArrayLike | None = None, items: int | None = None

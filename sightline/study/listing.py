@@ -30,12 +30,12 @@ def judgements(study: Readable) -> pl.DataFrame:
     return frame(
         study,
         "SELECT q.name, a.panel || '/' || a.name, s.prompt_id, s.system_id, s.image_id, j.value, j.n, "
-        "j.item_id, j.repetition, j.took_ms "
+        "j.item_id, j.repetition, j.took_ms, s.system_b, s.image_b "
         "FROM judgement j JOIN question q ON q.id = j.question_id JOIN item s ON s.id = j.item_id "
         "LEFT JOIN annotator a ON a.id = j.annotator_id "
         f"WHERE {LATEST} ORDER BY j.id",
         "question annotator prompt_id:int system_id:int image_id:int value:float n:int item_id:int "
-        "repetition:int took_ms:int",
+        "repetition:int took_ms:int system_b:int image_b:int",
     )
 
 
@@ -44,12 +44,12 @@ def truths(study: Readable) -> pl.DataFrame:
     return frame(
         study,
         "SELECT q.name, e.rule, s.prompt_id, s.system_id, s.image_id, t.value, t.low, t.high, t.item_id, "
-        "t.settlement_id FROM truth t "
+        "t.settlement_id, s.system_b, s.image_b FROM truth t "
         "JOIN settlement e ON e.id = t.settlement_id JOIN question q ON q.id = e.question_id "
         "JOIN item s ON s.id = t.item_id WHERE t.value IS NOT NULL "
         "ORDER BY t.settlement_id, t.item_id",
         "question rule prompt_id:int system_id:int image_id:int value:float low:float high:float "
-        "item_id:int settlement_id:int",
+        "item_id:int settlement_id:int system_b:int image_b:int",
     )
 
 

@@ -31,12 +31,14 @@ TABLES = (
 )
 
 
-LATEST = (
-    "j.value IS NOT NULL AND (j.annotator_id IS NULL OR NOT EXISTS "
+UNREVISED = (
+    "(j.annotator_id IS NULL OR NOT EXISTS "
     "(SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id AND k.question_id = j.question_id "
     "AND k.item_id = j.item_id AND k.group_name = j.group_name AND k.repetition = j.repetition "
     "AND k.revision > j.revision))"
 )
+"""That the annotator of a judgement `j` did not revise it."""
+LATEST = f"j.value IS NOT NULL AND {UNREVISED}"
 """That a judgement `j` counts: it has a value, and its annotator did not revise it."""
 
 
@@ -243,13 +245,12 @@ def ballots(study: Readable, name: str) -> pl.DataFrame:
     The latest revision of each; other skipped items are left out. `annotator_id` is 0 where nobody is named.
     """
     key, _ = question(study, name)
-    latest = LATEST.replace("j.value IS NOT NULL", "(j.value IS NOT NULL OR j.skipped = :both_bad)")
     return frame(
         study,
         "SELECT j.id, j.item_id, s.prompt_id, s.system_id, s.system_b, s.image_id, s.image_b, s.image_c, "
         "coalesce(j.annotator_id, 0), j.value, j.n, j.repetition, j.group_name "
-        "FROM judgement j JOIN item s ON s.id = j.item_id "
-        f"WHERE j.question_id = :question AND j.control = 0 AND {latest} ORDER BY j.id",
+        "FROM judgement j JOIN item s ON s.id = j.item_id WHERE j.question_id = :question "
+        f"AND j.control = 0 AND (j.value IS NOT NULL OR j.skipped = :both_bad) AND {UNREVISED} ORDER BY j.id",
         "id:int item_id:int prompt_id:int system_id:int system_b:int image_id:int image_b:int image_c:int "
         "annotator_id:int value:float n:int repetition:int group",
         question=key,

@@ -68,9 +68,10 @@ def by_system(study: Study, question: str) -> pl.DataFrame:
 
 
 def votes_by_system(study: Study, question: str) -> pl.DataFrame:
-    """The votes behind `by_system`: prompt_id, system, item, annotator (-1 = anonymous), value, n.
+    """The votes behind `by_system`: prompt_id, system, item, annotator, value, n, session, ms.
 
-    Those of the annotators that the settlement counted, on what generators answered.
+    Annotator -1 is anonymous; ms is what a vote took, NaN where it is not known. Those of the
+    annotators that the settlement counted, on what generators answered.
     """
     import polars as pl
 
@@ -78,7 +79,8 @@ def votes_by_system(study: Study, question: str) -> pl.DataFrame:
     notes = {} if settlement is None else reading.settlement_notes(study, settlement)
     votes, items, _ = reading.votes(study, question)
     cast = pl.DataFrame(
-        {name: getattr(votes, name) for name in ("item", "annotator", "value", "n", "control")}
+        {name: getattr(votes, name) for name in ("item", "annotator", "value", "n", "control", "session")}
+        | {"ms": votes.took_ms}
     ).filter(~pl.col("control"))
     if "counted" in notes:
         named = [[each.panel, each.name] for each in votes.annotators]
@@ -101,7 +103,7 @@ def votes_by_system(study: Study, question: str) -> pl.DataFrame:
         cast.join(owned, on="item", how="inner")
         # An image that answered twice is an item of each of its answers.
         .with_columns(item=pl.struct("item", "prompt_id", "system").rank("dense").cast(pl.Int64))
-        .select("prompt_id", "system", "item", "annotator", "value", "n")
+        .select("prompt_id", "system", "item", "annotator", "value", "n", "session", "ms")
         .sort("item", "annotator")
     )
 
@@ -150,6 +152,11 @@ def pair_votes(study: Study, question: str) -> pl.DataFrame:
         .with_columns(group=_numbered(), outcome=pl.col("value"))
         .select([pl.col(name).cast(kind) for name, kind in schema.items()])
     )
+
+
+def ranks_systems(study: Study, question: str) -> bool:
+    """Whether anybody compared systems on this question: by votes between two, or by orders of several."""
+    return not pair_votes(study, question).is_empty() or not order_votes(study, question).is_empty()
 
 
 def order_votes(study: Study, question: str) -> pl.DataFrame:

@@ -125,6 +125,7 @@ class RoundValues(Table):
     top: int | None = _whole(None, 1)
     sample: int | None = _whole(None, 1)
     pairs: int = _whole(10, 1)
+    choose: Literal["random", "adaptive"] = Field("random", description='"random" or "adaptive"')
     languages: Languages = Field(
         (), description='a list of different languages such as ["de", "fr", "pt-BR"]'
     )

@@ -26,7 +26,7 @@ COUNTED = ("prompt", "system", "image", "answer", "judgement", "truth", "score")
 DATABASE_FILE = "study.sqlite"
 SETTINGS_FILE = "study.toml"
 SECTIONS = (
-    "study", "store", "question", "truth", "screening", "check", "score", "compare", "annotate", "report",
+    "study", "store", "question", "truth", "screening", "check", "score", "annotate", "compare", "report",
 )  # fmt: skip
 
 

@@ -118,7 +118,7 @@ def _task(state: State, who: Who) -> p.Task:
         title=settings.title,
         layout=mode.layout,
         images=mode.images,
-        questions=[p.asked(question) for question in settings.questions],
+        questions=[p.asked(question, mode.both_bad) for question in settings.questions],
         keys=dict(mode.keys),
         instructions=mode.instructions,
         examples=[

@@ -8,7 +8,7 @@ from fastapi import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from sightline.judging import Receipt
-from sightline.records import Question
+from sightline.records import BOTH_BAD, Question
 
 ROUTES = "/api"
 MOST_ANSWERS = 200
@@ -39,11 +39,15 @@ class Strict(BaseModel):
 
 
 class Label(Strict):
-    """One choice of a question; `key` is the number on the keyboard that takes it."""
+    """One choice of a question; `key` is the number on the keyboard that takes it.
 
-    value: float
+    A choice without a value is sent as the reason `skipped`.
+    """
+
+    value: float | None
     text: str
     key: str
+    skipped: str | None = None
 
 
 class Asked(Strict):
@@ -59,9 +63,13 @@ class Asked(Strict):
     slider: bool
 
 
-def asked(question: Question) -> Asked:
-    """A question with its labels, or else the steps of an ordered scale; the first nine have a key."""
+def asked(question: Question, both_bad: str = "") -> Asked:
+    """A question with its labels, or else the steps of an ordered scale; the first nine have a key.
+
+    `both_bad` are the words of one more choice, that neither image of a pair is good.
+    """
     choices = [(float(value), text) for value, text in question.labels.items()] or _steps(question)
+    neither = [Label(value=None, text=both_bad, key="", skipped=BOTH_BAD)] if both_bad else []
     return Asked(
         name=question.name,
         wording=question.wording or question.name,
@@ -72,7 +80,8 @@ def asked(question: Question) -> Asked:
         labels=[
             Label(value=value, text=text, key=str(number) if number < 10 else "")
             for number, (value, text) in enumerate(choices, 1)
-        ],
+        ]
+        + neither,
         slider=question.scale == "interval",
     )
 

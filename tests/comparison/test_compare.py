@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
+from sightline.cli import main
 from sightline.comparison.breakdown import breakdown
 from sightline.comparison.compare import Comparison, Pair, compare
 from sightline.comparison.compare_sets import compare_sets
+from sightline.data.import_ import import_
 from sightline.errors import DataError, UsageError
 from sightline.estimate import Estimate
 from sightline.judging.truth import truth
@@ -27,6 +30,7 @@ from sightline.records import (
     PromptKey,
     Question,
     Record,
+    System,
     Truth,
 )
 from sightline.report.report import build
@@ -37,6 +41,8 @@ from sightline.statistics.comparison import Standing
 from sightline.study.study import Study, create_study, open_study
 from sightline.study.writing.loading import load
 from sightline.variability.variability import variability
+
+Voted = Callable[..., Study]
 
 
 @pytest.fixture(scope="module")
@@ -170,16 +176,6 @@ def test_wrong_names_and_tags(judged: Study, by: str, where: str | None, said: s
     assert remedy in told.value.remedy
 
 
-@pytest.fixture
-def blank(tmp_path: Path) -> Callable[[list[Record]], Study]:
-    def make(records: list[Record]) -> Study:
-        study = create_study(tmp_path / "study")
-        load(study, records, importer="test", path="test", digest="1")
-        return study
-
-    return make
-
-
 def test_without_truth(blank: Callable[[list[Record]], Study]) -> None:
     study = blank([Prompt(PromptKey("s", "1"), "one"), Question("alignment")])
     with pytest.raises(DataError, match="no truth to compare by"):
@@ -303,3 +299,190 @@ def test_a_measure_of_runs_with_a_better_end(
     assert found.sentence.startswith("flat is the best of 2 systems on first_score: 82.25")
     assert found.notes == []
     assert build(unjudged).sections[0].blocks[1].table.rows[0][0] == "flat"
+
+
+OWN_RATERS = np.array([[[0, 1, 2]], [[3, 4, 5]]])
+
+
+def test_raters_of_their_own_name_no_winner(voted: Voted) -> None:
+    """Two equal systems: the raters of B are simply kinder, and all that differs are the raters."""
+    rng = np.random.default_rng(0)
+    votes = np.clip(3 + rng.normal(0, 0.5, (2, 40, 3)), 1, 5)
+    votes[1] = np.clip(votes[1] + 0.8, 1, 5)
+    found = compare(voted(votes, np.broadcast_to(OWN_RATERS, (2, 40, 3))))
+    assert found.winner is None and found.confounded
+    (versus,) = found.pairs
+    assert versus.p is None and not versus.significant and "different raters" in versus.untested
+    assert found.sentence.startswith("Which system is better on quality cannot be said: different raters")
+    assert "The means are B 3.73; A 3.04." in found.sentence
+    assert [(each.best_rank, each.worst_rank) for each in found.systems] == [(1, 2), (1, 2)]
+
+
+def test_the_command_says_why_and_is_no_error(voted: Voted, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    votes = np.clip(3 + rng.normal(0, 0.5, (2, 20, 3)) + np.array([0.0, 0.8])[:, None, None], 1, 5)
+    study = voted(votes, np.broadcast_to(OWN_RATERS, (2, 20, 3)))
+    home = str(study.home)
+    study.close()
+    capsys.readouterr()
+    assert main(["compare", home, "--json"]) == 0
+    given = json.loads(capsys.readouterr().out)
+    assert given["winner"] is None and "different raters judged the two systems" in given["sentence"]
+    # Rows in the order shown, each with its mean.
+    rows = given["systems"]["rows"]
+    assert [row["system"] for row in rows] == ["B", "A"]
+    means = votes.mean(axis=(1, 2))
+    for row in rows:
+        assert set(row["mean"]) >= {"value", "low", "high", "n"} and row["mean"]["n"] == 20
+        assert row["mean"]["value"] == pytest.approx(means["AB".index(row["system"])])
+        assert row["mean"]["low"] < row["mean"]["value"] < row["mean"]["high"]
+
+
+def test_tastes_of_raters_are_no_winner_either(voted: Voted) -> None:
+    """All judge all; two of three raters happen to like A better, by a point and by half of one."""
+    rng = np.random.default_rng(1)
+    votes = 3 + rng.normal(0, 0.3, (2, 40, 3))
+    votes[0] += np.array([1.0, 0.5, -0.2])
+    study = voted(np.clip(votes, 1, 5))
+    found = compare(study)
+    (versus,) = found.pairs
+    assert found.winner is None and not versus.significant
+    assert versus.raters is not None and versus.raters > 0.9
+    assert "The intervals are over prompts and 3 raters." in found.notes
+
+
+def test_raters_who_agree_name_the_winner(voted: Voted) -> None:
+    rng = np.random.default_rng(1)
+    votes = np.clip(3 + rng.normal(0, 0.5, (3, 40, 5)), 1, 5)
+    votes[2] = np.clip(votes[2] + 1, 1, 5)
+    found = compare(voted(votes))
+    assert found.winner == "C" and found.sentence.startswith("C is the best of 3 systems on quality")
+    assert found.systems[0].system == "C"
+    assert {each.system: each.letters for each in found.systems} == {"C": "a", "A": "b", "B": "b"}
+
+
+def test_rephrasings_count_once(tmp_path: Path) -> None:
+    """Two random engines and 12 queries; nine wordings of each change next to nothing, and add nothing."""
+    rng = np.random.default_rng(4)
+    documents = [f"d{number:03d}" for number in range(30)]
+    records: list[Record] = [Question("relevance", "ordinal", 0, 1, 1)]
+    for query in range(12):
+        relevant = set(rng.choice(documents, 6, replace=False).tolist())
+        key = PromptKey("s", f"q{query}")
+        wordings = [PromptKey("s", f"q{query}.plain.{number}") for number in range(9)]
+        records.append(Prompt(key, f"scene number {query} of many"))
+        records += [
+            Prompt(each, f"in other words {each.ref}", links=[("rephrases", key)]) for each in wordings
+        ]
+        for each in (key, *wordings):
+            records += [
+                Truth("relevance", Item(each, image=ImageKey("c", name)), float(name in relevant))
+                for name in documents
+            ]
+        for engine in "AB":
+            order = rng.permutation(documents).tolist()
+            for each in (key, *wordings):
+                ranking = list(order)
+                if each is not key:
+                    swapped = int(rng.integers(0, 29))
+                    ranking[swapped : swapped + 2] = ranking[swapped : swapped + 2][::-1]
+                records += [
+                    Answer(each, engine, place, ImageKey("c", name), score=float(30 - place))
+                    for place, name in enumerate(ranking)
+                ]
+    with create_study(tmp_path / "study") as study:
+        load(study, [System(name, "retriever", "c") for name in "AB"], importer="t", path="s", digest="0")
+        load(study, records, importer="t", path="t", digest="1")
+        score(study, "ndcg@10")
+        every = compare(study)
+        originals = " or ".join(f"prompt=q{query}" for query in range(12))
+        alone = compare(study, where=originals)
+    assert every.prompts == alone.prompts == 12
+    assert any("120 prompts count as 12" in note for note in every.notes)
+    assert every.winner is None and alone.winner is None
+    assert every.pairs[0].p == pytest.approx(alone.pairs[0].p, abs=0.15)
+
+
+def test_equivalence_within_a_margin(voted: Voted) -> None:
+    rng = np.random.default_rng(2)
+    common = rng.normal(3, 0.5, (1, 60, 1))
+    study = voted(np.clip(common + rng.normal(0, 0.1, (2, 60, 1)), 1, 5))
+    found = compare(study, margin=0.3)
+    (versus,) = found.pairs
+    assert versus.equivalent and versus.p_equivalent < 0.05 and not versus.significant
+    assert found.winner is None and "are the same within 0.3" in found.sentence
+    assert not compare(study, margin=0.01).pairs[0].equivalent
+    assert compare(study).pairs[0].p_equivalent is None
+    with pytest.raises(UsageError, match="the margin is 0"):
+        compare(study, margin=0)
+
+
+def test_means_for_each_value_of_a_tag(voted: Voted) -> None:
+    votes = np.arange(48, dtype=float).reshape(2, 24, 1) % 5 + 1
+    tags = [{"skill": "abcd"[number % 4]} for number in range(24)]
+    study = voted(votes, tags=tags)
+    found = compare(study, per="skill")
+    assert found.per is not None
+    table = found.tables()["per_skill"]
+    assert [column.name for column in table.columns] == ["group", "system", "n", "mean", "pooled"]
+    cells = {(row[0], row[1]): row for row in table.rows}
+    assert len(cells) == 8 and all(row[2] == 6 for row in cells.values())
+    for (group, system), row in cells.items():
+        own = votes["AB".index(system), "abcd".index(group) :: 4, 0]
+        assert row[3].value == pytest.approx(own.mean())
+    with pytest.raises(UsageError, match="no prompt has a tag 'skil'"):
+        compare(study, per="skil")
+
+
+def test_several_criteria_make_a_leaderboard(judged: Study) -> None:
+    found = compare(judged, ["alignment", "effort"])
+    assert [each.by for each in found.others] == ["effort"]
+    table = found.tables()["systems"]
+    assert [column.name for column in table.columns] == ["system", "mean", "rank", "letters", "effort"]
+    efforts = {each.system: each.mean.value for each in compare(judged, "effort").systems}
+    assert {row[0]: row[4].value for row in table.rows} == pytest.approx(efforts)
+    assert [row[0] for row in table.rows] == ["careful", "innumerate", "sloppy"]
+
+
+def test_failures_count_as_the_study_declares(voted: Voted) -> None:
+    votes = np.random.default_rng(0).uniform(3, 4, (2, 12, 1))
+    votes[0, :4] = np.nan
+    found = compare(voted(votes, settings='failures = "worst"'))
+    means = {each.system: each.mean.value for each in found.systems}
+    assert means["A"] == pytest.approx((votes[0, 4:].sum() + 4 * 1) / 12)
+    assert found.failures == {"A": 4}
+    assert "Failed answers count as the worst value of the scale." in found.notes
+    table = found.tables()["systems"]
+    assert {row[0]: row[-1] for row in table.rows} == {"A": 4, "B": 0}
+
+
+def test_failures_are_shown_where_they_are_left_out(voted: Voted) -> None:
+    votes = np.random.default_rng(0).uniform(3, 4, (2, 12, 1))
+    votes[0, :4] = np.nan
+    found = compare(voted(votes))
+    means = {each.system: (each.mean.value, each.mean.n) for each in found.systems}
+    assert means["A"] == (pytest.approx(votes[0, 4:].mean()), 8)
+    assert found.failures == {"A": 4} and "Failed answers are left out." in found.notes
+
+
+UNCONTROLLED = " and ".join(
+    f"not task='Controlled {name}'"
+    for name in (
+        "single object", "multiple objects", "single object counting", "multiple object counting",
+        "arithmetic",
+    )
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_gimbrr_without_its_controlled_sets(tmp_path: Path, data: Path) -> None:
+    """Match rates as published: 54.7441, 46.4419, 34.3321 and, with one verdict per prompt, 34.74 %."""
+    with create_study(tmp_path / "study") as study:
+        import_(study, data / "gimbrr")
+        truth(study)
+        found = compare(study, "match", where=UNCONTROLLED)
+    assert any("1,602 prompts count as 1,598" in note for note in found.notes)
+    rates = {system: 100 * rate for system, rate in (found.plain or {}).items()}
+    expected = {"Dalle": 54.7441, "MJ": 46.4419, "SD2.1": 34.3321, "SD1.5": 34.7415}
+    assert rates == pytest.approx(expected, abs=5e-5)
+    assert found.winner == "Dalle"

@@ -1,86 +1,138 @@
-"""Systems ranked by votes between two and by orders of several: compare and gate find a planted order."""
+"""Systems ranked by votes between their images: planted orders come out wherever they are shown."""
 
 from __future__ import annotations
 
-from itertools import combinations
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sightline.comparison.compare import compare
+from sightline.comparison.compare import Comparison, compare
 from sightline.comparison.gate import gate
-from sightline.comparison.preferences import Preferences
-from sightline.errors import UsageError
-from sightline.records import BOTH_BAD, AnnotatorKey, Item, Judgement, Prompt, PromptKey, Question, Record
+from sightline.comparison.preferences import Preferences, is_preference, preference_questions
+from sightline.errors import DataError, UsageError
+from sightline.records import (
+    BOTH_BAD,
+    AnnotatorKey,
+    Answer,
+    ImageKey,
+    Item,
+    Judgement,
+    Prompt,
+    PromptKey,
+    Question,
+    Record,
+    Truth,
+)
+from sightline.report.report import build
+from sightline.report.status import status
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
 
-STRENGTH = {"good": 1.5, "fair": 0.0, "poor": -1.5}
+STRENGTH = {"strong": 1.5, "fair": 0.0, "weak": -1.5}
+PROMPTS, RATERS = 30, 6
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    """Six raters vote between every two of three systems on 30 prompts, and order them."""
-    rng = np.random.default_rng(0)
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    """Every rater compares every two systems on every prompt, may find both bad, and orders all three."""
+    rng = np.random.default_rng(4)
+    names = list(STRENGTH)
     records: list[Record] = [
         Question("better", "nominal", 0, 1, direction="none"),
         Question("order", "ordinal", 1, step=1, direction="lower"),
+        Question("quality", "interval", 0, 10),
     ]
-    for number in range(30):
+    for number in range(PROMPTS):
         prompt = PromptKey("s", str(number))
-        records.append(Prompt(prompt, f"scene {number}", {"half": "first" if number < 15 else "second"}))
-        for name in "abcdef":
-            who = AnnotatorKey("people", name)
-            for a, b in combinations(STRENGTH, 2):
-                second = rng.random() > 1 / (1 + np.exp(STRENGTH[b] - STRENGTH[a]))
-                records.append(Judgement("better", Item(prompt, a, system_b=b), float(second), who))
-            liked = sorted(STRENGTH, key=lambda system: -(STRENGTH[system] + rng.gumbel()))
+        records.append(
+            Prompt(prompt, f"scene {number} of many", {"kind": "even" if number % 2 == 0 else "odd"})
+        )
+        for system in names:
+            image = ImageKey("c", f"{system}-{number}")
+            records.append(Answer(prompt, system, 0, image))
+            records.append(Truth("quality", Item(prompt, image=image), 5 + STRENGTH[system]))
+        for rater in range(RATERS):
+            who = AnnotatorKey("people", str(rater))
+            for a, b in (("strong", "fair"), ("weak", "strong"), ("fair", "weak")):
+                first = rng.random() < 1 / (1 + np.exp(STRENGTH[b] - STRENGTH[a]))
+                bad = rng.random() < 0.05
+                item = Item(
+                    prompt, image=ImageKey("c", f"{a}-{number}"), image_b=ImageKey("c", f"{b}-{number}")
+                )
+                value = None if bad else 0.0 if first else 1.0
+                records.append(Judgement("better", item, value, who, skipped=BOTH_BAD if bad else None))
+            drawn = sorted(names, key=lambda name: -(STRENGTH[name] + rng.gumbel()))
             records += [
-                Judgement("order", Item(prompt, system), rank, who, group="1", at=system)
-                for rank, system in enumerate(liked, 1)
+                Judgement("order", Item(prompt, name), float(place), who, group=f"{number}-{rater}")
+                for place, name in enumerate(drawn, 1)
             ]
-    last = PromptKey("s", "0")
-    neither = Item(last, "good", system_b="poor")
-    records.append(
-        Judgement("better", neither, None, AnnotatorKey("people", "g"), skipped=BOTH_BAD, at="neither")
-    )
-    made = create_study(Path(tmp_path_factory.mktemp("votes")) / "study")
-    load(made, records, importer="test", path="votes", digest="1")
-    return made
+    with create_study(tmp_path_factory.mktemp("arena") / "study") as study:
+        load(study, records, importer="test", path="test", digest="1")
+        yield study
 
 
-@pytest.mark.parametrize(("question", "cast"), [("better", 541), ("order", 180)])
-def test_the_planted_order(study: Study, question: str, cast: int) -> None:
-    found = compare(study, question)
+@pytest.mark.parametrize("question", ["better", "order"])
+def test_the_planted_order(arena: Study, question: str) -> None:
+    assert is_preference(arena, question)
+    found = compare(arena, question)
     assert isinstance(found, Preferences)
-    assert (found.winner, list(found.systems)) == ("good", ["good", "fair", "poor"])
-    assert found.ranking.votes == cast and found.ranking.prompts == 30
-    row = found.tables()["systems"].rows[0]
-    assert row[0] == "good" and row[2] == "1"
+    assert found.systems == ["strong", "fair", "weak"] and found.winner == "strong"
+    assert found.ranking.over == "prompts and raters"
+    document = json.loads(found.to_json())
+    assert document["winner"] == "strong" and "strong" in document["sentence"]
+    rows = document["systems"]["rows"]
+    assert [row["system"] for row in rows] == ["strong", "fair", "weak"]
+    rates = [row["mean"] for row in rows]
+    assert all(0 < each["low"] < each["value"] < each["high"] < 1 for each in rates)
+    assert rates[0]["value"] > 0.5 > rates[-1]["value"]
+    # Votes favour each side equally often in sum: the mean win rate is one half.
+    assert np.mean([each["value"] for each in rates]) == pytest.approx(0.5, abs=0.02)
 
 
-def test_a_vote_for_neither_is_shown(study: Study) -> None:
-    notes = compare(study, "better").notes
-    assert any("1 vote says that both are bad" in note for note in notes)
-
-
-def test_where_keeps_some_votes(study: Study) -> None:
-    found = compare(study, "better", where="half=second")
+def test_both_bad_is_counted_and_shown(arena: Study) -> None:
+    found = compare(arena, "better")
     assert isinstance(found, Preferences)
-    assert (found.ranking.votes, found.ranking.prompts) == (270, 15)
+    bad = sum(row.both_bad for row in found.ranking.systems) // 2
+    assert bad > 0 and any(f"{bad} votes say that both are bad" in note for note in found.notes)
 
 
-def test_the_gate(study: Study) -> None:
-    good = gate(study, "good", "poor", "better")
-    assert (good.verdict, good.exit_code) == ("passed", 0)
-    detectable = good.rows[0].cells[9]
-    assert getattr(detectable, "reason", "") == "the power of votes is not computed"
-    assert gate(study, "poor", "good", "better").exit_code == 1
-    assert gate(study, "poor", "fair", "better", classes=["half"]).exit_code == 1
-    assert gate(study, "poor", "fair", "better", margin=0.45).verdict == "passed"
+def test_a_leaderboard_mixes_both_kinds(arena: Study) -> None:
+    means = compare(arena, ["quality", "better"])
+    assert isinstance(means, Comparison) and [each.by for each in means.others] == ["better"]
+    preferred = compare(arena, "better,quality", where="kind=even")
+    assert isinstance(preferred, Preferences) and preferred.ranking.prompts == PROMPTS // 2
+    assert [name for name, _ in preferred.others] == ["quality"]
+    assert dict(preferred.others)["quality"]["strong"].value == pytest.approx(6.5)
 
 
-def test_preferences_are_gated_on_their_own(study: Study) -> None:
-    with pytest.raises(UsageError):
-        gate(study, "good", "poor", ["better", "alignment"])
+def test_gate_by_preference(arena: Study) -> None:
+    worse = gate(arena, "weak", "strong", "better")
+    assert worse.verdict == "regressed" and (worse.rows[0].new or 1) < 0.2
+    assert gate(arena, "strong", "weak", "better", margin=0.1).verdict == "passed"
+    with pytest.raises(UsageError, match="no question of preference"):
+        gate(arena, "weak", "strong", ["better", "quality"])
+
+
+def test_report_and_status_lead_to_it(arena: Study) -> None:
+    assert preference_questions(arena) == ["better", "order"]
+    assert any("--by better" in note for note in status(arena).notes)
+    titles = [section.title for section in build(arena).sections]
+    assert "Preferences on better" in titles and "Preferences on order" in titles
+
+
+def test_votes_alone_are_compared_by_default(tmp_path: Path) -> None:
+    prompt = PromptKey("s", "1")
+    records: list[Record] = [Question("better", "nominal", 0, 1), Prompt(prompt, "a cat")]
+    for system in ("a", "b"):
+        records.append(Answer(prompt, system, 0, ImageKey("c", system)))
+    pair = Item(prompt, image=ImageKey("c", "a"), image_b=ImageKey("c", "b"))
+    records.append(Judgement("better", pair, 0.0, AnnotatorKey("p", "ann")))
+    with create_study(tmp_path / "study") as study:
+        load(study, records, importer="test", path="test", digest="1")
+        found = compare(study)
+        assert isinstance(found, Preferences) and found.systems[0] == "a" and found.winner is None
+        with pytest.raises((DataError, UsageError)):
+            compare(study, "better", where="kind=even")

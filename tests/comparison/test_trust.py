@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from sightline.comparison.trust import MeasureTrust, Trust, trust
+from sightline.comparison.measure_trust import MeasureTrust
+from sightline.comparison.trust import Trust, trust
 from sightline.errors import DataError, UsageError
 from sightline.measures.score import score
 from sightline.records import (
@@ -156,6 +157,7 @@ def test_scores_of_engines_are_on_scales_of_their_own(unjudged: Study) -> None:
     found = by_measure(trust(unjudged))
     assert found["nqc of steep", "liked"].correlation.value == pytest.approx(1)
     assert found["nqc of flat", "liked"].correlation.value == pytest.approx(-1)
-    # What engines share is on one scale: one row, of which all 16 values are 0.
-    assert found["engine_overlap(k=2)", "liked"].correlation.n == 16
+    # What engines share is on one scale: one row of 16 values over 8 prompts, all of them 0.
+    overlap = found["engine_overlap(k=2)", "liked"].levels["pooled"]
+    assert (overlap.items, overlap.spearman.n, overlap.spearman.value) == (16, 8, None)
     assert {each.direction for each in found.values()} == {"none"} and len(found) == 3

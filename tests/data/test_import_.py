@@ -41,6 +41,7 @@ def rows(study: Study) -> dict[str, int]:
 
 
 ANSWERS = "prompt,image,system\na dog,a.png,s\na dog,b.png,s\na cat,c.png,t\n"
+BY_NAME = {"names_only": "true"}
 
 
 def test_what_nobody_claims_is_told_with_what_was_looked_for(box: Path, fill: Fill) -> None:
@@ -163,7 +164,7 @@ def test_import_twice_is_once_and_undo_leaves_nothing(
 
 def test_images_that_arrive_later_come_in(study: Study, box: Path, fill: Fill, png: bytes) -> None:
     fill(box, {"a.csv": ANSWERS})
-    import_(study, box / "a.csv")
+    import_(study, box / "a.csv", options=BY_NAME)
     fill(box, {"a.png": png, "b.png": png, "c.png": png})
     assert not import_(study, box / "a.csv").already
     with database.reading(study.engine) as connection:
@@ -176,7 +177,7 @@ def test_columns_are_mapped_and_a_mapping_that_fits_nothing_is_told(
 ) -> None:
     fill(box, {"a.csv": "caption,file,model,kind\na dog,a.png,s,animal\n"})
     columns = {"prompt": "caption", "image": "file", "system": "model", "tags.kind": "kind"}
-    assert import_(study, box / "a.csv", columns={**columns}).layout == "answers"
+    assert import_(study, box / "a.csv", columns={**columns}, options=BY_NAME).layout.startswith("answers")
     assert rows(study)["prompt_tag"] == 1
     with pytest.raises(UsageError, match=r"tags\.x=nothing was not used"):
         import_(study, box / "a.csv", columns={**columns, "tags.x": "nothing"})
@@ -201,16 +202,21 @@ BAD: dict[str, tuple[dict[str, str | bytes], str, str]] = {
         "not a readable",
     ),
     "the same place twice": (
-        {"a.csv": "prompt,image,system,position\na dog,a.png,s,0\na dog,b.png,s,0\n"},
+        {"a.csv": "prompt,image,system,position\na dog,a,s,0\na dog,b,s,0\n"},
         "a.csv:3",
         "another answer",
     ),
     "one id, two texts": (
-        {"a.csv": "prompt_id,prompt,image,system\n1,a dog,a.png,s\n1,a cat,b.png,s\n"},
+        {"a.csv": "prompt_id,prompt,image,system\n1,a dog,a,s\n1,a cat,b,s\n"},
         "a.csv:3",
         "",
     ),
-    "unknown prompt": ({"a.csv": "prompt_id,image,system\n9,a.png,s\n"}, "a.csv:2", "no prompt '9'"),
+    "unknown prompt": ({"a.csv": "prompt_id,image,system\n9,a,s\n"}, "a.csv:2", "no prompt '9'"),
+    "no image is there": (
+        {"a.csv": ANSWERS},
+        "a.csv:2",
+        "none of the 3 images is there: 'a.png', 'b.png', 'c.png'",
+    ),
 }
 
 
@@ -250,13 +256,70 @@ def test_what_contradicts_the_study_is_refused_unless_it_replaces(
     study: Study, box: Path, fill: Fill
 ) -> None:
     fill(box, {"a.csv": ANSWERS})
-    import_(study, box / "a.csv")
+    import_(study, box / "a.csv", options=BY_NAME)
     fill(box, {"a.csv": ANSWERS.replace("c.png", "d.png")})
     with pytest.raises(ConflictError, match="another answer") as caught:
-        import_(study, box / "a.csv")
+        import_(study, box / "a.csv", options=BY_NAME)
     assert caught.value.where == "a.csv:4"
-    import_(study, box / "a.csv", replace=True)
+    import_(study, box / "a.csv", options=BY_NAME, replace=True)
     assert rows(study)["answer"] == 3 and rows(study)["source"] == 1
+
+
+def test_images_that_are_all_missing_are_refused_unless_the_study_has_them_or_they_are_names(
+    study: Study, box: Path, fill: Fill
+) -> None:
+    fill(box, {"a.csv": ANSWERS, "b.csv": ANSWERS.replace(",t", ",u"), "c.csv": ANSWERS.replace(".png", "")})
+    for dry_run in (True, False):
+        with pytest.raises(
+            DataError, match=r"none of the 3 images is there: 'a\.png', 'b\.png', 'c\.png'"
+        ) as caught:
+            import_(study, box / "a.csv", dry_run=dry_run)
+        assert caught.value.where == "a.csv:2" and "--option names_only=true" in caught.value.remedy
+    assert rows(study)["source"] == 0
+    import_(study, box / "a.csv", options=BY_NAME)
+    # What the study knows by name may be named again, and a name without an ending is no file.
+    assert import_(study, box / "b.csv").counts["answers"] == 1
+    with pytest.raises(ConflictError, match="another answer"):
+        import_(study, box / "c.csv")
+
+
+VOTES = "prompt,system,annotator,question,value\na dog,s,ann,fit,1\na cat,tt,ann,fit,0\n"
+
+
+@pytest.mark.parametrize("without", ["", "annotator"])
+def test_an_unknown_system_in_judgements_is_refused_where_others_have_answers(
+    study: Study, box: Path, fill: Fill, without: str
+) -> None:
+    table = VOTES.replace("annotator,", "").replace("ann,", "") if without else VOTES
+    fill(
+        box,
+        {"a.csv": ANSWERS.replace(".png", "").replace(",t", ",turbo"), "v.csv": table.replace("tt", "trubo")},
+    )
+    import_(study, box / "a.csv")
+    before = rows(study)
+    for dry_run in (True, False):
+        with pytest.raises(DataError, match="the study has no system 'trubo'") as caught:
+            import_(study, box / "v.csv", dry_run=dry_run)
+        assert caught.value.where == "v.csv:3" and caught.value.exit_code == 3
+        assert "Did you mean turbo?" in caught.value.remedy and "--new-systems" in caught.value.remedy
+    assert rows(study) == before
+    import_(study, box / "v.csv", new_systems=True)
+    assert rows(study)["system"] == 3
+    # What the study has by now is not new.
+    fill(box, {"w.csv": table.replace("tt", "trubo").replace("fit", "look")})
+    import_(study, box / "w.csv")
+
+
+def test_judgements_of_systems_without_any_answers_and_of_either_side_of_a_pair(
+    study: Study, box: Path, fill: Fill
+) -> None:
+    fill(box, {"p.csv": "prompt\na dog\na cat\n", "v.csv": VOTES, "a.csv": ANSWERS.replace(".png", "")})
+    import_(study, box / "p.csv")
+    assert import_(study, box / "v.csv").counts["systems"] == 2
+    import_(study, box / "a.csv")
+    fill(box, {"p.csv": "prompt,system,system_b,annotator,question,value\na dog,s,q,ann,better,1\n"})
+    with pytest.raises(DataError, match="the study has no system 'q'"):
+        import_(study, box / "p.csv")
 
 
 def test_too_little_space_is_told_before_the_work(
@@ -268,7 +331,9 @@ def test_too_little_space_is_told_before_the_work(
     with pytest.raises(StudyError, match="MB are free"):
         import_(study, box)
     fill(box, {"a.csv": "prompt,image,system\na dog,b.png,s\n"})
-    assert import_(study, box / "a.csv").counts["answers"] == 1, "without images there is room enough"
+    assert import_(study, box / "a.csv", options=BY_NAME).counts["answers"] == 1, (
+        "without images there is room enough"
+    )
     assert not (study.home / "images").exists()
 
 
@@ -307,7 +372,7 @@ def test_two_processes_at_once_both_get_in(study: Study, box: Path, fill: Fill) 
         "from sightline.data.import_ import import_\n"
         "print(import_(open_study(sys.argv[1]), sys.argv[2]).counts['answers'])"
     )
-    answers = "prompt,image,system\na dog,a.png,{0}\na dog,b.png,{0}\na cat,c.png,{0}\n"
+    answers = "prompt,image,system\na dog,a,{0}\na dog,b,{0}\na cat,c,{0}\n"
     fill(box, {f"{name}.csv": answers.format(name) for name in "uv"})
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     running = [
@@ -326,6 +391,6 @@ def test_two_processes_at_once_both_get_in(study: Study, box: Path, fill: Fill) 
 def test_a_listener_hears_of_progress(study: Study, box: Path, fill: Fill) -> None:
     fill(box, {"a.csv": ANSWERS})
     events: list[Progress] = []
-    import_(study, box / "a.csv", listener=events.append)
+    import_(study, box / "a.csv", options=BY_NAME, listener=events.append)
     # 2 systems, 2 prompts, 3 answers; images known by name need no record of their own.
     assert (events[-1].what, events[-1].done, events[-1].seconds_left) == ("records", 7, None)

@@ -35,6 +35,8 @@ PAIR = Mode("pair", 1, [ALIKE], {}, "", attention=5)
 CHOICE = Mode("pair", 1, [CLOSER], {}, "", swaps=True, compares="systems")
 TRIPLET = Mode("triplet", 1, [CLOSER], {}, "", swaps=True, attention=1)
 
+ORDER = Mode("order", 3, [Question("order", "ordinal", 1, 9, 1)], {}, "", compares="systems")
+
 Build = Callable[..., list[NewItem]]
 
 
@@ -210,6 +212,29 @@ def test_the_seed_decides_and_nothing_else(study: Study, built: Build) -> None:
 def test_an_empty_study_is_told(tmp_path: Path) -> None:
     with create_study(tmp_path / "empty") as study, pytest.raises(DataError, match="the study is empty"):
         build(study, settings_of(study, GRID))
+
+
+# -- orders -----------------------------------------------------------------------------------------------
+
+
+def test_an_order_shows_one_image_each_of_different_systems(tmp_path: Path) -> None:
+    with filled(tmp_path, 3, {"a": 2, "b": 2, "c": 2, "d": 2}) as study:
+        settings = settings_of(study, ORDER, "pairs = 5")
+        items = build(study, settings)
+        assert len(items) == 3 * 5 and build(study, settings) == items
+        called = names(study)
+        for item in items:
+            assert len({slot.ids[0] for slot in item.slots}) == 1
+            assert len({called[slot.ids[2]].split("-")[1] for slot in item.slots}) == len(item.slots) == 3
+            assert all(slot.ids[1] == slot.ids[3] == slot.ids[4] == 0 for slot in item.slots)
+        assert build(study, settings_of(study, ORDER, "pairs = 5\nseed = 1")) != items
+
+
+def test_fewer_systems_make_smaller_orders_and_one_makes_none(tmp_path: Path) -> None:
+    with filled(tmp_path, 1, {"a": 1, "b": 1}) as study:
+        assert [len(item.slots) for item in build(study, settings_of(study, ORDER))] == [2]
+        with pytest.raises(DataError, match="different systems"):
+            build(study, settings_of(study, ORDER, "systems = ['a']"))
 
 
 # -- reference photos ---------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from sightline.judging.ordering import (
     Purpose,
     combinations,
     control_places,
+    dealt,
     generator,
     in_random_order,
     pair,
@@ -206,3 +207,44 @@ def test_what_several_systems_answered_with_is_not_drawn_more_often(triple: bool
     rng = np.random.default_rng(2)
     first = [next(combinations(rng, answered, triple=triple, across=across)) for _ in range(300 * possible)]
     assert even(first, possible)
+
+
+# -- sets to put in order ---------------------------------------------------------------------------------
+
+
+def owned(systems: int, images: int) -> dict[int, frozenset[int]]:
+    """So many images a system: images 10 to 19 are those of system 1."""
+    return {10 * each + n: frozenset([each]) for each in range(1, systems + 1) for n in range(images)}
+
+
+@given(st.integers(2, 7), st.integers(1, 3), st.integers(2, 5), st.integers(0, 99))
+def test_a_set_has_an_image_each_of_different_systems(
+    systems: int, images: int, size: int, seed: int
+) -> None:
+    found = list(islice(dealt(np.random.default_rng(seed), owned(systems, images), size), 40))
+    assert len({frozenset(each) for each in found}) == len(found) > 0
+    for each in found:
+        assert len({image // 10 for image in each}) == len(each) == min(size, systems)
+
+
+def test_all_sets_come_and_then_no_more() -> None:
+    found = list(dealt(np.random.default_rng(1), owned(5, 1), 4))
+    assert len(found) == comb(5, 4)
+    assert list(dealt(np.random.default_rng(1), owned(1, 3), 4)) == [], "one system cannot be compared"
+
+
+def test_systems_come_equally_often() -> None:
+    found = list(islice(dealt(np.random.default_rng(2), owned(8, 2), 4), 10))
+    # Dealt like cards: two sets of four use each of eight systems once.
+    assert set(Counter(image // 10 for each in found for image in each).values()) == {5}
+    drawn = (
+        tuple(image // 10 for image in next(dealt(np.random.default_rng(n), owned(4, 1), 2)))
+        for n in range(3000)
+    )
+    assert even(drawn, 12)
+
+
+def test_an_image_of_two_systems_is_not_compared_with_itself() -> None:
+    shared = {1: frozenset([1, 2]), 2: frozenset([2]), 3: frozenset([3])}
+    for each in dealt(np.random.default_rng(3), shared, 3):
+        assert sorted(each) == [1, 2, 3]

@@ -165,7 +165,8 @@ def test_agreement_and_disputes_by_hand(ten: Study) -> None:
     # 1 - (20 - 1) * 2 / (20^2 - 9^2 - 11^2) = 1 - 38 / 198.
     alpha = found.agreement["fits"]
     assert alpha.value == pytest.approx(1 - 38 / 198)
-    assert alpha.n == 10 and alpha.low is not None and alpha.low < alpha.value
+    assert alpha.n == 10 and alpha.low is None
+    assert alpha.reason == "5 items have the rarer of the two labels; an interval needs 10"
     (dispute,) = found.disputes["fits"]
     assert (dispute.prompt, len(dispute.votes), dispute.decided) == ("prompt 0", 2, None)
     assert dispute.votes == [Vote("bob", 0.0), Vote("ann", 1.0)]

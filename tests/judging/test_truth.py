@@ -116,8 +116,13 @@ def test_planted_truth_is_recovered_and_nuisances_are_excluded(
     assert (screened.judgements, screened.annotators) == (7 * 80, 7)
     assert (screened.items, screened.undecided) == (80, 0)
     assert screened.agreement.value > plain.agreement.value
+    assert screened.agreement_everyone == plain.agreement_everyone == plain.agreement
+    headings = [column.heading for column in truth(study, "alignment").tables()["settlements"].columns]
+    assert headings[-2:] == ["agreement, everyone", "agreement, after exclusion"]
 
     notes = reading.settlement_notes(study, screened.settlement_id)
+    assert notes["agreement"]["value"] == screened.agreement.value
+    assert notes["agreement_everyone"]["value"] == plain.agreement.value
     assert sorted(name for name, _, _ in notes["left_out"]) == ["hugo", "idle"]
     tally = {name: (votes, r) for name, votes, r, *_ in notes["annotators"]}
     assert tally["amara"][0] == 80 and tally["amara"][1] > 0.9 > tally["greta"][1] > tally["hugo"][1]

@@ -137,6 +137,19 @@ def test_no_measure_and_unknown_measures(tmp_path: Path) -> None:
     assert "words" in told.value.remedy
 
 
+def test_nothing_with_a_value_is_no_success(fill: Fill) -> None:
+    study = fill([Prompt(query(1), "a dog"), Image(image(1)), Answer(query(1), "s", 0, image(1))])
+    scores = score(study, "sharpness")
+    assert scores.exit_code == DataError.exit_code
+    assert scores.sentence == "Nothing has a value: the study has no image files of answers."
+    assert scores.next == ("sightline check STUDY",)
+    # What one of them has is something.
+    both = score(study, ["sharpness", "words"])
+    assert both.exit_code == 0 and not both.sentence
+    # The second time it is read back, and is still nothing.
+    assert score(study, "sharpness").exit_code == DataError.exit_code
+
+
 def test_files_without_a_study(tmp_path: Path) -> None:
     Pillow.new("RGB", (4, 4), (51, 51, 51)).save(tmp_path / "grey.png")
     (tmp_path / "broken.png").write_bytes(b"nothing")

@@ -7,13 +7,15 @@ import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
 from sightline.comparison.breakdown import Breakdown, GroupMean
 from sightline.comparison.compare import Comparison
-from sightline.comparison.trust import MeasureTrust, Trust
-from sightline.estimate import Direction, Estimate
+from sightline.comparison.measure_trust import MeasureTrust
+from sightline.comparison.trust import Trust
+from sightline.estimate import Direction, Estimate, absent
 from sightline.records import Finding
 from sightline.rendering import charts
 from sightline.rendering.blocks import Figure, Findings, Grid, Heading, Section, cards
@@ -22,7 +24,7 @@ from sightline.rendering.shown import Scale, ShownPrompt, Thumbnail
 from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import system_colours
 from sightline.statistics.comparison import Pair, Standing
-from sightline.statistics.correlation import Correlation
+from sightline.statistics.levels import LEVELS, Level
 
 SYSTEMS = ("careful", "innumerate", "sloppy")
 COLOURS = {"red": "#d1495b", "blue": "#30638e", "yellow": "#edae49", "green": "#3c8d5a"}
@@ -110,12 +112,20 @@ def make_trust() -> Trust:
         ("counts_right", "higher", 0.58),
         ("noise", "lower", -0.41),
     ]
+
+    def level(name: str, value: Estimate) -> Level:
+        return Level(name, 288, value, value, value, Estimate(0.5, n=24), Estimate(0.7, n=3), np.zeros(0))
+
+    def levels(r: float) -> dict[str, Level]:
+        own = Estimate(r, r - 0.12, r + 0.11, 24)
+        return {name: level(name, own if name != LEVELS[-1] else Estimate(r, n=3)) for name in LEVELS}
+
     rows = [
-        MeasureTrust(name, "of_image", direction, question, Correlation(r, r - 0.12, r + 0.11, 288))
+        MeasureTrust(name, "of_image", direction, question, levels(r))
         for name, direction, r in measures
         for question in ("agreement", "quality")
     ]
-    missing = Correlation(None, reason="only 3 prompts ask for text")
+    missing = {"pooled": level("pooled", absent("only 3 prompts ask for text"))}
     return Trust([*rows, MeasureTrust("text_read", "of_image", "higher", "agreement", missing)])
 
 

@@ -129,7 +129,7 @@ def test_published_truth_without_images(loaded: Loaded) -> None:
         records += [Prompt(key, f"p {p}"), Truth("hbpp", Item(prompt=key), p / 6)]
         records += [Truth("hbpp", Item(prompt=key, system=name), p / 6) for name in ("a", "b")]
     found = build(loaded(records))
-    assert "a and b cannot be told apart on hbpp" in found.answer
+    assert "a and b are not significantly different on hbpp" in found.answer
     prompts = found.section("prompts")
     assert prompts is not None and cards_of(prompts)[0][0].text == "p 0"
 

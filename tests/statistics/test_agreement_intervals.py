@@ -174,3 +174,41 @@ def test_limits_cover_the_truth_about_as_often_as_they_say(missing):
         ):
             hits[name] += found.low <= truth <= found.high
     assert all(0.93 <= hit / repeats <= 0.97 for hit in hits.values()), hits
+
+
+def rare_labels(rng, items, raters, accuracy, proportion):
+    """Yes or no: the truth with a probability of `accuracy`, else yes with a probability of `proportion`."""
+    truth = rng.random(items) < proportion
+    guess = rng.random((items, raters)) < proportion
+    return np.where(rng.random((items, raters)) < accuracy, truth[:, None], guess).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("raters", "accuracy", "proportion"), [(3, 0.9, 0.05), (3, 0.7, 0.05), (2, 0.9, 0.02)]
+)
+def test_skewed_labels_have_an_interval_that_covers_or_none(raters, accuracy, proportion):
+    rng = np.random.default_rng(0)
+    # Two votes agree beyond chance if both know the truth: alpha is about accuracy^2.
+    truth = accuracy**2
+    inside = {"alpha": [], "fleiss": [], "cohen": []}
+    none = 0
+    for items in (8, 20, 50, 200):
+        for _ in range(60):
+            table = rare_labels(rng, items, raters, accuracy, proportion)
+            if np.ptp(table) == 0:
+                continue
+            item = np.repeat(np.arange(items), raters)
+            found = {
+                "alpha": krippendorff_alpha(item, table.ravel(), resamples=200),
+                "fleiss": fleiss_kappa(item, table.ravel()),
+                "cohen": cohen_kappa(table[:, 0], table[:, 1]),
+            }
+            for name, each in found.items():
+                none += each.low is None
+                if each.low is not None:
+                    inside[name].append(each.low <= truth <= each.high)
+                elif each.value is not None and each.value < 1:
+                    assert "rarer of the two labels" in each.reason
+    assert none > 100, "most of these samples say too little"
+    for name, several in inside.items():
+        assert len(several) < 20 or np.mean(several) >= 0.85, name

@@ -1,10 +1,13 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sightline.statistics.comparison import compare
+from sightline.estimate import Estimate
+from sightline.statistics.comparison import Pair, compare, ranked
 from sightline.statistics.significance import sign_flip
 
 
@@ -153,3 +156,37 @@ def test_the_bootstrap_agrees_with_sign_flips_where_both_hold():
         assert one.p == pytest.approx(two.p, abs=0.03)
     with pytest.raises(ValueError, match="coin"):
         compare(matrix, test="coin")
+
+
+def standings(apart: str) -> dict[str, str]:
+    """Letters of five systems with means 5 to 1, of which these pairs are significantly different."""
+    names = "ABCDE"
+    means = [Estimate(5.0 - number, None, None, 9) for number in range(5)]
+    significant = set(apart.split())
+    pairs = [
+        Pair(first, second, Estimate(1.0, None, None, 9), 0.5, 0.5, first + second in significant)
+        for first, second in combinations(names, 2)
+    ]
+    return {each.system: each.letters for each in ranked(names, means, pairs, "higher")}
+
+
+@pytest.mark.parametrize(
+    ("apart", "letters"),
+    [
+        ("", "a a a a a"),
+        # Neighbours are alike, all others differ: a chain.
+        ("AC AD AE BD BE CE", "a ab bc cd d"),
+        ("AB AC AD AE", "a b b b b"),
+        # A and E differ, and nothing else: both share a letter with B, C and D.
+        ("AE", "a ab ab ab b"),
+        ("AB AC AD AE BC BD BE CD CE DE", "a b c d e"),
+        # D differs from both A and B, which do not differ from C; E from A alone.
+        ("AD BD AE", "a ab abc c bc"),
+    ],
+)
+def test_letters_are_shared_by_what_is_not_different(apart, letters):
+    found = standings(apart)
+    for first, second in combinations("ABCDE", 2):
+        shared = set(found[first]) & set(found[second])
+        assert bool(shared) == (first + second not in apart.split())
+    assert list(found.values()) == letters.split()

@@ -38,24 +38,51 @@ def test_hbpp_of_two_images_takes_31_values():
     assert len(means) == 31
 
 
+def test_mean_votes_by_hand():
+    # Squares about the means 3 and 5: 14 with 2 degrees of freedom and 2 with 1; common variance 16 / 3.
+    # Drawn to it with the weight of 4: (14 + 64/3) / 6 and (2 + 64/3) / 5.
+    # t(.975) with 6 and 5 degrees of freedom: 2.446912 and 2.570582.
+    found = mean_votes([0, 0, 0, 1, 1, 2], [1, 2, 6, 4, 6, 9])
+    assert found.value.tolist() == [3, 5, 9]
+    half = 2.446912 * np.sqrt((14 + 64 / 3) / 6 / 3), 2.570582 * np.sqrt((2 + 64 / 3) / 5 / 2)
+    assert found.high[:2] - found.value[:2] == pytest.approx(half, rel=1e-6)
+    assert found.value[:2] - found.low[:2] == pytest.approx(half, rel=1e-6)
+    assert np.isnan(found.low[2]) and np.isnan(found.high[2])
+
+
 @given(votes)
-def test_mean_votes_agrees_with_scipy(rows):
+def test_mean_votes_keep_to_their_scale_and_never_claim_certainty(rows):
     item, value, n = as_columns(rows)
-    found = mean_votes(item, value, n=n, items=5)
-    for i in range(5):
-        cast = np.repeat(value[item == i], n[item == i])
-        assert found.n[i] == cast.size
-        if cast.size == 0:
-            assert np.isnan(found.value[i])
-            continue
-        assert found.value[i] == pytest.approx(cast.mean())
-        if cast.size == 1:
-            assert np.isnan(found.low[i]) and np.isnan(found.high[i])
-        elif np.ptp(cast) == 0:
-            assert found.low[i] == pytest.approx(found.high[i])
-        else:
-            limits = stats.ttest_1samp(cast, 0).confidence_interval(0.95)
-            assert (found.low[i], found.high[i]) == pytest.approx((limits.low, limits.high))
+    found = mean_votes(item, value, n=n, items=5, low=-1, high=2)
+    cast = np.bincount(item, n, minlength=5)
+    assert found.n.tolist() == cast.tolist()
+    assert np.array_equal(np.isnan(found.low), cast < 2) and np.array_equal(np.isnan(found.value), cast == 0)
+    some = cast > 1
+    expected = np.bincount(item, value * n, minlength=5)[some] / cast[some]
+    assert found.value[some] == pytest.approx(expected)
+    assert np.all(found.low[some] >= -1) and np.all(found.high[some] <= 2)
+    assert np.all(found.low[some] <= found.value[some]) and np.all(found.value[some] <= found.high[some])
+    assert np.all(found.high[some] - found.low[some] > 0.01)
+
+
+def test_two_votes_at_either_end_say_little_but_not_the_impossible():
+    found = mean_votes([0, 0], [1, 5], low=1, high=5)
+    assert found.value[0] == 3
+    assert 1 <= found.low[0] < 1.6 and 4.4 < found.high[0] <= 5
+    unanimous = mean_votes([0, 0, 0], [5, 5, 5], low=1, high=5)
+    assert unanimous.high[0] == 5 and 2 < unanimous.low[0] < 4.5
+
+
+@pytest.mark.parametrize("raters", [2, 3, 5, 10])
+@pytest.mark.parametrize("middle", [3.0, 4.4])
+def test_mean_votes_cover_what_many_votes_would_give(raters, middle):
+    rng = np.random.default_rng(raters)
+    level = rng.normal(middle, 0.7, 3000)
+    cuts = np.array([1.5, 2.5, 3.5, 4.5])
+    cast = 1 + (rng.normal(level[:, None], 0.9, (3000, raters))[:, :, None] > cuts).sum(axis=2)
+    truth = 1 + stats.norm.sf(cuts, level[:, None], 0.9).sum(axis=1)
+    found = mean_votes(np.repeat(np.arange(3000), raters), cast.ravel(), low=1, high=5)
+    assert np.mean((found.low <= truth) & (truth <= found.high)) >= 0.935
 
 
 def test_majority_by_hand():

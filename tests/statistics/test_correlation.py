@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sightline.statistics.correlation import clustered_spearman, kendall, midranks, pearson, spearman
+from sightline.statistics.correlation import kendall, midranks, pearson, spearman
 
 ALL = [pearson, spearman, kendall]
 # Whole numbers keep monotone maps exact, so that invariance can be asked for to the last digits.
@@ -152,31 +152,3 @@ def test_published_figures_of_pqpp(data):
         # tau as read is .0831, .0460, .5043, with noise rounded away .0830, .0458, .5046; the paper's own
         # noise is unknown, so its fourth decimal cannot be asked for.
         assert kendall(x, y).value == pytest.approx(tau, abs=2.5e-4)
-
-
-def test_clustered_spearman_is_wider_where_groups_resemble_and_plain_without_groups():
-    rng = np.random.default_rng(2)
-    prompt = np.repeat(np.arange(30), 6)
-    x = rng.normal(size=30)[prompt] + 0.2 * rng.normal(size=180)
-    y = rng.normal(size=30)[prompt] + 0.2 * rng.normal(size=180)
-    plain, found = spearman(x, y), clustered_spearman(x, y, prompt)
-    assert found.value == plain.value and found.n == 180
-    assert found.high - found.low > 1.5 * (plain.high - plain.low)
-    assert clustered_spearman(x, y, np.arange(180)) == plain
-    assert clustered_spearman(x, y, prompt) == found
-
-
-@pytest.mark.slow
-def test_clustered_spearman_covers_no_correlation():
-    # 200 studies of 25 unrelated prompts with 4 alike images each: standard error of .95 is .015.
-    prompt = np.repeat(np.arange(25), 4)
-    rng = np.random.default_rng(3)
-    inside = naive = 0
-    for _ in range(200):
-        x = rng.normal(size=25)[prompt] + 0.5 * rng.normal(size=100)
-        y = rng.normal(size=25)[prompt] + 0.5 * rng.normal(size=100)
-        found, plain = clustered_spearman(x, y, prompt, resamples=200), spearman(x, y)
-        inside += found.low <= 0 <= found.high
-        naive += plain.low <= 0 <= plain.high
-    assert 0.88 <= inside / 200 <= 0.99
-    assert naive / 200 < 0.85, "counting images one by one must be seen to overstate certainty"

@@ -9,6 +9,7 @@ from sightline.statistics.intervals import (
     bootstrap,
     cluster_bootstrap,
     mean_interval,
+    mid_p,
     stratified_mean_interval,
     wilson,
     within,
@@ -26,6 +27,62 @@ def test_mean_interval_by_hand_and_scipy():
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.9)
     found = mean_interval(values, confidence=0.9)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 20), (1, 20), (7, 20), (20, 20), (3, 5), (180, 200)])
+def test_mid_p_solves_the_exact_test(successes, n):
+    low, high = (float(each[0]) for each in mid_p(np.array([successes / n]), np.array([float(n)])))
+    # P(X < x) + P(X = x) / 2 at the upper limit, P(X > x) + P(X = x) / 2 at the lower.
+    half = stats.binom.pmf(successes, n, [low, high]) / 2
+    if successes < n:
+        assert stats.binomtest(successes, n, high, "less").pvalue - half[1] == pytest.approx(0.025, abs=1e-7)
+    else:
+        assert high == 1
+    if successes > 0:
+        reached = stats.binomtest(successes, n, low, "greater").pvalue
+        assert reached - half[0] == pytest.approx(0.025, abs=1e-7)
+    else:
+        assert low == 0
+    exact = stats.binomtest(successes, n).proportion_ci(0.95, method="exact")
+    assert exact.low <= low <= successes / n <= high <= exact.high
+
+
+def test_nothing_in_a_hundred_is_not_certainty():
+    # (1 - p)^100 / 2 = .025 at p = 1 - .05^(1/100).
+    found = mean_interval(np.zeros(100), low=0, high=1)
+    assert (found.value, found.low, found.n) == (0, 0, 100)
+    assert found.high == pytest.approx(1 - 0.05**0.01, abs=1e-9)
+    assert mean_interval(np.full(100, 5.0), low=1, high=5).high == 5
+    assert 4.8 < mean_interval(np.full(100, 5.0), low=1, high=5).low < 5
+
+
+def test_the_number_of_trials_that_a_mean_is_worth():
+    # 2, 3, 3, 4 of 1 to 5: m = .5, V = (2/3) / 4 / 16 = 1/96;
+    # n* = .25 * 96 * (1.959964 / 3.182446)^2 = 9.1030.
+    found = mean_interval([2, 3, 3, 4], low=1, high=5)
+    trials = 24 * (1.959964 / 3.182446) ** 2
+    expected = [1 + 4 * float(each[0]) for each in mid_p(np.array([0.5]), np.array([trials]))]
+    assert (found.low, found.high) == pytest.approx(tuple(expected), abs=1e-5)
+    assert found.method == "mid-P"
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=30))
+def test_a_mean_on_a_scale_stays_on_it(values):
+    found = mean_interval(values, low=0, high=1)
+    assert 0 <= found.low <= found.value <= found.high <= 1
+    assert found.high > found.low
+    mirrored = mean_interval([1 - each for each in values], low=0, high=1)
+    assert found.low == pytest.approx(1 - mirrored.high, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [5, 10, 40, 200])
+def test_yes_and_no_are_covered_at_every_proportion(n):
+    limits = [mean_interval(np.repeat([1.0, 0.0], [k, n - k]), low=0, high=1) for k in range(n + 1)]
+    low, high = (np.array([getattr(each, end) for each in limits]) for end in ("low", "high"))
+    p = np.arange(1, 100)[:, None] / 100
+    coverage = np.sum(stats.binom.pmf(np.arange(n + 1), n, p) * ((low <= p) & (p <= high)), axis=1)
+    assert coverage.mean() >= 0.945
+    assert coverage.min() >= 0.90
 
 
 @pytest.mark.parametrize("successes", [0, 1, 7, 19, 20])

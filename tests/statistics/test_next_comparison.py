@@ -5,6 +5,7 @@ from sightline.statistics.next_comparison import (
     Belief,
     belief_from_orders,
     belief_from_votes,
+    chances_of_sets,
     next_comparison,
 )
 from sightline.statistics.preferences import PRIOR, bradley_terry
@@ -86,3 +87,18 @@ def test_adaptive_orders_of_four_need_fewer_comparisons_than_random_pairs():
             tau.append(np.mean(np.sign(strength[i] - strength[j]) * np.sign(at[i] - at[j])))
         reached[size] = np.mean(tau)
     assert reached[4] > reached[2] + 0.03
+
+
+def test_existing_sets_have_the_chances_of_their_pairs():
+    belief = Belief(np.array([3.0, 2.9, -2.9, -3.0]), np.eye(4) * 0.05)
+    pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    members = np.array([[n in pair for n in range(4)] for pair in pairs])
+    chances = chances_of_sets(belief, members)
+    assert chances.max() == 1 and np.argsort(chances)[-2:].tolist() in ([0, 5], [5, 0])
+    # Drawn often enough, pairs come as often as these chances say.
+    drawn = counts(next_comparison(belief, count=20_000, explore=0, seed=4), 4)
+    expected = 20_000 * chances / chances.sum()
+    assert [drawn[pair] for pair in pairs] == pytest.approx(expected.tolist(), abs=4 * np.sqrt(20_000) / 2)
+    # A set gains what all its pairs do, and a system by itself nothing.
+    triple = chances_of_sets(belief, [[1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 0]])
+    assert triple[1] == 1 > triple[0] > 0 == triple[2]

@@ -48,8 +48,16 @@ def drawn(number: int, side: int = SIDE) -> bytes:
     return out.getvalue()
 
 
-def small_study(folder: Path, settings: str, *, prompts: int = 8, images: int = 2, text: str = "") -> Study:
-    """A study of so many prompts, each answered by two systems with so many images, and a photo each.
+def small_study(
+    folder: Path,
+    settings: str,
+    *,
+    prompts: int = 8,
+    images: int = 2,
+    text: str = "",
+    systems: Sequence[str] = SYSTEMS,
+) -> Study:
+    """A study of so many prompts, each answered by these systems with so many images, and a photo each.
 
     The even prompts build on the first. `text` is put before every prompt's own.
     """
@@ -65,7 +73,7 @@ def small_study(folder: Path, settings: str, *, prompts: int = 8, images: int = 
         photo = pictures / f"photo{number}.png"
         photo.write_bytes(drawn(1000 + number))
         records.append(Image(ImageKey("photos", photo.name), str(photo), (words,)))
-        for system in SYSTEMS:
+        for system in systems:
             for position in range(images):
                 file = pictures / f"{system}-{number}-{position}.png"
                 file.write_bytes(drawn(serial))

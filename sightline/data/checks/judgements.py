@@ -56,8 +56,9 @@ def judgements_in_conflict(material: Material) -> Iterator[Finding]:
 def judgements_missing(material: Material, *, share: float = 0.5) -> Iterator[Finding]:
     """Prompts judged for other systems of the suite and not for one that was judged on most of them.
 
-    A system judged on less than `share` of the prompts was judged on a sample, which is no fault. A judgement
-    of a prompt with an image counts for the system that gave the image.
+    A system judged on less than `share` of the prompts was judged on a sample, which is no fault, and neither
+    is a pair that was not compared. A judgement of a prompt with an image counts for the system that gave the
+    image.
     """
     import polars as pl
 
@@ -86,7 +87,8 @@ def _judged(material: Material) -> pl.DataFrame:
     """Each question, system and prompt with at least one judgement."""
     import polars as pl
 
-    votes = material.judgements.filter(pl.col("prompt_id") > 0)
+    alone = (pl.col("image_b") == 0) & (pl.col("system_b") == 0)
+    votes = material.judgements.filter((pl.col("prompt_id") > 0) & alone)
     named = votes.filter(pl.col("system_id") > 0).select("question", "system_id", "prompt_id")
     gave = answers_by(material, "generator").select("system_id", "prompt_id", "image_id")
     by_image = (
@@ -98,6 +100,20 @@ def _judged(material: Material) -> pl.DataFrame:
     )
     suites = material.prompts.select("prompt_id", "suite")
     return pl.concat([named, by_image]).unique().join(suites, on="prompt_id")
+
+
+def _sides(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows, those of pairs once more with the second side in place of the first."""
+    import polars as pl
+
+    second = rows.filter((pl.col("image_b") > 0) | (pl.col("system_b") > 0)).with_columns(
+        pl.when(pl.col("system_b") > 0)
+        .then(pl.col("system_b"))
+        .otherwise(pl.col("system_id"))
+        .alias("system_id"),
+        pl.col("image_b").alias("image_id"),
+    )
+    return pl.concat([rows, second])
 
 
 @check(severity="warning", source="Sightline", licence="Apache-2.0")
@@ -162,8 +178,11 @@ def _between_steps(material: Material) -> Iterator[Finding]:
         if question.step is None or question.step <= 0 or question.scale == "interval":
             continue
         steps = (pl.col("value") - (question.low or 0.0)) / question.step
+        # A tie lies half way between the two sides of a pair, whatever the step.
+        paired = (pl.col("image_b") > 0) | (pl.col("system_b") > 0)
+        tie = paired & (pl.col("value") == 0.5) & pl.lit((question.low, question.high) == (0, 1))
         rows = material.judgements.filter(
-            (pl.col("question") == question.name) & ((steps - steps.round()).abs() > 1e-6)
+            (pl.col("question") == question.name) & ((steps - steps.round()).abs() > 1e-6) & ~tie
         )
         if not rows.is_empty():
             counted = rows["value"].value_counts(sort=True)
@@ -199,7 +218,7 @@ def _of(material: Material, what: str, rows: pl.DataFrame) -> Iterator[Finding]:
     active = answers.select("system_id").unique()
     # Of generators only: a search engine may leave out any image, and people judge pools.
     made = answers_by(material, "generator").select(answers.columns)
-    about = rows.filter(pl.col("prompt_id") > 0)
+    about = _sides(rows).filter(pl.col("prompt_id") > 0)
     of_system = about.filter(pl.col("system_id") > 0).join(active, on="system_id", how="semi")
     unanswered = of_system.join(answers, on=["system_id", "prompt_id"], how="anti", maintain_order="left")
     answered = of_system.join(made, on=["system_id", "prompt_id"], how="semi", maintain_order="left")

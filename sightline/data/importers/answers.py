@@ -6,18 +6,32 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sightline.data.sources import Once, Source, prompt_ref
-from sightline.data.sources.plain import HOMES, TRANSLATION, Pictures, fits, rows_of, setting_of, translated
+from sightline.data.sources.plain import (
+    HOMES,
+    SYNONYMS,
+    TRANSLATION,
+    Pictures,
+    fits,
+    rows_of,
+    setting_of,
+    translated,
+)
 from sightline.extension import importer
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, PromptText, Record, System
 
 FACTS = ("position", "score", "seed", "failure", "kind")
+VOTES = ("question", "annotator", *SYNONYMS["annotator"])
 KNOWN = ("prompt", "prompt_id", "image", "system", *HOMES, *FACTS, "tags.", "settings.")
+RENAMED = ("prompt", "image", "system")
 KINDS = ("generator", "retriever")
 
 
 def claims(source: Source) -> float:
-    """A table with `image`, `system` and a prompt, and no question."""
-    return 0.8 * fits(source, "image", "system", ("prompt", "prompt_id"), without=("question", "annotator"))
+    """A table with `image`, `system` and a prompt, and no question; also as `file`, `model` and the like."""
+    wanted = ("image", "system", ("prompt", "prompt_id"))
+    if fits(source, *wanted, without=VOTES):
+        return 0.8
+    return 0.7 * fits(source, *wanted, without=VOTES, renamed=RENAMED)
 
 
 @importer(
@@ -40,14 +54,16 @@ def answers(
 ) -> Iterator[Record]:
     """A table of answers: prompt, image, system; optionally position, score, seed, tags, settings, failure.
 
-    A column such as prompt.de has the prompt in another language, for annotators.
+    Also read: model, generator or engine as system; file, path, filename or image_path as image; caption or
+    text as prompt. A column such as prompt.de has the prompt in another language, for annotators.
     With `known_prompts` a prompt without id is looked up in the study by its wording instead of being made.
     """
     pictures = Pictures(source, names_only)
     once = Once()
     counted: Counter[tuple[str, PromptKey | PromptText]] = Counter()
     known = (*KNOWN, *translated(source))
-    for row in rows_of(source, (("prompt", "prompt_id"), ("image", "failure"), "system"), known):
+    required = (("prompt", "prompt_id"), ("image", "failure"), "system")
+    for row in rows_of(source, required, known, RENAMED):
         at = row.at
         system = row.text("system")
         within, home = row.text("suite", suite), row.text("collection", collection)

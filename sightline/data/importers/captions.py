@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from sightline.data.sources import Row, Source
-from sightline.data.sources.plain import Pictures, fits, rows_of
+from sightline.data.sources.plain import SYNONYMS, Pictures, fits, rows_of
 from sightline.extension import importer
 from sightline.records import Image, ImageKey, Record
 
@@ -16,7 +16,7 @@ OTHERS = ("system", "prompt", "prompt_id", "question", "value")
 
 def claims(source: Source) -> float:
     """A table with `image` and `caption`, and nothing about systems or votes."""
-    return 0.8 * fits(source, "image", "caption", without=OTHERS)
+    return 0.8 * fits(source, "image", "caption", without=(*OTHERS, *SYNONYMS["system"]))
 
 
 @importer(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
@@ -11,7 +11,7 @@ from sightline.data.sources.plain import EXPORT_NOTE, QUESTION_COLUMNS, export_n
 from sightline.data.sources.rows import Required
 from sightline.errors import DataError
 from sightline.extension import importer, needs
-from sightline.records import Image, ImageKey, Prompt, PromptKey, Record, Reference, System
+from sightline.records import NOTHING, Image, ImageKey, Prompt, PromptKey, Record, Reference, System
 
 Links = dict[PromptKey, list[tuple[str, PromptKey]]]
 Plain = Callable[[Source], Iterator[Record]]
@@ -91,10 +91,16 @@ class Table(Source):
         super().__init__(path)
         self._wanted = wanted
 
-    def rows(self, file: str, required: Required = (), known: tuple[str, ...] | None = None) -> Iterator[Row]:
+    def rows(
+        self,
+        file: str,
+        required: Required = (),
+        known: tuple[str, ...] | None = None,
+        renamed: Mapping[str, str] = NOTHING,
+    ) -> Iterator[Row]:
         """The rows; an error at the end if some are missing or too many."""
         n = 0
-        for row in super().rows(file, required, known):
+        for row in super().rows(file, required, known, renamed):
             n += 1
             yield row
         if n != self._wanted:

@@ -1,4 +1,4 @@
-"""Judgements as a plain table: one row per vote."""
+"""Judgements as a plain table: one row per vote, or per place of an order."""
 
 from __future__ import annotations
 
@@ -8,22 +8,45 @@ from datetime import datetime
 from sightline.data.sources import Once, Row, Source
 from sightline.data.sources.plain import (
     QUESTION_COLUMNS,
+    SCALE_COLUMNS,
     SUBJECT_COLUMNS,
+    SYNONYMS,
     fits,
     questions_of,
     rows_of,
     subject_of,
+    synonyms,
 )
 from sightline.extension import importer
-from sightline.records import AnnotatorKey, Judgement, Record
+from sightline.records import (
+    BOTH_BAD,
+    AnnotatorKey,
+    Item,
+    Judgement,
+    Question,
+    Record,
+    order_question,
+    preference_question,
+)
 
 VOTE = ("annotator", "panel", "value", "skipped", "n", "repetition", "revision", "session", "control")
-KNOWN = (*SUBJECT_COLUMNS, *QUESTION_COLUMNS, *VOTE, "took_ms", "time")
+KNOWN = (*SUBJECT_COLUMNS, *QUESTION_COLUMNS, *VOTE, "group", "rank", "took_ms", "time")
+PAIRED = ("image_b", "system_b")
+CHOICES = (0.0, 0.5, 1.0)
+"""For the first side, for neither, for the second."""
 
 
 def claims(source: Source) -> float:
-    """A table with `annotator`, `question` and `value`."""
-    return 0.9 * fits(source, "annotator", "question", "value")
+    """A table with `question`, `annotator` and `value` or `rank`; or with choices between pairs.
+
+    Also with `rater`, `score` and the like for `annotator` and `value`.
+    """
+    if fits(source, "question", "annotator", ("value", "rank"), renamed=SYNONYMS):
+        return 0.9
+    # Votes on pairs need name nobody; a truth of pairs is no choice, or has an interval or a rule.
+    published = ("low", "high", "rule")
+    paired = fits(source, "question", "value", PAIRED, without=published, renamed=SYNONYMS)
+    return 0.9 * (paired and bool(_preferences(source)))
 
 
 @importer(
@@ -41,26 +64,44 @@ def judgements(
     """A table of votes: annotator, question, value and what was judged (prompt or prompt_id, system, image).
 
     Optional: panel, session, control, time, took_ms, repetition, revision, skipped, n (of anonymous votes),
-    image_b and image_c for pairs and triplets, and scale, scale_low, scale_high, scale_step, direction.
+    and scale, scale_low, scale_high, scale_step, direction. Pairs are system and system_b, or image and
+    image_b: value 0 prefers the first, 1 the second, 0.5 neither, and both_bad says that neither is good.
+    Triplets have image_c as well. Orders have a rank instead of a value, 1 for the best, one row per image
+    or system; a group tells the orders of one annotator and prompt apart. Also read: rater, worker, user or
+    annotator_id as annotator; score, rating or label as value; model as system, file as image and so on.
     """
     once = Once()
-    for row in rows_of(source, ("question", ("value", "skipped")), KNOWN):
-        yield from questions_of(row, once)
+    preferences = _preferences(source)
+    orders = _Orders(source)
+    for row in rows_of(source, ("question", ("value", "skipped", "rank")), KNOWN, SYNONYMS):
+        rank = _rank(row)
+        question = row.text("question")
+        if not row.columns.isdisjoint(SCALE_COLUMNS):
+            yield from questions_of(row, once)
+        elif once.new(question):
+            assumed = order_question if rank is not None else preference_question
+            yield (
+                assumed(question, row.at)
+                if rank or question in preferences
+                else Question(question, at=row.at)
+            )
         who = row.text("annotator", None)
         n = row.whole("n", 1)
         if n < 1 or (n > 1 and who is not None):
             raise row.wrong(
                 "n", "1 or more, and 1 for a named annotator", "Only anonymous votes can be counted."
             )
-        skipped = row.text("skipped", None)
-        value = row.number("value", None) if skipped else row.number("value")
-        if skipped and value is not None:
-            raise row.error("it has both a value and a reason why it was skipped", "Empty one.")
+        item = subject_of(row, suite, collection)
+        value, skipped = (rank, None) if rank is not None else _verdict(row, item)
+        annotator = None if who is None else AnnotatorKey(row.text("panel", panel), who)
+        group = row.text("group", "")
+        if rank is not None:
+            group = orders.group(row, question, item, annotator, group)
         yield Judgement(
-            row.text("question"),
-            subject_of(row, suite, collection),
+            question,
+            item,
             value,
-            None if who is None else AnnotatorKey(row.text("panel", panel), who),
+            annotator,
             n,
             skipped,
             row.count("repetition"),
@@ -70,7 +111,102 @@ def judgements(
             row.whole("took_ms", None),
             _time(row),
             row.at,
+            group,
         )
+    orders.finish()
+
+
+def _verdict(row: Row, item: Item) -> tuple[float | None, str | None]:
+    """The value of a row, or the reason why it has none."""
+    skipped = row.text("skipped", None)
+    paired = item.image_b is not None or item.system_b is not None
+    if _is_both_bad(row):
+        if not paired or skipped not in (None, BOTH_BAD):
+            raise row.error(
+                f"the value is {BOTH_BAD} and there {'is another reason' if paired else 'are no two sides'}",
+                "It is a verdict about pairs: image and image_b, or system and system_b.",
+            )
+        return None, BOTH_BAD
+    value = row.number("value", None) if skipped else row.number("value")
+    if skipped and value is not None:
+        raise row.error("it has both a value and a reason why it was skipped", "Empty one.")
+    ends = (row.number("scale_low", 0.0), row.number("scale_high", 1.0))
+    if item.system_b is not None and value is not None and ends == (0, 1) and value not in CHOICES:
+        raise row.wrong(
+            "value", "0, 0.5 or 1", f"0 prefers system, 1 system_b, 0.5 neither; or write {BOTH_BAD}."
+        )
+    return value, skipped
+
+
+def _is_both_bad(row: Row) -> bool:
+    value = row.get("value")
+    return isinstance(value, str) and value.strip().lower() == BOTH_BAD
+
+
+def _preferences(source: Source) -> set[str]:
+    """The questions of a table without scales whose values about pairs are all choices between the sides."""
+    file = source.the_file()
+    theirs = synonyms(source)
+    header = {*source.header(file), *theirs}
+    # The lines of a JSONL file need not all have the same columns.
+    if not header.isdisjoint(SCALE_COLUMNS) or (header.isdisjoint(PAIRED) and not file.endswith(".jsonl")):
+        return set()
+    seen: dict[str, bool] = {}
+    for row in source.rows(file, required=("question",), renamed=theirs):
+        if row.get("value") is None:
+            continue
+        paired = any(row.get(name) is not None for name in PAIRED) and row.get("image_c") is None
+        choice = paired and (_is_both_bad(row) or row.number("value") in CHOICES)
+        name = row.text("question")
+        seen[name] = choice and seen.get(name, True)
+    return {name for name, choice in seen.items() if choice}
+
+
+def _rank(row: Row) -> int | None:
+    if row.get("rank") is None:
+        return None
+    rank = row.whole("rank")
+    if rank < 1:
+        raise row.wrong("rank", "1 or more", "1 is the best; equal ranks are a tie.")
+    if row.get("value") is not None or row.get("skipped") is not None:
+        raise row.error("it has a rank and a value", "Leave value and skipped empty where there is a rank.")
+    return rank
+
+
+class _Orders:
+    """The orders of a table: who put what into which place."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._places: dict[tuple[object, ...], tuple[str, set[Item]]] = {}
+
+    def group(self, row: Row, question: str, item: Item, annotator: AnnotatorKey | None, group: str) -> str:
+        """The group of a row, 1 where there is none; a row that can be no place of an order is an error."""
+        sides = (item.system, item.image)
+        if item.prompt is None or sides == (None, None) or (item.image_b or item.system_b) is not None:
+            raise row.error(
+                "an order is of one prompt's systems or images",
+                "Name the prompt and either a system or an image in each row.",
+            )
+        if annotator is None and not group:
+            raise row.error(
+                "it names neither an annotator nor a group", "Say in `group` which rows are one order."
+            )
+        key = (question, item.prompt, annotator, group, row.count("repetition"), row.count("revision"))
+        at, places = self._places.setdefault(key, (row.at, set()))
+        if item in places:
+            raise row.error(
+                f"the order that begins at {at} has this already",
+                "Number the orders of an annotator and prompt in a `group` column.",
+            )
+        places.add(item)
+        return group or "1"
+
+    def finish(self) -> None:
+        """Note orders that say nothing."""
+        for at, places in self._places.values():
+            if len(places) == 1:
+                self._source.note(at, "orders of a single image or system")
 
 
 def _time(row: Row) -> str | None:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from sightline.data.sources import SLIP, Row, Source, prompt_ref
-from sightline.data.sources.plain import TRANSLATION, fits, rows_of, translated
+from sightline.data.sources.plain import TRANSLATION, fits, rows_of, synonyms, translated
 from sightline.extension import importer
 from sightline.records import Prompt, PromptKey, Record
 
@@ -20,7 +20,7 @@ def claims(source: Source) -> float:
     """A table with `prompt` and nothing about images or votes; a .txt file, with less confidence."""
     if source.is_file and source.path.suffix.lower() == ".txt":
         return 0.2
-    if not fits(source, "prompt", without=OTHERS):
+    if not fits(source, "prompt", without=OTHERS) or {"image", "system"} <= synonyms(source).keys():
         return 0
     # `sytem` beside a prompt is a table of answers with a slip in it, not prompts with a column to leave out.
     unknown = [column for column in source.header(source.the_file()) if not column.startswith(KNOWN)]

@@ -9,6 +9,7 @@ from sightline.data.sources import SLIP, Once, Source
 from sightline.data.sources.plain import (
     QUESTION_COLUMNS,
     SUBJECT_COLUMNS,
+    SYNONYMS,
     fits,
     questions_of,
     rows_of,
@@ -23,7 +24,7 @@ KNOWN = (*SUBJECT_COLUMNS, *QUESTION_COLUMNS, "value", "low", "high", "n", "rule
 
 def claims(source: Source) -> float:
     """A table with `question` and `value` but no annotators."""
-    if not fits(source, "question", "value", without=VOTES):
+    if not fits(source, "question", "value", without=(*VOTES, *SYNONYMS["annotator"])):
         return 0
     # `annotater` beside a value is a table of votes with a slip in it.
     unknown = [column for column in source.header(source.the_file()) if column not in KNOWN]

@@ -129,15 +129,24 @@ class Source:
             self._headers[file] = (*kept, *ours)
         return self._headers[file]
 
-    def rows(self, file: str, required: Required = (), known: tuple[str, ...] | None = None) -> Iterator[Row]:
-        """The rows of a table. `known` are the columns the importer takes; others are noted as left out."""
-        columns = Columns(self.columns, required, self._used)
+    def rows(
+        self,
+        file: str,
+        required: Required = (),
+        known: tuple[str, ...] | None = None,
+        renamed: Mapping[str, str] = NOTHING,
+    ) -> Iterator[Row]:
+        """The rows of a table. `known` are the columns the importer takes; others are noted as left out.
+
+        `renamed` maps our names to theirs as `columns` does, but not at the user's wish.
+        """
+        columns = Columns({**renamed, **self.columns}, required, self._used)
         rows = readers.rows(self._readable(file), file, columns)
         first = next(rows, None)
         if first is None:
             raise DataError("there are no rows in it", where=file, remedy="Give a file that holds data.")
         if known is not None:
-            self._note_unknown(file, known)
+            self._note_unknown(file, (*known, *renamed.values()))
         yield first
         yield from rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from sightline.data.sources import Once, Row, Source
@@ -15,10 +15,25 @@ from sightline.estimate import DIRECTIONS
 from sightline.records import ImageKey, Item, PromptKey, PromptText, Question
 
 T = TypeVar("T", bound=str)
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "prompt": ("caption", "text", "prompt_text", "query"),
+    "image": ("file", "path", "filename", "file_name", "image_path", "image_file", "image_a"),
+    "image_b": ("image_path_b", "file_b", "path_b"),
+    "system": ("model", "generator", "engine", "model_name", "system_a", "model_a"),
+    "system_b": ("model_b",),
+    "annotator": (
+        "rater",
+        "worker",
+        "user",
+        *(f"{who}_id" for who in ("annotator", "rater", "worker", "user")),
+    ),
+    "value": ("score", "rating", "label"),
+}
+"""What other tables call our columns. The first that a table has is read, where it lacks ours."""
 HOMES = ("suite", "collection")
 """Columns that say row by row what an option says for the whole table."""
 SUBJECT_COLUMNS = (
-    *("prompt", "prompt_id", "system", "image", "image_b", "image_c"),
+    *("prompt", "prompt_id", "system", "system_b", "image", "image_b", "image_c"),
     *(*HOMES, "collection_b", "collection_c"),
 )
 SCALE_COLUMNS = ("scale", "scale_low", "scale_high", "scale_step", "direction")
@@ -32,21 +47,47 @@ EXPORT_VERSION = 1
 _GUARDED = re.compile(r"'('*[=+\-@\t\r])")
 
 
-def fits(source: Source, *wanted: str | tuple[str, ...], without: tuple[str, ...] = ()) -> bool:
-    """Whether the source is one table with these columns (a tuple: any of them) and none of those."""
+def synonyms(source: Source, columns: Iterable[str] = SYNONYMS) -> dict[str, str]:
+    """Those of our columns that the source's one table has under another name, and that name."""
+    header = source.header(source.the_file())
+    lower = {name.strip().lower(): name for name in reversed(header)}
+    # A table of ranks has no values, whatever its scores are.
+    absent = [ours for ours in columns if ours not in header and not (ours == "value" and "rank" in header)]
+    named = {ours: [lower[each] for each in (ours, *SYNONYMS[ours]) if each in lower] for ours in absent}
+    return {ours: theirs[0] for ours, theirs in named.items() if theirs}
+
+
+def fits(
+    source: Source,
+    *wanted: str | tuple[str, ...],
+    without: tuple[str, ...] = (),
+    renamed: Iterable[str] = (),
+) -> bool:
+    """Whether the source is one table with these columns (a tuple: any of them) and none of those.
+
+    The columns of `renamed` may have other names in it.
+    """
     if not source.is_table():
         return False
-    header = set(source.header(source.the_file()))
+    header = {*source.header(source.the_file()), *synonyms(source, renamed)}
     for each in wanted:
         if not header & ({each} if isinstance(each, str) else set(each)):
             return False
     return not header & set(without)
 
 
-def rows_of(source: Source, required: Required, known: tuple[str, ...]) -> Iterator[Row]:
-    """The rows of the source's one table; the apostrophes that our own CSV puts before formulas are gone."""
+def rows_of(
+    source: Source, required: Required, known: tuple[str, ...], renamed: Iterable[str] = ()
+) -> Iterator[Row]:
+    """The rows of the source's one table; the apostrophes that our own CSV puts before formulas are gone.
+
+    The columns of `renamed` may have other names in it; which do is noted.
+    """
     file = source.the_file()
-    rows = source.rows(file, required=required, known=known)
+    theirs = synonyms(source, renamed)
+    for ours, name in theirs.items():
+        source.note(f"{name} as {ours}", "columns read under our names")
+    rows = source.rows(file, required=required, known=known, renamed=theirs)
     if export_note(source).get(file, {}).get("guard") is not True:
         return rows
     return (row.mapped(unguarded) for row in rows)
@@ -159,14 +200,22 @@ def subject_of(row: Row, suite: str, collection: str) -> Item:
     image = _image(row, "image", collection)
     if prompt is None and system is None and image is None:
         raise row.error("it names neither a prompt, a system nor an image", "Fill in at least one of them.")
-    if "image_b" not in row:
+    if "image_b" not in row and "system_b" not in row:
         return Item(prompt, system, image)
+    image_b = _image(row, "image_b", row.text("collection_b", collection))
+    system_b = row.text("system_b", None)
+    for first, second, name in ((image, image_b, "image"), (system, system_b, "system")):
+        if first is None and second is not None:
+            raise row.error(f"it has {name}_b and no {name}", f"Name both sides: {name} and {name}_b.")
+    if system is not None and system == system_b:
+        raise row.error(f"system {system!r} is compared with itself", "Name two systems.")
     return Item(
         prompt,
         system,
         image,
-        _image(row, "image_b", row.text("collection_b", collection)),
+        image_b,
         _image(row, "image_c", row.text("collection_c", collection)),
+        system_b,
     )
 
 

@@ -61,29 +61,61 @@ def median(votes: Votes, *, top: float | None = None, confidence: float = 0.95) 
 
 @consensus(
     scales=("ordinal", "interval"),
-    source="ITU-T P.910 (2022); Li et al. 2020; Smyth 2004 for the moderation",
+    source="ITU-T P.910 (2022); Li et al. 2020; Smyth 2004 for the moderation; Rubin and Thayer 1982",
     licence="Apache-2.0",
-    version=2,
+    version=3,
 )
 def mos_mle(votes: Votes, *, confidence: float = 0.95) -> Settled:
     """Mean opinion score by maximum likelihood: judgements less their viewer's bias, weighted by consistency.
 
-    Model: judgement = score + bias of the viewer + inconsistency of the viewer x noise. Nobody has to be
-    excluded: a careless viewer weighs little. Biases are drawn to 0 and inconsistencies to a common one by as
-    much as few judgements per viewer call for, so that where viewers are alike it is no worse than the mean.
-    The interval is score +- z / sqrt(sum of weights). On a scale with ends a score beyond them is the end
-    itself: the likelihood falls from its peak to both sides, so that is its maximum among the scores that can
-    occur. Anonymous judgements have no bias and one common inconsistency.
+    Model: judgement = score + bias of the viewer + inconsistency of the viewer x noise, where the noise may
+    be larger on some items than on others. A viewer who scatters weighs little; one whose judgements do not
+    follow the items (one value, or almost, throughout) carries no information, is excluded and is named.
+    Biases are drawn to 0 and inconsistencies to a common one by as much as few judgements per viewer call
+    for. The score is that of the viewers who judged, not of viewers to come; anonymous judgements have no
+    bias and one common inconsistency. The interval stays on the scale. Simulated on five points with 5 to 200
+    items and 2 to 10 viewers, nominal 95 % intervals cover .91 to .97, with viewers who always give 5 too,
+    even where they are half of the panel; of viewers who give almost always the same, some escape notice
+    where each judged 20 items or fewer, and then it is .87.
     """
-    from scipy.special import ndtri
-
     need_confidence("mos_mle", confidence)
-    found = mos_likelihood(votes.item, votes.annotator, votes.value, n=votes.n, items=votes.items)
-    half = float(ndtri((1 + confidence) / 2)) * found.error
-    reasons = [NOBODY if none else None for none in np.isnan(found.mos)]
-    limits = (found.mos, found.mos - half, found.mos + half)
-    score, low, high = (on_the_scale(votes, each) for each in limits)
-    return Settled(score, low, high, found.n, reasons)
+    low, high = votes.question.low, votes.question.high
+    ends = None if low is None or high is None or high <= low else (low, high)
+    found = mos_likelihood(
+        votes.item,
+        votes.annotator,
+        votes.value,
+        n=votes.n,
+        items=votes.items,
+        annotators=len(votes.annotators),
+        ends=ends,
+        confidence=confidence,
+    )
+    score, least, most = (on_the_scale(votes, each) for each in (found.mos, found.low, found.high))
+    reasons = _reasons(votes, found.mos, FLAT)
+    cast = _cast(votes)
+    flat = [
+        Exclusion(annotator, f"its {int(cast[number])} judgements do not follow the items: they hardly vary")
+        for number, annotator in enumerate(votes.annotators)
+        if found.flat[number]
+    ]
+    return Settled(score, least, most, found.n, reasons, flat)
+
+
+FLAT = "whoever judged it gave the same, or almost, to every item"
+
+
+def _reasons(votes: Votes, score: np.ndarray, unused: str) -> list[str | None]:
+    """Why items have no score: nobody judged them, or nobody whose judgements could be used."""
+    judged = sum_by(votes.item, votes.n * ~np.isnan(votes.value), votes.items) > 0
+    return [
+        None if not none else unused if some else NOBODY
+        for none, some in zip(np.isnan(score), judged, strict=True)
+    ]
+
+
+def _cast(votes: Votes) -> np.ndarray:
+    return np.bincount(votes.annotator[votes.annotator >= 0], minlength=len(votes.annotators))
 
 
 RESCALE = ("panel", "ends")
@@ -123,13 +155,9 @@ def mos_normalised(
         ends=_ends(votes) if rescale == "ends" else None,
         confidence=confidence,
     )
-    judged = sum_by(votes.item, votes.n * ~np.isnan(votes.value), votes.items) > 0
-    reasons = [
-        None if not none else NO_SPREAD if some else NOBODY
-        for none, some in zip(np.isnan(found.mos), judged, strict=True)
-    ]
+    reasons = _reasons(votes, found.mos, NO_SPREAD)
     score, low, high = (on_the_scale(votes, each) for each in (found.mos, found.low, found.high))
-    cast = np.bincount(votes.annotator[votes.annotator >= 0], minlength=len(votes.annotators))
+    cast = _cast(votes)
     left_out = [
         Exclusion(annotator, f"gave one and the same value in all of {int(cast[number])} judgements")
         for number, annotator in enumerate(votes.annotators)

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from sightline.extension import annotation_mode
-from sightline.records import Example, Mode, Question
+from sightline.records import BOTH_BAD, Example, Mode, Question
 
 
 @annotation_mode(source="common practice", licence="Apache-2.0")
-def preference(*, tie: bool = False) -> Mode:
-    """Two systems' images of one prompt: which is better, A (0) or B (1); with `tie` also neither (0.5)."""
+def preference(*, tie: bool = False, both_bad: bool = False) -> Mode:
+    """Two systems' images of one prompt: which is better, A (0) or B (1); with `tie` also neither (0.5).
+
+    With `both_bad` annotators may also say that neither is good, which prefers neither and is counted apart.
+    """
     labels, keys = {"0": "A", "1": "B"}, {"a": "0", "b": "1"}
     if tie:
         labels["0.5"], keys["t"] = "no difference", "0.5"
+    if both_bad:
+        keys["n"] = BOTH_BAD
     undecided = (
         "Say that there is no difference only where you would toss a coin."
         if tie
         else "Where both are equally good or bad, take your first impression."
     )
+    if both_bad:
+        undecided += " Say that both are bad where you would accept neither for this text."
     return Mode(
         layout="pair",
         images=1,
@@ -50,6 +57,7 @@ def preference(*, tie: bool = False) -> Mode:
         ],
         swaps=True,
         compares="systems",
+        both_bad="both are bad" if both_bad else "",
     )
 
 

@@ -10,8 +10,15 @@ from typing import NamedTuple
 from sqlalchemy import Connection, bindparam, text
 
 from sightline.judging.store.rounds import Round
-from sightline.judging.store.tasks import Task, given_answers, questions_due, set_task_state, task_by_key
-from sightline.records import Question
+from sightline.judging.store.tasks import (
+    Task,
+    given_answers,
+    order_group,
+    questions_due,
+    set_task_state,
+    task_by_key,
+)
+from sightline.records import BOTH_BAD, Question
 from sightline.study.schema import database, tables
 
 
@@ -43,8 +50,9 @@ def record_answers(
     keys = {answer.key: _own_key(annotator_id, answer.key) for answer in answers}
     known = _known(connection, list(keys.values()))
     tasks: dict[str, Task | None] = {}
+    groups: dict[int, str] = {}
     receipts, rows = [], []
-    fresh: dict[tuple[int, int, int], int] = {}
+    fresh: dict[tuple[int, int, int, str], int] = {}
     for answer in answers:
         key = keys[answer.key]
         if key in known:
@@ -58,7 +66,11 @@ def record_answers(
             receipts.append(Receipt(answer.key, "refused", str(row)))
             continue
         known.add(key)
-        place = (row.question_id, row.item_id, row.repetition)
+        if round_.settings.get("orders"):
+            if task.id not in groups:
+                groups[task.id] = order_group(connection, round_, task.round_item_id)
+            row = row._replace(group=groups[task.id])
+        place = (row.question_id, row.item_id, row.repetition, row.group)
         if place not in fresh:
             fresh[place] = _next_revision(connection, annotator_id, row)
         rows.append((key, row, fresh[place], task, answer))
@@ -77,6 +89,7 @@ class _Row(NamedTuple):
     control: bool
     value: float | None
     skipped: str | None
+    group: str = ""
 
 
 def _own_key(annotator_id: int, key: str) -> str:
@@ -104,10 +117,14 @@ def _row(round_: Round, task: Task | None, answer: SubmittedAnswer) -> _Row | st
         return "an answer has either a value or a reason for skipping"
     if answer.skipped is not None and ("\x00" in answer.skipped or not answer.skipped.strip()):
         return "the reason for skipping is empty or not text"
+    if answer.skipped == BOTH_BAD and not round_.settings.get("both_bad"):
+        return "this answer is not offered here"
     value = answer.value
     if value is not None:
         if wrong := off_scale(question, value):
             return wrong
+        if round_.settings.get("orders") and value > len(task.slots):
+            return f"there are only {len(task.slots)} places"
         if slot.swapped and question.low is not None and question.high is not None:
             value = question.low + question.high - value
     return _Row(key, slot.item_id, slot.repetition, slot.control, value, answer.skipped)
@@ -132,9 +149,9 @@ def _next_revision(connection: Connection, annotator_id: int, row: _Row) -> int:
     found = connection.execute(
         text(
             "SELECT coalesce(max(revision), -1) FROM judgement WHERE annotator_id = :a AND question_id = :q "
-            "AND item_id = :s AND repetition = :o"
+            "AND item_id = :s AND repetition = :o AND group_name = :g"
         ),
-        {"a": annotator_id, "q": row.question_id, "s": row.item_id, "o": row.repetition},
+        {"a": annotator_id, "q": row.question_id, "s": row.item_id, "o": row.repetition, "g": row.group},
     ).scalar_one()
     return int(found) + 1
 
@@ -148,11 +165,11 @@ def _insert(
 ) -> None:
     ids = database.fresh_ids(connection, tables.judgement, len(rows))
     columns = ["id", "key", "question_id", "item_id", "annotator_id", "task_id", "slot", "repetition"]
-    columns += ["revision", "value", "skipped", "n", "session", "control", "took_ms", "at"]
+    columns += ["revision", "group_name", "value", "skipped", "n", "session", "control", "took_ms", "at"]
     made = [
         (
             i, key, row.question_id, row.item_id, annotator_id, task.id, answer.slot, row.repetition,
-            revision, row.value, row.skipped, 1, f"{round_.name}-{task.session}", int(row.control),
+            revision, row.group, row.value, row.skipped, 1, f"{round_.name}-{task.session}", int(row.control),
             answer.took_ms, at,
         )
         for i, (key, row, revision, task, answer) in zip(ids, rows, strict=True)
@@ -161,10 +178,11 @@ def _insert(
 
 
 def finish(connection: Connection, round_: Round, task: Task, at: str) -> None:
-    """Once everything in a task is answered it is done, or skipped if nothing in it has a value."""
+    """Once everything in a task is answered it is done, or skipped if no answer is a verdict."""
     given = given_answers(connection, [task])
     if {(each.slot, each.question_id) for each in given} < questions_due(task, round_):
         return
-    state = "done" if any(each.value is not None for each in given) else "skipped"
+    said = any(each.value is not None or each.skipped == BOTH_BAD for each in given)
+    state = "done" if said else "skipped"
     took = max((each.took_ms for each in given if each.took_ms is not None), default=None)
     set_task_state(connection, task, state, took, at)

@@ -208,15 +208,15 @@ def known_rows(study: Study, judgements: Sequence[Judgement]) -> list[bool]:
         database.matching(connection, [("id", "BIGINT")], [(key,) for key in sorted(set(items))])
         rows = database.fetch(
             connection,
-            "SELECT j.annotator_id, j.question_id, j.item_id, j.repetition, j.revision, j.value, "
-            "j.skipped FROM wanted w JOIN judgement j ON j.item_id = w.id "
+            "SELECT j.annotator_id, j.question_id, j.item_id, j.repetition, j.revision, j.group_name, "
+            "j.value, j.skipped FROM wanted w JOIN judgement j ON j.item_id = w.id "
             "WHERE j.annotator_id IS NOT NULL",
         )
-        known = {row[:5]: row[5:] for row in rows}
+        known = {row[:6]: row[6:] for row in rows}
         for record, item in zip(judgements, items, strict=True):
             assert record.annotator is not None
             key, _ = asked[record.question]
-            place = (who.get(record.annotator), key, item, record.repetition, record.revision)
+            place = (who.get(record.annotator), key, item, record.repetition, record.revision, record.group)
             here = known.get(place)
             if here is not None and here != (record.value, record.skipped):
                 raise _otherwise(record, here)

@@ -19,7 +19,7 @@ from sightline.study.writing.entities import Entities
 from sightline.study.writing.items import item_ids
 
 LIVE = {"title", "instructions", "examples", "per_item", "session_pages", "rest_minutes", "ahead"}
-LIVE |= {"hold_hours", "repeat", "languages", "price", "fee", "skip_reasons"}
+LIVE |= {"hold_hours", "repeat", "languages", "price", "fee", "skip_reasons", "choose"}
 """Settings that may change while people are judging; the others say which items there are."""
 
 

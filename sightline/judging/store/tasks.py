@@ -215,6 +215,26 @@ def repetitions(
     return found
 
 
+def order_group(connection: Connection, round_: Round, round_item_id: int) -> str:
+    """What an order that is given in a task is called: the same whenever the item is put in order again."""
+    return f"{round_.name}-{_first_item(connection, round_item_id)}"
+
+
+def orders_given(connection: Connection, annotator_id: int, round_item_id: int) -> int:
+    """How often an annotator was shown an item that is put in order as a whole."""
+    query = text(
+        "SELECT count(*) FROM task p JOIN round_item i ON i.id = p.round_item_id "
+        "WHERE p.annotator_id = :a AND (i.id = :i OR i.again_of = :i)"
+    )
+    asked = {"a": annotator_id, "i": _first_item(connection, round_item_id)}
+    return int(connection.execute(query, asked).scalar_one())
+
+
+def _first_item(connection: Connection, round_item_id: int) -> int:
+    query = text("SELECT coalesce(again_of, id) FROM round_item WHERE id = :i")
+    return int(connection.execute(query, {"i": round_item_id}).scalar_one())
+
+
 class NewTask(NamedTuple):
     """A task to be assigned; `slots` are (item, control, swapped, repetition) as they are shown."""
 
@@ -380,8 +400,11 @@ def unadopted(
 ) -> dict[tuple[int, int], dict[int, list[tuple[int, int]]]]:
     """Judgements that came in by import of items their annotators have no task for.
 
-    (annotator, item) -> slot -> (question, judgement).
+    (annotator, item) -> slot -> (question, judgement). An order is one look at all its images: what was given
+    of each elsewhere is not an answer to it.
     """
+    if round_.settings.get("orders"):
+        return {}
     query = text(
         "SELECT j.annotator_id, s.round_item_id, s.slot, j.question_id, j.id FROM judgement j "
         "JOIN round_item_slot s ON s.item_id = j.item_id JOIN round_item i ON i.id = s.round_item_id "
@@ -401,6 +424,8 @@ def unadopted(
 
 def answered_elsewhere(connection: Connection, round_: Round) -> dict[str, list[tuple[int, int]]]:
     """Imported judgements of tasks that were assigned and not answered: task -> (slot, judgement)."""
+    if round_.settings.get("orders"):
+        return {}
     query = text(
         "SELECT p.key, s.slot, j.id FROM task p JOIN task_slot s ON s.task_id = p.id "
         "JOIN judgement j ON j.item_id = s.item_id AND j.annotator_id = p.annotator_id "

@@ -159,12 +159,11 @@ class Facts:
 
     def _given_on_pages(self, rows: Mapping[str, tuple[object, ...]]) -> list[tuple[Any, ...]]:
         """Judgements that were given in a browser, under keys of its own, and come again in a table."""
-        # Pages give no groups.
-        named = {row[1:6]: key for key, row in rows.items() if row[3] is not None and not row[6]}
-        names = ("question_id", "item_id", "annotator_id", "repetition", "revision")
-        columns = ("value", "skipped", "n", "group_name", "source_id")
+        named = {row[1:7]: key for key, row in rows.items() if row[3] is not None}
+        names = ("question_id", "item_id", "annotator_id", "repetition", "revision", "group_name")
+        columns = ("value", "skipped", "n", "source_id")
         held = database.look_up(self.connection, tables.judgement, names, list(named), columns)
-        return [(named[row[:5]], *row[5:8], row[-1]) for row in held if row[-1] is None and row[-2] == ""]
+        return [(named[row[:6]], *row[6:]) for row in held if row[-1] is None]
 
     def _judgement(self, record: Judgement, item: int) -> tuple[str, tuple[object, ...]]:
         """The key that the same judgement always has, and its row."""

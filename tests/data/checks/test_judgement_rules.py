@@ -57,6 +57,34 @@ def test_changed_minds_and_several_people_are_no_conflict(find: Find) -> None:
     assert find("judgements_in_conflict", records) == []
 
 
+def test_pairs_that_were_not_compared_are_not_missing_and_ties_are_no_half_steps(find: Find) -> None:
+    pairs = [(A, "s", "t", 1.0), (A, "t", "u", 0.5), (B, "s", "t", 0.5), (C, "u", "s", 0.0)]
+    records = [
+        MATCH,
+        *(Answer(key, name, 0, ImageKey("c", f"{name}{key.ref}")) for key in (A, B, C) for name in "stu"),
+        *(Judgement("match", Item(key, one, system_b=two), value, ANN) for key, one, two, value in pairs),
+    ]
+    for rule in ("judgements_missing", "judgements_out_of_range", "judgements_without_items"):
+        assert find(rule, records) == []
+
+
+def test_the_second_side_of_a_pair_must_be_an_answer_too(find: Find) -> None:
+    one, two, other = (ImageKey("c", name) for name in ("one", "two", "other"))
+    records = [
+        MATCH,
+        Answer(A, "s", 0, one),
+        Answer(A, "t", 0, two),
+        Answer(B, "u", 0, other),
+        Judgement("match", Item(A, "s", system_b="u"), 1.0, ANN),
+        Judgement("match", Item(A, image=one, image_b=other), 1.0, ANN),
+        Judgement("match", Item(A, image=one, image_b=two), 1.0, ANN),
+    ]
+    assert told(find("judgements_without_items", records)) == {
+        "judgements of systems on prompts that they did not answer (match)": (1, "error"),
+        "judgements of images under prompts that they were not made for (match)": (1, "error"),
+    }
+
+
 def test_judgements_missing(find: Find) -> None:
     given = {"one": (A, B, C), "two": (A, C), "three": (A,)}
     records: list[Any] = [Prompt(PromptKey("later", "x"), "a boat"), MATCH]

@@ -136,7 +136,7 @@ TABLES: dict[str, tuple[list[dict[str, Any]], list[Record]]] = {
             Judgement(
                 "fit", Item(PromptText("a red ball")), None, AnnotatorKey("lab", "bob"), skipped="unclear"
             ),
-            Question("better"),
+            Question("better", "ordinal", 0, 1, direction="none"),
             Judgement(
                 "better",
                 Item(None, None, ImageKey("images", "a.png"), ImageKey("images", "b.png")),
@@ -273,6 +273,51 @@ ANSWER, VOTE = "prompt,image,system", "annotator,prompt,question,value"
 def test_bad_rows(refuses: Refuses, form: str, header: str, row: str, what: str) -> None:
     file = {"judgements": "votes.csv"}.get(form, f"{form}.csv")
     refuses(form, {file: f"{header}\n{row}\n"}, f"{file}:2", what)
+
+
+@pytest.mark.parametrize(
+    ("form", "ours", "theirs"),
+    [
+        ("answers", "prompt,image,system", "prompt,file,model"),
+        ("answers", "prompt,image,system", "caption,image_path,generator"),
+        ("answers", "prompt,image,system", "text,filename,engine"),
+        ("answers", "prompt,image,system", "Prompt,Path,Model"),
+        ("judgements", "prompt,system,annotator,question,value", "text,model,rater,question,score"),
+        ("judgements", "prompt,image,annotator,question,value", "caption,path,worker,question,rating"),
+        ("judgements", "prompt,image,annotator,question,value", "prompt,file,user,question,label"),
+        ("judgements", "prompt,image,annotator,question,value", "prompt,image,annotator_id,question,value"),
+        (
+            "judgements",
+            "prompt,system,system_b,annotator,question,value",
+            "prompt,model_a,model_b,user_id,question,label",
+        ),
+        ("judgements", "prompt,image,image_b,question,value", "prompt,image_a,image_b,question,score"),
+    ],
+)
+def test_common_names_of_columns(tmp_path: Path, run: Run, form: str, ours: str, theirs: str) -> None:
+    cells = {"prompt": "a dog", "image": "a.png", "image_b": "b.png", "system": "s", "system_b": "t"}
+    cells |= {"annotator": "ann", "question": "fit", "value": "1"}
+    row = ",".join(cells[name] for name in ours.split(","))
+    (tmp_path / "t.csv").write_text(f"{ours}\n{row}\n")
+    expected = run(form, tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text(f"{theirs}\n{row}\n")
+    importer, _ = recognise(tmp_path / "t.csv")
+    assert importer.name == form
+    source = Source(tmp_path / "t.csv")
+    assert list(importer.load()(source)) == expected
+    (reason,) = source.noted
+    pairs = [f"{b} as {a}" for a, b in zip(ours.split(","), theirs.split(","), strict=True) if a != b]
+    assert set(source.skipped[reason]) == set(pairs) and not source.skipped.keys() - source.noted
+
+
+def test_our_own_columns_and_column_options_come_first(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("prompt,image,file,model,system,maker\na dog,a.png,b.png,x,y,z\n")
+    importer, _ = recognise(tmp_path / "t.csv")
+    (answer,) = (each for each in importer.load()(Source(tmp_path / "t.csv")) if isinstance(each, Answer))
+    assert (answer.image, answer.system) == (ImageKey("images", "a.png"), "y")
+    mapped = Source(tmp_path / "t.csv", columns={"system": "maker", "image": "file"})
+    (answer,) = (each for each in importer.load()(mapped) if isinstance(each, Answer))
+    assert (answer.image, answer.system) == (ImageKey("images", "b.png"), "z")
 
 
 def test_a_missing_column(refuses: Refuses) -> None:

@@ -17,7 +17,7 @@ from sightline.study.writing.translations import translations
 
 Run = Callable[..., list[Any]]
 Table = Callable[..., Path]
-FORMS = {"prompts": {}, "answers": {"image": "x.png", "system": "s"}}
+FORMS = {"prompts": {}, "answers": {"image": "x", "system": "s"}}
 
 
 def of(row: dict[str, str], form: str) -> dict[str, str]:

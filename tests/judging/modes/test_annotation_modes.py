@@ -10,9 +10,9 @@ from sightline.data.importers.conqa import QUESTIONS as CONQA
 from sightline.data.importers.gimbrr import MATCH
 from sightline.data.importers.w1kp_crowd import ALIKE
 from sightline.errors import UsageError
-from sightline.records import Mode, Question
+from sightline.records import BOTH_BAD, Mode, Question
 
-NAMES = (*registry.names("annotation_mode"), "preference(tie=True)")
+NAMES = (*registry.names("annotation_mode"), "preference(tie=True, both_bad=True)")
 GENERIC = {"l", "o", "z", "s", "?", "+", "-", "Enter", "Backspace", "Escape", *"0123456789"}
 """Keys of the page itself. A mode may take `u`, since Ctrl+Z takes back as well."""
 
@@ -31,13 +31,18 @@ def test_every_mode_explains_itself_by_examples_whose_answers_can_be_given(name:
     assert 2 <= len(found.examples) <= 4
     for example in found.examples:
         assert example.shown.endswith(".") and example.why.endswith(".")
-        if found.questions[0].scale == "interval":
+        if found.layout == "order":
+            # Every image of the example has a place, and the best place is taken.
+            letters, places = zip(*(part.split() for part in example.answer.split(", ")), strict=True)
+            assert [f"{letter}:" in example.shown for letter in letters] == [True] * len(letters)
+            assert "1" in places
+        elif found.questions[0].scale == "interval":
             assert len([word for word in example.answer.split() if word[0].isdigit()]) == len(found.questions)
         else:
             # Where the labels are points, the answer names the point too: "5, the same".
             assert example.answer.split(", ")[-1] in found.questions[0].labels.values()
     # Shortcuts stand for labels, and hide no key of the page.
-    assert set(found.keys.values()) <= set(found.questions[0].labels)
+    assert set(found.keys.values()) <= {*found.questions[0].labels, *([BOTH_BAD] if found.both_bad else [])}
     assert not set(found.keys) & GENERIC
 
 
@@ -92,3 +97,20 @@ def test_how_many_images_a_page_shows(name: str) -> None:
     assert mode(f"{name}(images=3)").images == 3
     with pytest.raises(UsageError, match="images=0"):
         mode(f"{name}(images=0)")
+
+
+def test_both_bad_is_offered_only_if_asked_and_has_no_value() -> None:
+    assert mode("preference").both_bad == ""
+    offered = mode("preference(both_bad=True)")
+    assert offered.both_bad == "both are bad" and offered.keys["n"] == BOTH_BAD
+    # The scale stays what it was: rounds with and without it ask the same question.
+    assert offered.questions == mode("preference").questions
+
+
+def test_orders_share_one_scale_however_many_images_they_show() -> None:
+    four, six = mode("order"), mode("k_wise(images=6)")
+    assert (four.layout, four.images, six.images, four.compares) == ("order", 4, 6, "systems")
+    assert coding(four.questions[0]) == coding(six.questions[0]) == ("order", "ordinal", 1, 9, 1, "lower")
+    for wrong in (1, 10):
+        with pytest.raises(UsageError, match=f"images={wrong}"):
+            mode(f"order(images={wrong})")

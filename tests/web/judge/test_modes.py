@@ -13,8 +13,9 @@ def settings(mode: str, more: str = "") -> str:
 
 
 # Mode, keys of the first page, keys that change the last answer of it, answers shown before and after.
-ONE_A_LAYOUT = ("graded_relevance", "two_sliders", "yes_no", "two_afc", "preference")
+ONE_A_LAYOUT = ("graded_relevance", "two_sliders", "yes_no", "two_afc", "preference", "order")
 RIGHT = "ArrowRight"
+FOUR = tuple(f"system-{letter}" for letter in "abcd")
 MODES: list[tuple[str, list[str], list[str], list[float], list[float]]] = [
     ("graded_relevance", [*"12341", "Enter"], [RIGHT] * 4 + ["3"], [2, 1, 0, -1, 2], [2, 1, 0, -1, 0]),
     ("binary_relevance(images=4)", [*"riir", "Enter"], [RIGHT] * 3 + ["2"], [1, 0, 0, 1], [1, 0, 0, 0]),
@@ -31,6 +32,8 @@ MODES: list[tuple[str, list[str], list[str], list[float], list[float]]] = [
     ("similarity_rating", ["4"], ["5"], [4], [5]),
     ("preference", ["b"], ["a"], [1], [0]),
     ("preference(tie=True)", ["t"], ["1"], [0.5], [0]),
+    ("preference(both_bad=True)", ["n"], ["a"], [None], [0]),
+    ("order", [*"2141", "Enter"], [RIGHT] * 3 + ["3"], [2, 1, 4, 1], [2, 1, 4, 3]),
 ]
 
 
@@ -44,7 +47,8 @@ MODES: list[tuple[str, list[str], list[str], list[float], list[float]]] = [
 def test_a_page_by_keyboard_alone_and_changed_after_going_back(
     seated: Any, client: Any, mode: str, keys: Any, change: Any, first: Any, then: Any
 ) -> None:
-    server, person = seated(settings(mode), images=3 if mode == "two_afc" else 2)
+    more = {"systems": FOUR} if mode == "order" else {}
+    server, person = seated(settings(mode), images=3 if mode == "two_afc" else 2, **more)
     link = server.links["ann"]
     person.judge(*keys)
     person.all_sent()
@@ -225,6 +229,70 @@ def test_an_image_is_enlarged_moved_and_answered_there(seated: Any) -> None:
     assert not page.is_visible("#zoom")
     person.all_sent()
     assert len(server.answers()) == 1
+
+
+def test_an_order_by_touch_on_a_phone(live: Any, visit: Any) -> None:
+    server = live(settings("order"), images=1, systems=FOUR)
+    person = visit(
+        server.invite("ann"), viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    page = person.page
+    # Two next to each other, and nothing wider than the screen.
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator(".thing").count() == 4 and page.locator(".thing >> nth=0 >> .choice").count() == 4
+    sides = page.evaluate(
+        "[...document.querySelectorAll('.choice')].map(each => each.getBoundingClientRect().height)"
+    )
+    assert min(sides) >= 44
+
+    def tap(image: int, place: int) -> None:
+        page.tap(f".thing >> nth={image} >> .choice >> nth={place - 1}")
+
+    tap(2, 1)
+    tap(0, 3)
+    tap(1, 3)
+    # The best first, those that share a place together, and an empty place for the fourth.
+    small = "[...document.querySelectorAll('#order .place')].map(each => each.querySelectorAll('img').length)"
+    assert page.evaluate(small) == [1, 2, 0]
+    alts = "[...document.querySelectorAll('#order img')].map(each => each.alt)"
+    assert page.evaluate(alts) == ["Image C", "Image A", "Image B"]
+    page.tap("#next")
+    person.says("1 answer is still missing")
+    tap(3, 2)
+    assert page.evaluate(alts) == ["Image C", "Image D", "Image A", "Image B"]
+    before = person.number()
+    page.tap("#next")
+    person.goes_on(before)
+    person.all_sent()
+    rows = server.rows("SELECT slot, value, group_name FROM judgement ORDER BY slot")
+    assert [row["value"] for row in rows] == [3, 3, 1, 2]
+    assert len({row["group_name"] for row in rows}) == 1
+    from sightline.study import rollup
+
+    votes = rollup.order_votes(server.study, "order")
+    assert votes["rank"].to_list() == [1, 2, 3, 3] and set(votes["system"]) == set(FOUR)
+
+
+def test_images_to_order_are_leafed_through_and_placed_enlarged(seated: Any) -> None:
+    _, person = seated(settings("order"), images=1, systems=FOUR)
+    page = person.page
+    person.press("z")
+    assert page.inner_text("#zoom-name") == "Image A"
+    person.press("ArrowRight", "ArrowRight")
+    assert page.inner_text("#zoom-name") == "Image C"
+    person.press("1")
+    assert not page.is_visible("#zoom")
+    labels = "[...document.querySelectorAll('.thing')].map(each => each.getAttribute('aria-label'))"
+    assert page.evaluate(labels) == [
+        *("Image A: not answered", "Image B: not answered", "Image C: place 1", "Image D: not answered")
+    ]
+    # A place that is taken is marked on the others, and can be shared.
+    taken = "[...document.querySelectorAll('.taken')].map(each => each.textContent)"
+    assert page.evaluate(taken) == ["1", "1", "1"]
+    person.press("u")
+    person.says("until then “1” stands")
+    person.press("2")
+    assert page.evaluate(labels)[2] == "Image C: place 2"
 
 
 def test_simpler_prompts_open_beside(seated: Any) -> None:

@@ -2,6 +2,7 @@
 
 import { keycap, make, the } from "./elements.js";
 import { KEYS } from "./keyboard.js";
+import { stands } from "./questions.js";
 
 /** Fill the instructions once; open() shows them and ends when they are closed. */
 export class Instructions {
@@ -44,7 +45,7 @@ function example({ shown, answer, why, image }) {
 function keys(task) {
   const own = Object.entries(task.keys).map(([key, value]) => {
     const labels = task.questions.flatMap((question) => question.labels);
-    return [key, labels.find((label) => label.value === Number(value))?.text ?? value];
+    return [key, labels.find((label) => stands(value, label))?.text ?? value];
   });
   const taken = new Set(Object.keys(task.keys));
   const generic = KEYS.filter(([key]) => (key !== "l" || task.linked) && (key !== "o" || task.languages.length)).map(
@@ -100,7 +101,7 @@ export function showRefused(queue, deck) {
   const lines = queue.aside().map(({ page, slot, value, skipped, reason }) => {
     const number = deck.pages.get(page)?.number;
     const where = number === undefined ? "An earlier task" : `Task ${number}`;
-    const what = skipped === undefined || skipped === null ? `answer ${value}` : "skipped";
+    const what = skipped === undefined || skipped === null ? `answer ${value}` : `“${skipped}”`;
     return make("li", {}, make("strong", {}, `${where}, image ${slot + 1}, ${what}: `), reason);
   });
   the("refused-list").replaceChildren(...lines);

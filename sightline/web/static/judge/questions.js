@@ -4,10 +4,21 @@ import { keycap, make, plain } from "./elements.js";
 
 const SETTLED_MS = 500;
 
-/** The control of a question. It has: element, question, show(answer), key(event) and flush(). */
+/** Whether an answer is this label of a question. */
+export const isLabel = (label, answer) =>
+  answer !== null && (label.value === null ? answer.skipped === label.skipped : answer.value === label.value);
+
+/**
+ * The control of a question: element, question, show(answer), key(event) and flush(). `choose` takes what was
+ * answered: { value } or, for a label without one, { skipped }.
+ */
 export function control(question, ownKeys, choose) {
-  return question.slider ? new Slider(question, choose) : new Choices(question, ownKeys, choose);
+  if (question.slider) return new Slider(question, (value) => choose({ value }));
+  return new Choices(question, ownKeys, ({ value, skipped }) => choose(value === null ? { skipped } : { value }));
 }
+
+/** Whether a key of the mode, by what it stands for, takes a label. */
+export const stands = (meant, label) => (label.value === null ? meant === label.skipped : Number(meant) === label.value);
 
 class Choices {
   constructor(question, ownKeys, choose) {
@@ -17,11 +28,13 @@ class Choices {
     this.element = make("div", { class: "choices", role: "group", "aria-label": question.wording });
     this.element.dataset.labels = question.labels.length;
     this.buttons = question.labels.map((label) => {
-      const own = Object.keys(ownKeys).find((key) => Number(ownKeys[key]) === label.value);
+      const own = Object.keys(ownKeys).find((key) => stands(ownKeys[key], label));
+      const key = own ?? label.key;
       const button = make(
         "button",
-        { type: "button", class: "choice", "aria-pressed": "false", onclick: () => choose(label.value) },
-        keycap(own ?? label.key),
+        { type: "button", class: "choice", "aria-pressed": "false", onclick: () => choose(label) },
+        // A number is its own key.
+        key === label.text ? null : keycap(key),
         make("span", {}, label.text),
       );
       this.element.append(button);
@@ -31,17 +44,22 @@ class Choices {
 
   show(answer) {
     this.question.labels.forEach((label, n) => {
-      this.buttons[n].setAttribute("aria-pressed", String(answer?.value === label.value));
+      this.buttons[n].setAttribute("aria-pressed", String(isLabel(label, answer)));
     });
+  }
+
+  /** Mark the values that other things on the page have. */
+  share(values) {
+    this.question.labels.forEach((label, n) => this.buttons[n].classList.toggle("taken", values.has(label.value)));
   }
 
   /** Take a key that stands for a label; says whether it did. */
   key(event) {
     const own = this.ownKeys[event.key] ?? this.ownKeys[event.key.toLowerCase()];
     const label = this.question.labels.find((each) =>
-      own === undefined ? each.key === event.key : each.value === Number(own),
+      own === undefined ? each.key === event.key : stands(own, each),
     );
-    if (label) this.choose(label.value);
+    if (label) this.choose(label);
     return label !== undefined;
   }
 

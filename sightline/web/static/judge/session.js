@@ -8,8 +8,9 @@ import { Header } from "./header.js";
 import { LinkedPrompts } from "./linked.js";
 import { Pictures } from "./pictures.js";
 import { Screens } from "./screens.js";
+import { isLabel } from "./questions.js";
 import { Timer } from "./timer.js";
-import { NAMES, View } from "./view.js";
+import { View, nameOf } from "./view.js";
 import { Zoom } from "./zoom.js";
 
 const FEW = 3;
@@ -26,7 +27,7 @@ export class Session {
     this.instructions = new Instructions(task);
     this.screens = new Screens(() => this.proceed(), () => this.back());
     this.view = new View(task, this.deck, this.pictures, {
-      choose: (slot, question, value) => this.choose(slot, question, value),
+      choose: (slot, question, given) => this.choose(slot, question, given),
       enlarge: (slot, at) => this.enlarge(slot, at),
       activate: (n) => this.view.activate(n, { focus: false }),
     });
@@ -73,11 +74,12 @@ export class Session {
 
   // -- answering --------------------------------------------------------------------------------------
 
-  choose(slot, question, value) {
+  choose(slot, question, given) {
     const { page } = this;
     const before = this.deck.answer(page, slot, question);
     const was = this.deck.isDone(page);
-    if (before?.value !== value) this.record(page, slot, question, { value });
+    const { value = null, skipped = null } = given;
+    if (before?.value !== value || before?.skipped !== skipped) this.record(page, slot, question, given);
     const again = this.undone?.page === page;
     this.undone = null;
     this.view.refresh();
@@ -115,8 +117,9 @@ export class Session {
   }
 
   answerInZoom(event) {
-    const ours = this.zoom.images === this.enlarged;
-    return ours && !event.repeat && this.answerByKey(event);
+    if (this.zoom.images !== this.enlarged || event.repeat) return false;
+    if (this.view.isOrder) this.view.activate(this.zoom.at, { focus: false });
+    return this.answerByKey(event);
   }
 
   /** Back to the answer given last, to change it; until it is changed it stands. */
@@ -133,10 +136,10 @@ export class Session {
     this.open(page);
     this.undone = { page };
     this.view.activate(page.slots.indexOf(slot));
-    this.view.things[this.view.active].controls.find((each) => each.question === question)?.focus()?.focus();
-    const { value } = this.deck.answer(page, slot, question) ?? {};
-    const label = question.labels.find((each) => each.value === value)?.text ?? value;
-    this.say(value == null ? "Choose again." : `Choose again; until then “${label}” stands.`);
+    this.view.things[this.view.active].controls.find((each) => each.question.name === question.name)?.focus()?.focus();
+    const answer = this.deck.answer(page, slot, question);
+    const label = question.labels.find((each) => isLabel(each, answer))?.text ?? answer?.value;
+    this.say(label == null ? "Choose again." : `Choose again; until then “${label}” stands.`);
   }
 
   async askToSkip() {
@@ -342,11 +345,16 @@ export class Session {
     const things = this.view.things;
     const one = slot ? things.findIndex((thing) => thing.slot === slot) : this.view.active;
     this.view.activate(one, { focus: false });
-    this.enlarged = things[one].slot.images.map((address, n) => ({
-      address,
-      name: NAMES[this.task.layout]?.[n] ?? (things.length > 1 ? `Image ${one + 1} of ${things.length}` : "Image"),
-    }));
-    this.zoom.open(this.enlarged, at);
+    // What is put in order is leafed through at the same size.
+    const { isOrder } = this.view;
+    const shown = isOrder ? things : [things[one]];
+    this.enlarged = shown.flatMap((thing) =>
+      thing.slot.images.map((address, n) => ({
+        address,
+        name: nameOf(this.task.layout, things.indexOf(thing), n, things.length),
+      })),
+    );
+    this.zoom.open(this.enlarged, isOrder ? one : at);
   }
 
   async instruct(first = false) {

@@ -1,26 +1,43 @@
 // One page as the mode's layout has it: things to judge, each with its images and questions.
 
 import { count, make, the } from "./elements.js";
-import { control } from "./questions.js";
+import { Order } from "./order.js";
+import { control, isLabel } from "./questions.js";
 
-/** What the images of one thing are called. */
-export const NAMES = { pair: ["A", "B"], triplet: ["Reference", "A", "B"] };
+const NAMES = { pair: ["A", "B"], triplet: ["Reference", "A", "B"] };
+
+/** What image `at` of thing `n` is called, of so many things on the page. */
+export function nameOf(layout, n, at, things) {
+  // Numbers are places where images are put in order.
+  if (layout === "order") return `Image ${String.fromCharCode(65 + n)}`;
+  return NAMES[layout]?.[at] ?? (things > 1 ? `Image ${n + 1} of ${things}` : "Image");
+}
 
 export class View {
-  /** `acts` are what the page can ask for: choose(slot, question, value), enlarge(slot, n), activate(slot). */
+  /** `acts` are what the page can ask for: choose(slot, question, given), enlarge(slot, n), activate(slot). */
   constructor(task, deck, pictures, acts) {
     Object.assign(this, { task, deck, pictures, acts });
     this.things = [];
     this.active = 0;
     this.page = null;
     the("wording").textContent = task.questions.length === 1 ? task.questions[0].wording : "";
-    the("things").className = task.layout;
-    the("things").style.setProperty("--labels", Math.max(...task.questions.map((each) => each.labels.length)));
+    this.isOrder = task.layout === "order";
+    this.order = this.isOrder ? new Order(pictures, (n) => this.activate(n)) : null;
+    the("things").className = this.isOrder ? "grid order" : task.layout;
+    const labels = Math.max(...task.questions.map((each) => each.labels.length));
+    the("things").style.setProperty("--labels", this.isOrder ? 2 : labels);
+  }
+
+  /** The questions as a page asks them: an order has as many places as images. */
+  questions(page) {
+    if (!this.isOrder) return this.task.questions;
+    return this.task.questions.map((each) => ({ ...each, labels: each.labels.slice(0, page.slots.length) }));
   }
 
   show(page, language) {
     this.page = page;
     this.prompt(page, language);
+    this.asks = this.questions(page);
     this.things = page.slots.map((slot, n) => this.thing(page, slot, n));
     this.spread(page.slots.length);
     the("things").replaceChildren(...this.things.map((thing) => thing.element));
@@ -59,10 +76,12 @@ export class View {
 
   thing(page, slot, n) {
     const many = page.slots.length > 1;
-    const controls = this.task.questions.map((question) =>
-      control(question, this.task.keys, (value) => this.acts.choose(slot, question, value)),
+    const controls = this.asks.map((question) =>
+      control(question, this.task.keys, (given) => this.acts.choose(slot, question, given)),
     );
-    const pictures = slot.images.map((address, at) => this.picture(slot, address, at, many ? n + 1 : null));
+    const pictures = slot.images.map((address, at) =>
+      this.picture(slot, address, at, nameOf(this.task.layout, n, at, page.slots.length)),
+    );
     const element = make(
       "section",
       {
@@ -75,7 +94,7 @@ export class View {
       make("div", { class: "pictures" }, ...pictures),
       make("div", { class: "controls" }, ...controls.map((each) => this.asked(each, many))),
     );
-    return { element, slot, controls };
+    return { element, slot, controls, name: nameOf(this.task.layout, n, 0, page.slots.length) };
   }
 
   asked(each, many) {
@@ -84,12 +103,12 @@ export class View {
     return make("div", {}, make("p", { class: "wording" }, each.question.wording), each.element);
   }
 
-  picture(slot, address, at, number) {
-    const named = NAMES[this.task.layout]?.[at] ?? (number === null ? "the image" : `image ${number}`);
-    const image = make("img", { alt: `${named[0].toUpperCase()}${named.slice(1)}`, draggable: "false" });
+  picture(slot, address, at, named) {
+    const image = make("img", { alt: named, draggable: "false" });
+    const inWords = named === "Image" ? "the image" : named.replace("Image", "image");
     const button = make(
       "button",
-      { type: "button", class: "picture loading", "aria-label": `Enlarge ${named}` },
+      { type: "button", class: "picture loading", "aria-label": `Enlarge ${inWords}` },
       image,
     );
     button.addEventListener("click", () => {
@@ -122,12 +141,15 @@ export class View {
     this.things.forEach((thing, n) => {
       const answers = thing.controls.map((each) => deck.answer(page, thing.slot, each.question));
       thing.controls.forEach((each, q) => each.show(answers[q]));
-      answers.filter((answer) => answer?.skipped).forEach((answer) => reasons.add(answer.skipped));
+      answers
+        .filter((answer, q) => answer?.skipped && !this.asks[q].labels.some((label) => isLabel(label, answer)))
+        .forEach((answer) => reasons.add(answer.skipped));
       const done = answers.every((answer) => answer !== null);
       thing.element.classList.toggle("done", done);
       thing.element.classList.toggle("active", n === this.active);
       thing.element.setAttribute("aria-label", this.called(n, answers));
     });
+    this.inOrder();
     the("skipped").hidden = reasons.size === 0;
     the("skipped-why").textContent = [...reasons].join("; ");
     const left = deck.missing(page).length;
@@ -137,13 +159,22 @@ export class View {
     the("next").setAttribute("aria-disabled", String(left > 0));
   }
 
+  /** Where images are put in order: which places are taken, and the order so far. */
+  inOrder() {
+    if (!this.isOrder) return;
+    const [question] = this.asks;
+    const places = this.things.map((thing) => this.deck.answer(this.page, thing.slot, question)?.value ?? null);
+    this.things.forEach((thing, n) => thing.controls[0].share(new Set(places.filter((_, other) => other !== n))));
+    this.order.show(this.things, places);
+  }
+
   called(n, answers) {
-    const what = this.things.length > 1 ? `Image ${n + 1} of ${this.things.length}` : this.task.questions[0].wording;
+    const what = this.things.length > 1 ? this.things[n].name : this.task.questions[0].wording;
     const said = answers.map((answer, q) => {
       if (answer === null) return "not answered";
-      if (answer.value === null) return "skipped";
-      const { labels } = this.task.questions[q];
-      return labels.find((label) => label.value === answer.value)?.text ?? String(answer.value);
+      const label = this.asks[q].labels.find((each) => isLabel(each, answer));
+      if (label) return this.isOrder ? `place ${label.text}` : label.text;
+      return answer.value === null ? "skipped" : String(answer.value);
     });
     return `${what}: ${said.join(", ")}`;
   }
