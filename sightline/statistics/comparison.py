@@ -19,7 +19,7 @@ from sightline.statistics.significance import (
     benjamini_hochberg,
     holm,
     paired_bootstrap,
-    sign_flip_columns,
+    sign_flip_pairs,
 )
 
 PairedTest = Literal["sign_flip", "bootstrap"]
@@ -202,7 +202,7 @@ def _pairs(
         drawn = (paired_bootstrap(each, resamples=permutations, seed=seed).p for each in differences.T)
         p = np.array([np.nan if each is None else each for each in drawn])
     else:
-        p = sign_flip_columns(differences, permutations=permutations, seed=seed)
+        p = sign_flip_pairs(values, first, second, permutations=permutations, seed=seed)
     width = None if scale[0] is None or scale[1] is None else scale[1] - scale[0]
     variances = _variances(differences, index, panel)
     spreads = [

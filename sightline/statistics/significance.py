@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sightline.statistics.intervals import block_rows, known_values
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 Alternative = Literal["two-sided", "greater", "less"]
 
 # 2^16 sign patterns are listed in a millisecond; beyond, drawing 10,000 is cheaper and precise enough.
@@ -72,6 +73,31 @@ def sign_flip_columns(
     many = np.flatnonzero(some & (moved > MOST_FOR_EXACT))
     if many.size:
         p[many] = _drawn_p(filled[:, many], alternative, permutations, seed)
+    return p
+
+
+def sign_flip_pairs(
+    values: Array, first: Indices, second: Indices, *, permutations: int = 10_000, seed: int = 0
+) -> Array:
+    """Two-sided `sign_flip_columns` of columns `first` minus `second`; fast where systems are many.
+
+    Where no value is missing, signs times differences are differences of signs times values.
+    """
+    differences = values[:, first] - values[:, second]
+    if np.isnan(values).any() or len(first) <= values.shape[1]:
+        return sign_flip_columns(differences, permutations=permutations, seed=seed)
+    moved = np.count_nonzero(differences, axis=0)
+    many = np.flatnonzero(moved > MOST_FOR_EXACT)
+    few = np.flatnonzero(moved <= MOST_FOR_EXACT)
+    p = np.full(len(first), np.nan)
+    p[few] = sign_flip_columns(differences[:, few], permutations=permutations, seed=seed)
+
+    def sums(kept: Array, which: Indices) -> Array:
+        drawn = kept @ values
+        return np.asarray(drawn[:, first[many[which]]] - drawn[:, second[many[which]]])
+
+    if many.size:
+        p[many] = _drawn_p(differences[:, many], "two-sided", permutations, seed, sums)
     return p
 
 
@@ -161,21 +187,37 @@ def _exact_p(values: Array, alternative: Alternative) -> float:
     return float(np.mean(reached))
 
 
-def _drawn_p(columns: Array, alternative: Alternative, permutations: int, seed: int) -> Array:
+def _drawn_p(
+    columns: Array,
+    alternative: Alternative,
+    permutations: int,
+    seed: int,
+    sums: Callable[[Array, Indices], Array] | None = None,
+) -> Array:
+    """p of every column; `sums` adds up the kept rows (draws x rows of 0 and 1) of some of the columns."""
     # One set of signs serves every column: each column's own test stays valid, and one product does them all.
     rng = np.random.default_rng(seed)
     observed = columns.sum(axis=0)
     slack = _slack(np.abs(columns).sum(axis=0))
     reached = np.zeros(columns.shape[1])
-    for rows in block_rows(permutations, max(columns.shape)):
+    which = np.arange(columns.shape[1])
+    if alternative == "two-sided":
+        # Hoeffding: no draw reaches a sum with 2 exp(-sum^2 / 2 squares) below a millionth over all of them.
+        far = observed**2 > 2 * np.sum(columns**2, axis=0) * np.log(2e6 * permutations)
+        which = np.flatnonzero(~far)
+    if sums is None:
+        chosen = columns[:, which]
+        sums = lambda kept, _: kept @ chosen  # noqa: E731
+    for rows in block_rows(permutations if which.size else 0, max(columns.shape[0], which.size)):
         kept = rng.integers(0, 2, (rows, columns.shape[0]), dtype=np.int8).astype(np.float64)
-        reached += np.count_nonzero(
-            _reaches(2 * (kept @ columns) - observed, observed, slack, alternative), axis=0
+        drawn = 2 * sums(kept, which) - observed[which]
+        reached[which] += np.count_nonzero(
+            _reaches(drawn, observed[which], slack[which], alternative), axis=0
         )
     return np.asarray((reached + 1) / (permutations + 1), dtype=np.float64)
 
 
-def _slack(scale: Array | float) -> Array | float:
+def _slack(scale: Any) -> Any:
     # Equal sums added up in another order differ in the last bits; they count as reached.
     return 1e-12 * scale
 

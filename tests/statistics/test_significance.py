@@ -14,6 +14,7 @@ from sightline.statistics.significance import (
     paired_bootstrap,
     sign_flip,
     sign_flip_columns,
+    sign_flip_pairs,
 )
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=25)
@@ -191,3 +192,18 @@ def test_as_statsmodels_has_it():
     p = np.random.default_rng(0).beta(0.5, 2, 40)
     assert holm(p) == pytest.approx(multitest.multipletests(p, method="holm")[1])
     assert benjamini_hochberg(p) == pytest.approx(multitest.multipletests(p, method="fdr_bh")[1])
+
+
+@pytest.mark.parametrize("n", [12, 40])
+def test_pairs_of_columns_have_the_same_p_either_way(n):
+    rng = np.random.default_rng(n)
+    values = rng.normal(size=(n, 8)) + np.array([0, 0, 0.2, 0.4, 1, 1, 5, 9])
+    first, second = np.triu_indices(8, 1)
+    fast = sign_flip_pairs(values, first, second, permutations=2000, seed=3)
+    slow = sign_flip_columns(values[:, first] - values[:, second], permutations=2000, seed=3)
+    assert fast == pytest.approx(slow)
+    # A sum far beyond what signs can reach is not drawn at all, and has the p of one that no draw reached.
+    assert fast[-1] == pytest.approx(1 / 2001 if n > 16 else 2.0 ** (1 - n))
+    values[0, 0] = np.nan
+    missing = sign_flip_pairs(values, first, second, permutations=500)
+    assert missing == pytest.approx(sign_flip_columns(values[:, first] - values[:, second], permutations=500))
