@@ -1,4 +1,4 @@
-"""The simulations of docs/statistics.md in small: intervals hold, errors stay rare, by the functions in use."""
+"""The simulations of docs/statistics.md in small: intervals hold and errors stay rare."""
 
 from __future__ import annotations
 
