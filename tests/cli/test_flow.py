@@ -291,8 +291,9 @@ def test_compare_finds_the_better_system(run: Run, study: Path) -> None:
 def test_numbers_carry_interval_n_and_direction(run: Run, study: Path) -> None:
     shown = run("compare", study).out
     assert "mean alignment ↑" in shown
-    # Student's interval of 12 values 3.0, 3.25, 3.5, 3.75 (three of each): sd 0.2920, t(11) 2.201, so 0.186.
-    assert "[3.19, 3.56]" in shown and "n 12" in shown
+    # Prompts 3, 3.25, 3.5, 3.75 (three of each): variance .0071 of the mean, t(11) 2.201; raters -.1, 0, +.1:
+    # .0033, t(2) 4.303. Together as uncertain as a proportion .675 of 219.2 trials, of which mid-P gives the limits.
+    assert "[3.05, 3.67]" in shown and "n 12" in shown
     assert "Spearman, 95 % interval" in run("trust", study).out
 
 
