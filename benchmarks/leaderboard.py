@@ -68,10 +68,11 @@ def board(prompts: int, systems: int, questions: int) -> Iterator[Record]:
                 yield Truth(f"question {question}", item, float(values[question, system]))
 
 
-def seconds(study: Study, by: list[str]) -> float:
-    start = time.perf_counter()
+def seconds(study: Study, by: list[str]) -> dict[str, float]:
+    """On the clock and of the processor; the second is what counts where others use the machine."""
+    wall, own = time.perf_counter(), time.process_time()
     compare(study, by)
-    return time.perf_counter() - start
+    return {"clock": time.perf_counter() - wall, "processor": time.process_time() - own}
 
 
 def main() -> int:
@@ -96,7 +97,7 @@ def main() -> int:
                         truth(study, rule="mean", screening=[])
                 by = ["quality"] if name == "judged" else [f"question {number}" for number in range(10)]
                 made[name] = seconds(study, by)
-    within = made["judged"] < MOST_JUDGED and made["board"] < MOST_BOARD
+    within = made["judged"]["processor"] < MOST_JUDGED and made["board"]["processor"] < MOST_BOARD
     print(json.dumps({"prompts": 10_000 // part, "seconds": made, "within": within}, indent=1))
     return 0 if within else 1
 
