@@ -23,7 +23,7 @@ export function showProgress(overview) {
   refresh($("facts"), [facts, agreement], () => [
     ...facts.map(([name, text, note]) => fact(name, text, note)),
     ...agreement.map(([question, each]) =>
-      fact(`${each.name}${agreement.length > 1 ? `, ${question}` : ""}`, each.value === null ? "–" : number(each.value), about(each))),
+      fact(`${each.name}${agreement.length > 1 ? `, ${question}` : ""}`, each.value === null ? "–" : number(each.value), about(each) + everyone(overview, question, each))),
   ]);
 }
 
@@ -35,6 +35,12 @@ function about(estimate) {
   if (estimate.value === null) return estimate.reason;
   const limits = estimate.low === null ? "" : `${number(estimate.low)} to ${number(estimate.high)}, `;
   return `${limits}${several(estimate.n, "item")} judged twice or more`;
+}
+
+function everyone({ agreement_everyone: all = {} }, question, each) {
+  const other = all[question];
+  if (!other || other.value === null || other.value === each.value) return "";
+  return `; after exclusion, ${number(other.value)} with everyone`;
 }
 
 function states({ open = 0, skipped, lapsed }) {
