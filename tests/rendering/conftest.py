@@ -99,11 +99,12 @@ def make_comparison(names: Sequence[str] = ("careful", "sloppy", "innumerate")) 
 
 
 def make_breakdown(groups: Sequence[str] = SKILLS, systems: Sequence[str] = SYSTEMS) -> Breakdown:
-    rows = [
-        GroupMean(group, system, Estimate(4.5 - g / 4 - s / 10, 4 - g / 4 - s / 10, 5 - g / 4 - s / 10, 5))
+    means = {
+        (group, system): Estimate(4.5 - g / 4 - s / 10, 4 - g / 4 - s / 10, 5 - g / 4 - s / 10, 5)
         for g, group in enumerate(groups)
         for s, system in enumerate(systems)
-    ]
+    }
+    rows = [GroupMean(group, system, mean, mean) for (group, system), mean in means.items()]
     return Breakdown("skill", QUALITY.name, "higher", rows, dict.fromkeys(systems, 3.5), 1, 5)
 
 
