@@ -70,6 +70,9 @@ _remembered: ContextVar[dict[Any, Any] | None] = ContextVar("remembered", defaul
 @contextmanager
 def remembering() -> Iterator[None]:
     """Within it, what is read once is not read again: for work that only reads, such as a report."""
+    if _remembered.get() is not None:
+        yield
+        return
     token = _remembered.set({})
     try:
         yield
