@@ -106,7 +106,7 @@ def _at_checkpoint(connection: Any, round_: Round) -> _Known:
     count = min(comparisons.count_votes(connection, round_), MOST_VOTES)
     checkpoint = last_checkpoint(count, BETWEEN * a_ballot)
     if known.checkpoint != checkpoint:
-        # After an import was undone everything is read anew.
+        # After an import was undone everything is read again.
         before = known.votes if checkpoint > known.checkpoint else {}
         after = max((vote.id for vote in before.values()), default=0)
         fresh = comparisons.votes_up_to(connection, round_, checkpoint, after) if checkpoint else []
