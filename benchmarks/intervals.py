@@ -270,7 +270,7 @@ def shown(rate: float | None) -> str:
 
 
 def by_prompts(rows: list[dict[str, Any]], names: tuple[str, ...]) -> str:
-    """One row per kind of votes and raters, one column per number of prompts, the named rates in each cell."""
+    """One row per kind of votes and raters, one column per number of prompts, these rates in each cell."""
     sizes = sorted({row["prompts"] for row in rows})
     lines = [
         f"| votes | raters | {' | '.join(f'{n} prompts' for n in sizes)} |",

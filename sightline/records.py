@@ -110,6 +110,11 @@ class Question(NamedTuple):
     direction: Direction = "higher"
     at: str = ""
 
+    @property
+    def assumed(self) -> bool:
+        """Whether it is as questions about pairs or orders are assumed to be where nothing is said."""
+        return self._replace(at="") in (preference_question(self.name), order_question(self.name))
+
 
 BOTH_BAD = "both_bad"
 """The verdict that neither side of a pair is good: a judgement without a value, skipped for this reason."""
@@ -276,7 +281,7 @@ class Material(Protocol):
     def judgements(self) -> pl.DataFrame:
         """question, annotator, prompt_id, system_id, image_id, value, n; latest revisions, none skipped.
 
-        `system_b` and `image_b` are the second side of a pair.
+        Also item_id, repetition, took_ms, and `system_b` and `image_b`: the second side of a pair.
         """
 
     @property

@@ -319,6 +319,20 @@ def compare(
         raise UsageError(f"there is no test {test!r}", remedy=near(test, comparison.PAIRED_TESTS))
     if margin is not None and not (np.isfinite(margin) and margin > 0):
         raise UsageError(f"the margin is {margin:g}", remedy="A difference that does not matter: above 0.")
+    with reading.remembering():
+        return _compare(study, by, where, per, margin, also, test, seed)
+
+
+def _compare(
+    study: Study,
+    by: str | Sequence[str] | None,
+    where: str,
+    per: str,
+    margin: float | None,
+    also: Sequence[str],
+    test: comparison.PairedTest,
+    seed: int,
+) -> Comparison | Preferences:
     kept = prompts_where(study, where) if where else None
     names = names_of(by) or _default(study)
     preferred = {name: preferences(study, name, kept, where) for name in names if is_preference(study, name)}

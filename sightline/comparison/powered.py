@@ -211,12 +211,13 @@ def powered(
         str, argument("The scored measure, or a question that more was judged by.", "MEASURE")
     ],
 ) -> PoweredComparison:
-    """Combine people's judgement with a measure for narrower intervals (prediction-powered inference).
+    """Combine people's judgement of some prompts with a measure of all.
 
-    People judged some prompts, the measure scores all. The measure is rescaled to the question on judged
-    prompts, predicts the others, and what it gets wrong is corrected by the judged ones (PPI++), so that a
-    poor measure cannot mislead: it is then not used. Valid where the judged prompts are a random sample of
-    all. Families of prompts count once, raters as in compare. Says how many judgements that saves.
+    Gives prediction-powered means and differences of systems (PPI++), next to those of people alone, and how
+    many judgements that saves. The measure is rescaled to the question on judged prompts and predicts the
+    others; what it gets wrong is corrected by the judged ones, so that a poor measure cannot mislead: it is
+    then not used. Valid where the judged prompts are a random sample of all. Families of prompts count once,
+    raters as in compare.
     """
     basis = values_by(study, question)
     if basis.measure is not None:

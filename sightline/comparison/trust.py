@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from sightline.comparison.items import asked, chosen, families, scored, truths_of
@@ -31,6 +31,8 @@ from sightline.study import reading
 from sightline.study.study import Study
 from sightline.verbs import SEED, option, verb
 
+MOST_ROWS = 6
+"""Measures of a question that a report shows; the command shows all."""
 MOST_QUESTIONS = 4
 """Questions that a chart can show next to each other."""
 SURE = 0.05
@@ -58,10 +60,10 @@ class Trust(Result):
     def best(self) -> dict[str, MeasureTrust]:
         """The measure that follows people most closely on each question, of those with a direction if any."""
         found: dict[str, MeasureTrust] = {}
-        directed = {each.question for each in self.rows if each.direction != "none"}
-        for each in self.rows:
-            counts = each.correlation.value is not None
-            counts &= each.direction != "none" or each.question not in directed
+        known = [each for each in self.rows if each.correlation.value is not None]
+        directed = {each.question for each in known if each.direction != "none"}
+        for each in known:
+            counts = each.direction != "none" or each.question not in directed
             if counts and (each.question not in found or each.agreement > found[each.question].agreement):
                 found[each.question] = each
         return found
@@ -95,7 +97,8 @@ class Trust(Result):
         for each in self.rows:
             if each.reversed:
                 better, worse = each.reversed[0]
-                more = f", and {len(each.reversed) - 1} more" if len(each.reversed) > 1 else ""
+                others = len(each.reversed) - 1
+                more = f" (and {others} more pair{'s' if others > 1 else ''})" if others else ""
                 found.append(
                     f"Warning: {each.measure} contradicts people's order of systems on {each.question}: "
                     f"they put {better} above {worse}, it does the opposite{more}."
@@ -112,6 +115,23 @@ class Trust(Result):
             found.append(f"{of} are significant after Holm's correction.")
         return [note for note in found if note]
 
+    @property
+    def brief(self) -> Trust:
+        """The same with the strongest measures of each question, and those that contradict people, alone."""
+        counts: dict[str, int] = {}
+        rows = []
+        for each in self._headline_rows:
+            counts[each.question] = counts.get(each.question, 0) + 1
+            if counts[each.question] <= MOST_ROWS or each.reversed:
+                rows.append(each)
+        return replace(self, rows=rows)
+
+    @property
+    def _headline_rows(self) -> list[MeasureTrust]:
+        """Those within prompts where there are any: the others are about prompts, not about answers."""
+        within = [each for each in self.rows if each.level == "within prompts"]
+        return within or list(self.rows)
+
     def _about_levels(self) -> str:
         if any(each.level == "within prompts" for each in self.rows):
             return (
@@ -122,7 +142,7 @@ class Trust(Result):
 
     def figures(self) -> dict[str, Figure]:
         """Each headline correlation as a dot with its interval, one series per question."""
-        known = [each for each in self.rows if each.correlation.value is not None]
+        known = [each for each in self._headline_rows if each.correlation.value is not None]
         questions = list(dict.fromkeys(each.question for each in known))
         if not known or len(questions) > MOST_QUESTIONS:
             return {}
@@ -132,12 +152,10 @@ class Trust(Result):
         colours = system_colours(questions)
         if len(questions) == 1:
             colours = dict.fromkeys((dot.label for dot in dots), ACCENT)
-        levels = {each.level for each in known}
-        where = f" {next(iter(levels))}" if len(levels) == 1 else ""
         figure = Figure.of(
             lambda width: dot_interval(
                 dots,
-                axis=f"Spearman's rank correlation with people{where}",
+                axis=f"Spearman's rank correlation with people, {known[0].level}",
                 domain=(-1, 1),
                 colours=colours,
                 width=width,
@@ -160,15 +178,19 @@ class Trust(Result):
 
     def _main(self) -> Table:
         seen = {level for each in self.rows for level in each.levels}
+        headlines = {each.level for each in self.rows}
+        same = next(iter(headlines)) if len(headlines) == 1 else ""
         columns = [
             Column("question"),
             Column("measure"),
             Column("kind", "target", detail=True),
             Column("direction"),
-            Column("level"),
-            Column("spearman", "Spearman, 95 % interval", estimate=True),
+            Column("level", detail=bool(same)),
+            Column("spearman", f"{same}: Spearman, 95 % interval".removeprefix(": "), estimate=True),
             *(
-                Column(level.replace(" ", "_"), level, format=".2f", detail=level not in seen)
+                Column(
+                    level.replace(" ", "_"), level, format=".2f", detail=level == same or level not in seen
+                )
                 for level in LEVELS
             ),
             Column("system_pairs", "system pairs right", format="%", detail=LEVELS[-1] not in seen),
@@ -303,7 +325,8 @@ def _between_questions(each: MeasureTrust) -> str:
         if name != each.level and own.spearman.value is not None
     ]
     others = f" ({', '.join(rest)})" if rest else ""
-    text = f"{each.measure} and {each.question} correlate by {format_cell(each.correlation)} {each.level}{others}"
+    by = f"{format_cell(each.correlation)} {each.level}{others}"
+    text = f"{each.measure} and {each.question} correlate by {by}"
     return text if each.stands_in else f"{text}: one cannot stand in for the other"
 
 

@@ -6,8 +6,8 @@ killed, choose the same. Between checkpoints nothing is fitted, so that assignin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -27,10 +27,10 @@ from sightline.statistics.next_comparison import (
 
 BETWEEN = 20
 """Ballots between two checkpoints; of many, a twentieth of those cast."""
-AT_ONCE = 200
+AT_ONCE = 50
 """Items looked up in one query."""
-MOST_VOTES = 20_000
-"""Judgements that are fitted at most: the rest would hold up the server and change little."""
+MOST_VOTES = 50_000
+"""Judgements from which on nothing is fitted any more: it would hold up the server and change little."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,9 @@ class Sets:
 @dataclass(frozen=True)
 class _Known:
     sets: Sets
-    checkpoint: int
-    chances: np.ndarray
+    checkpoint: int = -1
+    votes: Mapping[object, Vote] = field(default_factory=dict)
+    chances: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 _known: WeakKeyDictionary[Any, dict[int, _Known]] = WeakKeyDictionary()
@@ -97,16 +98,23 @@ def _turned(items: Sequence[int], start: int) -> Sequence[int]:
 
 
 def _at_checkpoint(connection: Any, round_: Round) -> _Known:
+    """What is known at the last checkpoint; only the votes since the one before are read."""
     kept = _known.setdefault(connection.engine, {})
-    known = kept.get(round_.id)
-    sets = known.sets if known else sets_of(comparisons.compared(connection, round_.id))
-    a_ballot = int(sets.members.sum(axis=1).max(initial=1)) if round_.settings.get("orders") else 1
-    checkpoint = last_checkpoint(comparisons.count_votes(connection, round_), BETWEEN * a_ballot)
-    if known is None or known.checkpoint != checkpoint:
-        votes = comparisons.votes_until(connection, round_, checkpoint, MOST_VOTES) if checkpoint else []
-        belief = belief_of(votes, sets.systems, bool(round_.settings.get("orders")))
-        known = _Known(sets, checkpoint, chances_of_sets(belief, sets.members, round_.seed))
-        kept[round_.id] = known
+    known = kept.get(round_.id) or _Known(sets_of(comparisons.compared(connection, round_.id)))
+    sets, orders = known.sets, bool(round_.settings.get("orders"))
+    a_ballot = int(sets.members.sum(axis=1).max(initial=1)) if orders else 1
+    count = min(comparisons.count_votes(connection, round_), MOST_VOTES)
+    checkpoint = last_checkpoint(count, BETWEEN * a_ballot)
+    if known.checkpoint != checkpoint:
+        # After an import was undone everything is read anew.
+        before = known.votes if checkpoint > known.checkpoint else {}
+        after = max((vote.id for vote in before.values()), default=0)
+        fresh = comparisons.votes_up_to(connection, round_, checkpoint, after) if checkpoint else []
+        votes: dict[object, Vote] = dict(before) | {vote.place: vote for vote in fresh}
+        gone = comparisons.not_counted(connection)
+        counted = [vote for vote in votes.values() if vote.annotator_id not in gone]
+        chances = chances_of_sets(belief_of(counted, sets.systems, orders), sets.members, round_.seed)
+        known = kept[round_.id] = _Known(sets, checkpoint, votes, chances)
     return known
 
 

@@ -200,7 +200,8 @@ def _misfit_of_places(mode: Mode, settings: RoundSettings) -> tuple[str, str] | 
         return None
     taken = taken_places(settings)
     if taken and mode.layout in DRAWN:
-        what = f"the layout {mode.layout} has no place for a reference photo or control images"
+        one = "an order" if mode.layout == "order" else f"a {mode.layout}"
+        what = f"{one} has no place for a reference photo or control images"
         return what, "Leave them out."
     if taken >= places(mode):
         return (

@@ -19,7 +19,7 @@ from sightline.records import Controls, Votes
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.statistics.agreement import krippendorff_alpha
-from sightline.study import reading, rollup
+from sightline.study import reading, relevance, rollup
 from sightline.study.study import SETTINGS_FILE, Study
 from sightline.study.writing import settling
 from sightline.verbs import argument, option, verb
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 REPEATS = ("all", "first", "last")
+WARN = ("speed", "one_value")
+"""Screening rules whose findings are reported without excluding anybody: [screening] warn in study.toml."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class QuestionTruth:
     controls: int = 0
     adjudicated: int = 0
     skipped_rules: Sequence[str] = ()
+    suspects: Sequence[Excluded] = ()
 
     @property
     def notes(self) -> Iterator[str]:
@@ -73,6 +76,11 @@ class QuestionTruth:
             yield f"{rule} was not applied: nobody has judged control items."
         if self.adjudicated:
             yield f"{self.adjudicated} items were decided by the owner."
+        for each in self.suspects:
+            yield (
+                f"{each.annotator} counts, but {each.rule} would exclude them: {each.reason}. "
+                f"To exclude them, add {each.rule} to [screening] rules in study.toml."
+            )
 
 
 @dataclass(frozen=True)
@@ -108,10 +116,16 @@ class Truth(Result):
             for each in self.questions
             for one in each.excluded
         ]
+        suspects = [
+            (one.annotator, each.question, one.rule, one.reason)
+            for each in self.questions
+            for one in each.suspects
+        ]
         names = [*map(Column, ("annotator", "question", "rule", "reason"))]
         return {
             "settlements": Table(columns, rows, "Truth"),
             "left_out": Table(names, excluded, "Excluded annotators"),
+            "suspects": Table(names, suspects, "Annotators to look at, not excluded"),
         }
 
 
@@ -178,15 +192,16 @@ def _aggregate(
 ) -> QuestionTruth:
     items = parts["item_id"].to_list()
     _refuse_off_scale(study, everything)
-    consensus = _rule(study, name, rule, everything)
-    rules = (
-        list(study.settings.get("screening", {}).get("rules", [])) if screening is None else list(screening)
-    )
+    consensus = _rule(study, name, rule, everything, parts)
+    settings = study.settings.get("screening", {})
+    rules = list(settings.get("rules", [])) if screening is None else list(screening)
     screens = [registry.configure("screening", each) for each in rules]
+    warnings = [registry.configure("screening", each) for each in settings.get("warn", WARN)]
     votes, decided, excluded, gone = _by_role(study, everything, items)
     known = controls_of(study, votes, items)
     screened, numbers, skipped = _screen_round(study, name, screens, gone, strict)
     excluded += screened
+    suspects, _, _ = _screen_round(study, name, warnings, gone | numbers, strict=False, warn=True)
     everyone = _of_people(study, _once(study, votes))
     counted = _without(everyone, numbers | gone)
     controls = int(counted.control.sum())
@@ -243,6 +258,7 @@ def _aggregate(
         controls=controls,
         adjudicated=len(decided),
         skipped_rules=skipped,
+        suspects=[each for each in suspects if each.annotator not in {one.annotator for one in excluded}],
     )
 
 
@@ -273,9 +289,9 @@ def _refuse_off_scale(study: Study, votes: Votes) -> None:
         )
 
 
-def _rule(study: Study, name: str, rule: str | None, votes: Votes) -> Configured:
+def _rule(study: Study, name: str, rule: str | None, votes: Votes, parts: pl.DataFrame) -> Configured:
     scale = votes.question.scale
-    usual = "majority" if scale == "nominal" else "mean"
+    usual = _usual(study, votes, parts) if scale == "nominal" else "mean"
     chosen = rule or study.settings.get("truth", {}).get("rule", usual)
     if isinstance(chosen, dict):
         chosen = chosen.get(name, usual)
@@ -291,6 +307,23 @@ def _rule(study: Study, name: str, rule: str | None, votes: Votes) -> Configured
             remedy=f"Fitting rules: {', '.join(fits)}.",
         )
     return consensus
+
+
+def _usual(study: Study, votes: Votes, parts: pl.DataFrame) -> str:
+    """The rule for labels: of two, the proportion of the higher one, since a majority of two people is both.
+
+    The majority remains for more labels, for pairs of images (which of them is better), and where rankings
+    need to know whether an image is relevant.
+    """
+    asked = votes.question
+    given = votes.value[~np.isnan(votes.value)].tolist()
+    values = sorted({*map(float, asked.labels), *given})
+    rankings = "retriever" in reading.systems(study)["kind"].to_list()
+    ranked = rankings and asked.name == relevance.rules(study).relevance
+    if len(values) > 2 or ranked or bool((parts["image_b"] > 0).any()):
+        return "majority"
+    top = asked.high if asked.high is not None else values[-1]
+    return "proportion" if top == asked.high else f"proportion(top={top:g})"
 
 
 def _by_role(
@@ -384,12 +417,13 @@ def _pairs(parts: pl.DataFrame) -> np.ndarray | None:
 
 
 def _screen_round(
-    study: Study, name: str, screens: Sequence[Configured], gone: set[int], strict: bool
+    study: Study, name: str, screens: Sequence[Configured], gone: set[int], strict: bool, warn: bool = False
 ) -> tuple[list[Excluded], set[int], list[str]]:
     """Whom the rules exclude, by their judgements of any question of the rounds that ask this one.
 
     Whoever fails the attention checks of a round is excluded with all answers given in it, whatever the
-    question. Also the rules that could not be applied because nobody judged controls; `strict` raises.
+    question. Also the rules that could not be applied because nobody judged controls; `strict` raises. To
+    `warn`, nobody need be left.
     """
     together = {name}
     for each in rounds.rounds_of(study):
@@ -425,7 +459,7 @@ def _screen_round(
             remedy="Declare [annotate.NAME.controls] in study.toml, or remove the rule; "
             "`sightline list screening` shows the others.",
         )
-    if everybody and everybody <= numbers:
+    if everybody and everybody <= numbers and not warn:
         raise DataError(
             "the screening rules leave nobody: every annotator is excluded",
             remedy="Loosen [screening] rules in study.toml.",

@@ -104,8 +104,17 @@ def breakdowns(study: Study, head: Comparison, colours: Colours) -> list[Section
 
 
 def measure_trust(study: Study) -> Section:
-    """Every measure against every question."""
-    return section_of(trust(study), "trust", "Measures against people")
+    """The strongest measures against every question."""
+    result = trust(study)
+    brief = result.brief
+    notes = [*brief.notes]
+    if len(brief.rows) < len(result.rows):
+        more = len(result.rows) - len(brief.rows)
+        notes.append(f"{more} more rows, every statistic and the tests between measures: sightline trust")
+    without = ["levels", "differences"]
+    return section_of(
+        brief, "trust", "Measures against people", result.sentence, notes=notes, without=without
+    )
 
 
 def query_analysis(study: Study) -> Section | None:

@@ -70,8 +70,11 @@ def mid_p(share: Array, trials: Array, *, confidence: float = 0.95) -> tuple[Arr
     The upper limit solves P(X < x) + P(X = x) / 2 = (1 - confidence) / 2 with x = share * trials, the lower
     one likewise from below. At a proportion of 0 or 1 the limit on that side is the proportion itself.
     """
-    both = np.concatenate([share, 1 - share])
-    upper = _mid_p_upper(both, np.concatenate([trials, trials]), (1 - confidence) / 2)
+    # Few votes on a scale of few steps give the same pair again and again.
+    distinct, where = np.unique(
+        np.concatenate([share, 1 - share]) + 1j * np.tile(trials, 2), return_inverse=True
+    )
+    upper = _mid_p_upper(distinct.real, distinct.imag, (1 - confidence) / 2)[where]
     return 1 - upper[share.size :], upper[: share.size]
 
 
@@ -80,25 +83,29 @@ def _mid_p_upper(share: Array, trials: Array, tail: float) -> Array:
 
     x = share * trials
     rest = np.maximum(trials - x, 1e-9)
-    few = x <= 1e-9
     some = np.maximum(x, 1e-9)
     # Between the exact limits of one success less and of x: P(X <= x) is a tail of a beta distribution.
-    least = np.where(few, 0.0, betainccinv(some, rest + 1, tail))
+    least = np.where(x <= 1e-9, 0.0, betainccinv(some, rest + 1, tail))
     most = np.asarray(betainccinv(x + 1, rest, tail))
-    scales = betaln(x + 1, rest), betaln(some, rest + 1)
     limit = (least + most) / 2
+    pending = np.flatnonzero(share < 1)
     for _ in range(40):
-        fewer = np.where(few, 0.0, betaincc(some, rest + 1, limit))
-        excess = (betaincc(x + 1, rest, limit) + fewer) / 2 - tail
-        least, most = np.where(excess > 0, limit, least), np.where(excess > 0, most, limit)
-        density = np.exp(xlogy(x, limit) + xlog1py(rest - 1, -limit) - scales[0])
-        density += np.where(few, 0.0, np.exp(xlogy(some - 1, limit) + xlog1py(rest, -limit) - scales[1]))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            newton = limit + 2 * excess / density
-        better = np.where((newton > least) & (newton < most), newton, (least + most) / 2)
-        step, limit = float(np.abs(better - limit).max(initial=0.0)), better
-        if step < 1e-10:
+        if not pending.size:
             break
+        at, k, other = limit[pending], x[pending], rest[pending]
+        few, above = k <= 1e-9, some[pending]
+        fewer = np.where(few, 0.0, betaincc(above, other + 1, at))
+        excess = (betaincc(k + 1, other, at) + fewer) / 2 - tail
+        low, high = np.where(excess > 0, at, least[pending]), np.where(excess > 0, most[pending], at)
+        density = np.exp(xlogy(k, at) + xlog1py(other - 1, -at) - betaln(k + 1, other))
+        density += np.where(
+            few, 0.0, np.exp(xlogy(above - 1, at) + xlog1py(other, -at) - betaln(above, other + 1))
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            newton = at + 2 * excess / density
+        better = np.where((newton > low) & (newton < high), newton, (low + high) / 2)
+        least[pending], most[pending], limit[pending] = low, high, better
+        pending = pending[np.abs(better - at) > 1e-9]
     return np.asarray(np.where(share >= 1, 1.0, limit), dtype=np.float64)
 
 

@@ -38,7 +38,8 @@ FITTED = 5
 """Parameters of the mapping, which cost the error as many degrees of freedom (ITU-T P.1401)."""
 
 # Below these numbers simulated intervals leave the range of .93 to .97: benchmarks/trust_coverage.py.
-LEAST_PROMPTS = {"spearman": 8, "kendall": 8, "plcc": 40, "rmse": 100}
+LEAST_PROMPTS = {"spearman": 8, "kendall": 8, "plcc": 40, "rmse": 200}
+FEW_ANSWERS, LEAST_WITH_FEW, LEAST_PAIRS_OF_ANSWERS = 6, 20, 10
 LEAST_SYSTEMS = {"spearman": 8, "kendall": 15, "plcc": 5}
 
 
@@ -65,8 +66,8 @@ class Items(NamedTuple):
 class Level(NamedTuple):
     """The statistics of a level; each one's n counts prompts, between systems systems.
 
-    `parts` are pseudo-values of Spearman's rho, one for each part of the prompts: their mean is about the
-    coefficient, and those of two measures of the same items are paired.
+    `parts` are jackknife pseudo-values of Spearman's rho, one for each part of the prompts, about the
+    coefficient itself; those of two measures of the same items are paired.
     """
 
     level: str
@@ -170,9 +171,9 @@ def within_prompts(items: Items, sign: float | None = None) -> Level:
     n = int(known.sum())
     if n == 0:
         return _without(name, "no prompt has several answers that people judge differently", items)
-    rho, tau, r = (
-        _mean_on_z(column[known], n, which) for column, which in zip(per_unit.T, RANKED, strict=True)
-    )
+    # The coefficients of a few answers take few values, and their mean needs more prompts.
+    few = float(np.median(np.bincount(prompt))) < FEW_ANSWERS
+    rho, tau, r = (_mean_on_z(per_unit[known, at], n, which, few) for at, which in enumerate(RANKED))
     r = _if_correlated(r, rho)
     errors = items.people - items.mapped
     part = _parts(unit)
@@ -318,13 +319,14 @@ def _leaving_out(name: str, items: Items, value: Callable[[Flags], Array]) -> Le
         return _without(name, why or "no system has items that people judge differently", items)
     part = _parts(items.unit)
     left = np.array([value(part != each) for each in range(int(part.max()) + 1)])
-    rho, tau, r = (_on_z(float(whole[i]), left[:, i], n, which) for i, which in enumerate(RANKED))
+    rho, tau, r = (
+        _on_z(float(whole[at]), left[:, at], n, LEAST_PROMPTS[which]) for at, which in enumerate(RANKED)
+    )
     r = _if_correlated(r, rho)
-    count = len(left)
     return Level(
         name, len(items.people), rho, tau, r, _rmse(float(whole[3]), left[:, 3], n),
         Estimate(None, reason="pairs are compared within prompts and between systems"),
-        count * whole[0] - (count - 1) * left[:, 0],
+        whole[0] - (len(left) - 1) * (left[:, 0] - left[:, 0].mean()),
     )  # fmt: skip
 
 
@@ -336,7 +338,7 @@ def _parts(unit: Indices) -> Indices:
     return np.asarray((np.random.default_rng(0).permutation(names.size) % MOST_PARTS)[place], dtype=np.int64)
 
 
-def _on_z(value: float, left: Array, n: int, which: str) -> Estimate:
+def _on_z(value: float, left: Array, n: int, least: int) -> Estimate:
     """Jackknife on Fisher's scale: tanh(atanh r +- t sqrt((g-1)/g sum (z_i - mean z)^2)), g parts left out.
 
     Source: Efron and Tibshirani, An introduction to the bootstrap (1993), chapter 11.
@@ -345,7 +347,7 @@ def _on_z(value: float, left: Array, n: int, which: str) -> Estimate:
 
     if np.isnan(value):
         return Estimate(None, n=n, reason=UNMAPPED)
-    value, least = float(np.clip(value, -1, 1)), LEAST_PROMPTS[which]
+    value = float(np.clip(value, -1, 1))
     if n < least:
         return Estimate(value, n=n, reason=f"fewer than {least} prompts: simulated intervals do not hold")
     if abs(value) > 1 - 1e-12 or np.isnan(left).any():
@@ -357,12 +359,13 @@ def _on_z(value: float, left: Array, n: int, which: str) -> Estimate:
     return Estimate(value, min(low, value), max(high, value), n, JACKKNIFE)
 
 
-def _mean_on_z(values: Array, n: int, which: str) -> Estimate:
+def _mean_on_z(values: Array, n: int, which: str, few: bool) -> Estimate:
     """The mean of coefficients of prompts; where each is 1 or -1, as of two answers, it is a proportion."""
-    if n >= LEAST_PROMPTS[which] and bool((np.abs(values) > 1 - 1e-12).all()):
+    least = max(LEAST_PROMPTS[which], LEAST_WITH_FEW) if few else LEAST_PROMPTS[which]
+    if n >= LEAST_PAIRS_OF_ANSWERS and bool((np.abs(values) > 1 - 1e-12).all()):
         return mean_interval(np.sign(values), low=-1.0, high=1.0)
     left = (values.sum() - values) / max(1, n - 1)
-    return _on_z(float(values.mean()), left, n, which)
+    return _on_z(float(values.mean()), left, n, least)
 
 
 def _if_correlated(r: Estimate, rho: Estimate) -> Estimate:

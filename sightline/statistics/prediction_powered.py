@@ -19,6 +19,9 @@ Array = NDArray[np.float64]
 MIN_JUDGED = 5
 """Judged units below which the slope of the measure cannot be estimated: people alone count."""
 
+TOO_ALIKE = 1e-3
+"""The proportion of the measure's variance below which judged units show no slope."""
+
 
 class Powered(NamedTuple):
     """A mean from n judged of N units: its variance, the weight of the measure, and what it explains.
@@ -91,7 +94,8 @@ def powered_mean(
     if spread == 0:
         return None
     centre = float(whole[known].mean())
-    slopes = _slopes_without(own[seen] - centre, values)
+    usual = float(whole[known].var()) if np.ptp(whole[known]) > 0 else np.inf
+    slopes = _slopes_without(own[seen] - centre, values, usual)
     part, all_of = slopes * (own[seen] - centre), slopes * (whole[seen] - centre)
     # Where no unit is unjudged, what a unit's judged answers lack of all of its answers is the correction.
     judged = (units * part - n * all_of) / (units - n) if units > n else part - all_of
@@ -107,14 +111,17 @@ def powered_mean(
     )
 
 
-def _slopes_without(x: Array, y: Array) -> Array:
-    """The slope of y on x without each unit in turn; 0 where the others do not vary in x."""
+def _slopes_without(x: Array, y: Array, usual: float) -> Array:
+    """The slope of y on x without each unit in turn; 0 where the others vary next to nothing in x.
+
+    `usual` is the variance of x in all units: a slope through a thousandth of it says nothing about them.
+    """
     n = x.size
     x, y = x - x.mean(), y - y.mean()
     away = n / (n - 1)
     squares = np.sum(x**2) - away * x**2
     products = np.sum(x * y) - away * x * y
-    varies = squares > 1e-12 * max(float(np.sum(x**2)), 1e-300)
+    varies = squares > TOO_ALIKE * n * usual
     return np.where(varies, products / np.where(varies, squares, 1.0), 0.0)
 
 

@@ -205,8 +205,10 @@ def _drawn_p(columns: Array, alternative: Alternative, permutations: int, seed: 
     slack = _slack(np.abs(columns).sum(axis=0))
     reached = np.zeros(columns.shape[1])
     for rows in block_rows(permutations, max(columns.shape)):
-        signs = rng.integers(0, 2, (rows, columns.shape[0]), dtype=np.int8).astype(np.float64) * 2 - 1
-        reached += np.count_nonzero(_reaches(signs @ columns, observed, slack, alternative), axis=0)
+        kept = rng.integers(0, 2, (rows, columns.shape[0]), dtype=np.int8).astype(np.float64)
+        reached += np.count_nonzero(
+            _reaches(2 * (kept @ columns) - observed, observed, slack, alternative), axis=0
+        )
     return np.asarray((reached + 1) / (permutations + 1), dtype=np.float64)
 
 

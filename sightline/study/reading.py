@@ -70,6 +70,9 @@ _remembered: ContextVar[dict[Any, Any] | None] = ContextVar("remembered", defaul
 @contextmanager
 def remembering() -> Iterator[None]:
     """Within it, what is read once is not read again: for work that only reads, such as a report."""
+    if _remembered.get() is not None:
+        yield
+        return
     token = _remembered.set({})
     try:
         yield
@@ -333,9 +336,12 @@ def about_systems(study: Readable) -> list[str]:
 
 def _tells_systems(study: Readable, name: str) -> bool:
     query = (
-        "SELECT 1 FROM truth t JOIN item s ON s.id = t.item_id "
-        "WHERE t.settlement_id = :settlement AND t.value IS NOT NULL AND s.image_b = 0 "
-        "AND s.system_b = 0 AND ((s.prompt_id > 0 AND s.system_id > 0 AND s.image_id = 0) OR EXISTS ("
+        "SELECT 1 FROM truth t JOIN item s ON s.id = t.item_id JOIN settlement e ON e.id = t.settlement_id "
+        "WHERE t.settlement_id = :settlement AND t.value IS NOT NULL AND s.image_b = 0 AND s.system_b = 0 "
+        # A place in an order depends on what else was in it.
+        "AND NOT EXISTS (SELECT 1 FROM judgement j WHERE j.question_id = e.question_id "
+        "AND j.item_id = t.item_id AND j.group_name <> '') "
+        "AND ((s.prompt_id > 0 AND s.system_id > 0 AND s.image_id = 0) OR EXISTS ("
         "SELECT 1 FROM answer a JOIN system y ON y.id = a.system_id AND y.kind = 'generator' "
         "WHERE a.image_id = s.image_id AND s.image_id > 0 "
         "AND (s.prompt_id = 0 OR a.prompt_id = s.prompt_id))) LIMIT 1"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from PIL import Image as Pillow
 
 from sightline.comparison.measure_trust import MeasureTrust
 from sightline.comparison.trust import Trust, trust
+from sightline.data.import_ import import_
 from sightline.errors import DataError, UsageError
 from sightline.measures.score import score
 from sightline.records import (
@@ -23,6 +26,7 @@ from sightline.records import (
     System,
     Truth,
 )
+from sightline.statistics import levels
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
 
@@ -161,3 +165,107 @@ def test_scores_of_engines_are_on_scales_of_their_own(unjudged: Study) -> None:
     overlap = found["engine_overlap(k=2)", "liked"].levels["pooled"]
     assert (overlap.items, overlap.spearman.n, overlap.spearman.value) == (16, 8, None)
     assert {each.direction for each in found.values()} == {"none"} and len(found) == 3
+
+
+def answered(folder: Path, prompts: int = 24) -> Study:
+    """Systems good, fair and poor; `liked` and `fine` fall in this order, and sharp pictures are disliked.
+
+    The measure `brightness` follows ease and contradicts quality: prompts that all do well on are bright,
+    but the better a system, the darker its picture. Prompts n and n + 12 differ in their tag alone.
+    """
+    records: list[Record] = [Question("liked", "interval", 0, 9), Question("fine", "interval", 0, 9)]
+    for n in range(prompts):
+        key = PromptKey("s", str(n))
+        records.append(Prompt(key, f"query number {n}", tags={"half": "first" if n < 12 else "second"}))
+        for rank, system in enumerate(("good", "fair", "poor")):
+            image = ImageKey("c", f"{n}-{system}")
+            level = 10 + 9 * n + 5 * rank
+            file = folder / f"{n}-{system}.png"
+            Pillow.new("RGB", (4, 4), (level, level, level)).save(file)
+            value = n % 7 * 0.5 + 2 - rank + 0.01 * ((n * 7 + rank * 3) % 5)
+            records += [Image(image, str(file)), Answer(key, system, 0, image)]
+            records.append(Truth("liked", Item(key, system, image), value))
+            records.append(Truth("fine", Item(key, system, image), 9 - value if n % 4 else value))
+    study = create_study(folder / "study")
+    load(study, records, importer="test", path="test", digest="1")
+    return study
+
+
+def test_a_measure_that_contradicts_people_is_warned_of(tmp_path: Path) -> None:
+    with answered(tmp_path) as study:
+        score(study, ["brightness", "sharpness", "words"])
+        found = trust(study, "liked")
+        bright = by_measure(found)["brightness", "liked"]
+        # Within each prompt people put good, fair, poor in this order, and brightness the other way round.
+        assert bright.level == "within prompts" and bright.correlation.value == pytest.approx(-1)
+        assert bright.correlation.n == 24 and bright.levels["pooled"].items == 72
+        assert bright.levels["within systems"].spearman.value > -0.5
+        assert by_measure(found)["words", "liked"].level == "pooled"
+        # Brightness has no direction, so it is read as it follows people: darker is better.
+        assert bright.sign == -1 and not bright.reversed
+        assert found.sentence.startswith("None of these can stand in for people here")
+        document = json.loads(found.to_json())
+        row = next(each for each in document["rows"] if each["measure"] == "brightness")
+        assert row["spearman"]["n"] == 24 and row["between_systems"] == pytest.approx(-1)
+        assert {each["level"] for each in document["levels"]["rows"]} == set(levels.LEVELS)
+        turned = replace(bright, direction="higher", sign=1.0, reversed=[("good", "poor")])
+        assert "they put good above poor, it does the opposite" in Trust([turned]).notes[1]
+
+
+def test_one_question_against_another(tmp_path: Path) -> None:
+    with answered(tmp_path) as study:
+        found = trust(study, "liked", against="fine")
+        (row,) = found.rows
+        # In three prompts out of four the order is the opposite: (6 - 18) / 24.
+        assert (row.measure, row.kind) == ("fine", "question")
+        assert row.correlation.value == pytest.approx(-0.5)
+        assert found.sentence.endswith("one cannot stand in for the other.")
+        with pytest.raises(UsageError, match="needs another one"):
+            trust(study, against="fine")
+        with pytest.raises(DataError, match="nothing is scored yet"):
+            trust(study, "liked", against="brightness")
+        score(study, ["brightness", "words"])
+        assert [each.measure for each in trust(study, "liked", against="brightness").rows] == ["brightness"]
+        with pytest.raises(UsageError, match="neither a question nor a scored measure"):
+            trust(study, "liked", against="brightnes")
+
+
+def test_by_group_and_on_held_out_prompts(tmp_path: Path) -> None:
+    with answered(tmp_path) as study:
+        score(study, ["brightness", "words"])
+        found = trust(study, "liked", against="brightness", per="half")
+        assert [(each.group, each.level.items) for each in found.groups] == [("first", 36), ("second", 36)]
+        assert all(each.level.spearman.value == pytest.approx(-1) for each in found.groups)
+        by_system = trust(study, "liked", against="brightness", per="system").groups
+        assert [(each.group, each.level.items) for each in by_system] == [
+            (name, 24) for name in ("good", "fair", "poor")
+        ]
+        assert {each.group for each in trust(study, "liked", per="words").groups} == {"up to 5 words"}
+        with pytest.raises(UsageError, match="no prompt has a tag 'hafl'"):
+            trust(study, "liked", per="hafl")
+        held = trust(study, "liked", splits=5, seed=1)
+        assert held.to_json() == trust(study, "liked", splits=5, seed=1).to_json()
+        assert [each.n for each in held.held_out] == [5] * len(held.held_out)
+        assert "held_out" in held.tables()
+
+
+def test_measures_are_tested_on_the_items_that_both_have(tmp_path: Path) -> None:
+    with answered(tmp_path) as study:
+        score(study, ["brightness", "blank", "contrast"])
+        found = trust(study, "liked")
+        names = {frozenset((each.first, each.second)) for each in found.differences}
+        assert all("brightness" in pair or len(pair) == 2 for pair in names)
+        for each in found.differences:
+            assert each.p is not None and each.p_holm is not None and each.p_holm >= each.p
+
+
+def test_agiqas_published_agreement_of_quality_and_alignment(data: Path, tmp_path: Path) -> None:
+    with create_study(tmp_path / "study") as study:
+        import_(study, data / "agiqa3k")
+        (row,) = trust(study, "alignment", against="quality").rows
+        pool = row.levels["pooled"]
+        published = (0.7419, 0.5547, 0.8376)
+        assert (pool.spearman.value, pool.kendall.value, pool.plcc.value) == pytest.approx(
+            published, abs=5e-5
+        )
+        assert (pool.items, pool.spearman.n, row.levels["between systems"].spearman.n) == (2982, 300, 10)

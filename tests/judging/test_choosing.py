@@ -32,6 +32,7 @@ from sightline.statistics.next_comparison import belief_from_votes
 from sightline.study.schema import database
 from sightline.study.study import Study
 from sightline.study.writing.loading import Loaded
+from sightline.study.writing.undoing import undo_within
 
 Put = Callable[..., Loaded]
 SYSTEMS = "abcd"
@@ -155,6 +156,24 @@ def test_a_belief_is_fitted_once_between_checkpoints(
     put(filled, voted("preference", bc=10), digest="2")
     compared(filled, round_, "eve")
     assert fitted == [20, 40]
+    with database.writing(filled.engine) as connection:
+        undo_within(connection, 3)
+    compared(filled, round_, "sue")
+    assert fitted == [20, 40, 20], "nothing of an import that was undone is remembered"
+
+
+def test_excluded_annotators_do_not_count(filled: Study, put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[set[object]] = []
+    monkeypatch.setattr(
+        choosing,
+        "belief_of",
+        lambda *given: seen.append({v.annotator_id for v in given[0]}) or belief_of(*given),
+    )
+    put(filled, voted("preference", **CLEAR), digest="votes", batch=500)
+    with database.writing(filled.engine) as connection:
+        connection.exec_driver_sql("UPDATE annotator SET excluded = 'too fast' WHERE name = '3'")
+    compared(filled, pairs_round(filled))
+    assert [len(each) for each in seen] == [9]
 
 
 def test_orders_of_close_systems_come_first(filled: Study, put: Put) -> None:
@@ -190,11 +209,11 @@ def test_checkpoints_come_every_twenty_and_later_every_twentieth() -> None:
 
 def test_votes_become_beliefs_of_the_systems_that_are_compared() -> None:
     votes = [
-        Vote(1, 1, "", 0, 0.0, 1, 1, 7, 9),
-        Vote(2, 1, "", 0, None, 1, 1, 9, 7),
-        Vote(None, 2, "", 0, 1.0, 3, 1, 7, 8),
-        Vote(1, 3, "", 0, 1.0, 1, 1, 7, 5),
-        Vote(1, 4, "", 0, 1.0, 1, 1, 7, 7),
+        Vote(0, 1, 1, "", 0, 0.0, 1, 1, 7, 9),
+        Vote(1, 2, 1, "", 0, None, 1, 1, 9, 7),
+        Vote(2, None, 2, "", 0, 1.0, 3, 1, 7, 8),
+        Vote(3, 1, 3, "", 0, 1.0, 1, 1, 7, 5),
+        Vote(4, 1, 4, "", 0, 1.0, 1, 1, 7, 7),
     ]
     # 7 before 9 once, a tie that was called both bad, 8 before 7 three times; 5 is not in this round.
     expected = belief_from_votes([0, 2, 0, 0, 0], [2, 0, 1, 1, 1], [1, 0.5, 0, 0, 0], 3)

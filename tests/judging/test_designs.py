@@ -185,6 +185,28 @@ def test_anonymous_votes(tmp_path: Path) -> None:
     assert found.designs and "of" not in found.sentence.split("judged by")[1].split(":")[0]
 
 
+def test_sessions_are_a_component_where_raters_had_several(tmp_path: Path) -> None:
+    """Each of four raters is off by +3 in one of two sessions: variance 4.5 between sessions."""
+    rng = np.random.default_rng(2)
+    records: list[Record] = [Question("liking", "interval", -50, 50, 0.01)]
+    for number in range(40):
+        prompt, key = PromptKey("s", str(number)), ImageKey("a", str(number))
+        records += [Prompt(prompt, f"prompt {number}"), Answer(prompt, "a", 0, key)]
+        level = rng.normal(0, 2)
+        for rater in range(4):
+            session = number // 20
+            value = round(float(level + 3 * (session == rater % 2) + rng.normal(0, 0.5)), 2)
+            who = AnnotatorKey("panel", f"r{rater}")
+            vote = Judgement("liking", Item(prompt, image=key), value, who, session=f"sitting {session}")
+            records.append(vote)
+    with create_study(tmp_path / "study") as study:
+        load(study, records, importer="test", path="test", digest="1")
+        found = pilot_of(study, "liking")
+    # Half the squared difference of two sessions of a rater, 9 / 2.
+    assert found.parts.sessions == pytest.approx(4.5, abs=0.7)
+    assert found.per_session == 20
+
+
 def test_on_the_command_line(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", str(study.home), "--width", "2", "--price", "12", "--json"]) == 0
     assert '"designs"' in capsys.readouterr().out

@@ -169,6 +169,8 @@ WRONG = [
     ('languages = ["german!"]', "languages is", "pt-BR"),
     (f'skip_reasons = ["{"x" * 501}"]', "skip_reasons is", "500 characters"),
     ("pairs = 3", "pairs is 3", "removed: yes_no shows no pairs"),
+    ('choose = "best"', "choose is 'best'", '"random" or "adaptive"'),
+    ('choose = "adaptive"', "needs a mode that compares systems", 'choose = "random"'),
     ("examples = 3", "examples is 3", "a list such as"),
     ('examples = [{shown = "x"}]', "answer is missing", "a text"),
     ('examples = [{shown = "x", anser = "y"}]', "no setting 'anser'", "answer"),
@@ -196,6 +198,9 @@ WRONG_CONTROLS = [
     ('images = 5\nfile = "c.csv"', "ternary_relevance(images=5)", "take 5 of the 5 images"),
     ('images = 1\nfile = "c.csv"', "two_afc", "a triplet has no place"),
     ('images = 1\nfile = "c.csv"', "similarity_rating", "a pair has no place"),
+    ('images = 1\nfile = "c.csv"', "order", "an order has no place"),
+    ('file = "c.csv"', "order", "not of their order"),
+    ("made = true", "order", "no answer that is plain"),
     ('pages = 0\ntag = "x"', "yes_no", "no control tasks are asked for"),
     ("made = true", "yes_no", "no answer that is plain"),
     ('made = "yes"', "two_afc", "made is 'yes'"),
@@ -294,6 +299,7 @@ def test_what_study_toml_says_of_a_question_is_checked(read: Reader, lines: str,
         ({"layout": "circle"}, "layout 'circle'"),
         ({"compares": "people"}, "compares 'people'"),
         ({"images": 0}, "shows 0 images"),
+        ({"both_bad": "neither"}, "only pairs can be"),
         ({"layout": "triplet", "compares": "systems"}, "compares two systems with a reference"),
     ],
 )
@@ -315,6 +321,13 @@ def test_a_mode_that_makes_no_sense_is_told(read: Reader, change: dict[str, obje
 )
 def test_values_on_a_scale(question: Question, on: list[float], off: list[float]) -> None:
     assert [value for value in on + off if on_scale(question, value)] == on
+
+
+@pytest.mark.parametrize("mode", ["preference", "order(images=3)"])
+def test_comparisons_of_systems_can_be_chosen_adaptively(read: Reader, mode: str) -> None:
+    assert read(mode=mode).choose == "random"
+    found = read('choose = "adaptive"\npairs = 3', mode=mode)
+    assert (found.choose, found.pairs) == ("adaptive", 3)
 
 
 def test_pairs_and_single_images_come_one_at_a_time() -> None:

@@ -222,6 +222,57 @@ def test_no_value_keeps_its_reason_and_a_rule_must_fit_the_scale(tmp_path: Path)
     assert "majority" in told.value.remedy and "mos" not in told.value.remedy
 
 
+@pytest.mark.parametrize("asked", [
+    Question("alignment", "nominal", 0, 1, 1, {"1": "yes", "0": "no"}), Question("alignment", "nominal"),
+])  # fmt: skip
+def test_two_labels_give_the_proportion(tmp_path: Path, asked: Question) -> None:
+    # Two people who disagree: half say yes. By majority the item had no value.
+    votes = (vote("ann", "1", 0.0), vote("bob", "1", 1.0), vote("ann", "2", 1.0), vote("bob", "2", 1.0))
+    study = study_with(tmp_path / "s", small(*votes, question=asked))
+    (found,) = truth(study).questions
+    assert found.rule.startswith("proportion") and (found.items, found.undecided) == (2, 0)
+    assert [row[0] for row in truths(study)] == [0.5, 1.0]
+
+
+def test_three_labels_and_pairs_of_images_give_the_majority(tmp_path: Path) -> None:
+    votes = [vote(who, "1", value) for who, value in (("ann", 0.0), ("bob", 2.0), ("cat", 2.0))]
+    asked = Question("alignment", "nominal", 0, 2, 1, {"0": "cat", "1": "dog", "2": "cow"})
+    study = study_with(tmp_path / "s", small(*votes, question=asked))
+    assert truth(study).questions[0].rule == "majority" and truths(study)[0][0] == 2.0
+    key, first, second = PromptKey("s", "1"), ImageKey("a", "1"), ImageKey("b", "1")
+    pair = [
+        Judgement("better", Item(key, image=first, image_b=second), value, AnnotatorKey("panel", who))
+        for who, value in (("ann", 0.0), ("bob", 1.0), ("cat", 1.0))
+    ]
+    records: list[Record] = [Question("better", "nominal", 0, 1, 1), Prompt(key, "prompt"), *pair]
+    assert truth(study_with(tmp_path / "t", records)).questions[0].rule == "majority"
+
+
+def test_whom_usual_screening_would_exclude_is_named_and_counts(tmp_path: Path) -> None:
+    votes = [vote("idle", str(n), 5.0, took_ms=4000) for n in range(10)]
+    votes += [vote("ann", str(n), float(n), took_ms=4000) for n in range(10)]
+    votes += [vote("hasty", str(n), float(9 - n), took_ms=300) for n in range(10)]
+    study = study_with(tmp_path / "s", small(*votes))
+    result = truth(study)
+    (found,) = result.questions
+    assert found.annotators == 3 and not found.excluded
+    assert [(each.annotator, each.rule) for each in found.suspects] == [
+        ("hasty", "speed"), ("idle", "one_value")
+    ]  # fmt: skip
+    assert (
+        "alignment: idle counts, but one_value would exclude them: gave 5 in all of 10 judgements. "
+        "To exclude them, add one_value to [screening] rules in study.toml."
+    ) in result.notes
+    assert [row[0] for row in result.tables()["suspects"].rows] == ["hasty", "idle"]
+    # In the rules of the settings they exclude; and no warning where the settings want none.
+    other = study_with(tmp_path / "t", small(*votes), '[screening]\nrules = ["one_value"]\n')
+    (found,) = truth(other).questions
+    assert [each.annotator for each in found.excluded] == ["idle"]
+    assert "idle" not in {each.annotator for each in found.suspects}
+    silent = study_with(tmp_path / "u", small(*votes), "[screening]\nwarn = []\n")
+    assert not truth(silent).questions[0].suspects
+
+
 def test_what_only_the_excluded_judged_has_no_value(tmp_path: Path) -> None:
     votes = [vote("idle", str(n), 5.0) for n in range(10)]
     votes += [vote("ann", str(n), float(n)) for n in range(1, 10)]

@@ -1,15 +1,18 @@
-"""Annotators who copy others or answer too fast."""
+"""Annotators who copy others, answer too fast, or judged some systems and not others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sightline.data.checks import few
+from sightline.data.checks import answers_by, few
 from sightline.extension import check
 from sightline.records import Finding, Material
+from sightline.statistics.crossed import Panel
+from sightline.statistics.pace import Timed, too_fast
 
 if TYPE_CHECKING:
     import polars as pl
@@ -85,7 +88,7 @@ def _together(who: np.ndarray, what: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return pairs.row.astype(np.int64), pairs.col.astype(np.int64), pairs.data
 
 
-@check(severity="warning", source="Thorpe et al. 1996; Ratcliff 1993", licence="Apache-2.0")
+@check(severity="warning", source="Thorpe et al. 1996; Ratcliff 1993", licence="Apache-2.0", version=2)
 def annotators_too_fast(
     material: Material, *, fastest: int = 400, share: float = 0.1, least: int = 10
 ) -> Iterator[Finding]:
@@ -93,7 +96,8 @@ def annotators_too_fast(
 
     Even to say whether a picture holds an animal, and nothing else, takes people some 400 ms with the
     movement of the hand; reading a prompt takes longer. Annotators with fewer than `least` timed judgements
-    are not blamed, nor is a single slip of the finger.
+    are not blamed, nor is a single slip of the finger. Also those whose median on a question is below a
+    quarter of their panel's: the screening rule `speed` would exclude them.
     """
     import polars as pl
 
@@ -121,3 +125,76 @@ def annotators_too_fast(
             few(examples),
             "Look at their answers to control items; leave their votes out if they did not look.",
         )
+    yield from _out_of_pace(timed, least)
+
+
+def _out_of_pace(timed: pl.DataFrame, least: int) -> Iterator[Finding]:
+    import polars as pl
+
+    for (question,), rows in timed.group_by(["question"], maintain_order=True):
+        people = (
+            rows.group_by("annotator", maintain_order=True)
+            .agg(pl.col("took_ms").median().alias("middle"), pl.len().alias("n"))
+            .filter(pl.col("n") >= least)
+        )
+        names = people["annotator"].to_list()
+        panels = [name.partition("/")[0] for name in names]
+        columns = zip(panels, people["middle"].to_list(), people["n"].to_list(), strict=True)
+        found = list(too_fast([Timed(*each) for each in columns]))
+        if found:
+            yield Finding(
+                f"annotators who answered {question} much faster than their panel",
+                len(found),
+                few(f"{names[index]}: {reason}" for index, reason in found),
+                'Exclude them with the screening rule "speed" in study.toml, or look at what they answered.',
+            )
+
+
+@check(severity="warning", source="Sightline", licence="Apache-2.0")
+def annotators_confounded(material: Material) -> Iterator[Finding]:
+    """Systems that were judged by different people: a difference may be one between the people.
+
+    Two systems are confounded with annotators where the proportions of their judgements by the same people
+    overlap by less than half, and by less than a third of what assigning people at random would give.
+    `compare` then names no winner. Anonymous judgements and pairs of images are not looked at.
+    """
+    import polars as pl
+
+    for (question,), rows in _of_generators(material).group_by(["question"], maintain_order=True):
+        systems = sorted(rows["system"].unique())
+        columns = ("prompt_id", "system", "item", "annotator")
+        ranks = rows.select(*(pl.col(name).rank("dense").cast(pl.Int64) - 1 for name in columns))
+        unit, system, item, rater = (ranks[name].to_numpy() for name in columns)
+        panel = Panel(unit, system, item, rater, rows["value"].to_numpy())
+        people = [set(rows.filter(pl.col("system") == name)["annotator"]) for name in systems]
+        mixed = [pair for pair in combinations(range(len(systems)), 2) if panel.confounded(*pair)]
+        examples = (
+            f"{systems[a]} and {systems[b]}: {len(people[a])} annotators and {len(people[b])} others, "
+            f"{len(people[a] & people[b])} judged both"
+            for a, b in mixed
+        )
+        if mixed:
+            yield Finding(
+                f"pairs of systems whose {question} was judged by different annotators",
+                len(mixed),
+                few(examples),
+                "Have the same annotators judge all systems: until then a difference between these systems "
+                "may be one between annotators, and compare names no winner.",
+            )
+
+
+def _of_generators(material: Material) -> pl.DataFrame:
+    """Judgements by named annotators of what generators answered, with the system and the item."""
+    import polars as pl
+
+    named = material.judgements.filter(pl.col("annotator").is_not_null() & (pl.col("image_b") == 0))
+    direct = named.filter((pl.col("system_id") > 0) & (pl.col("prompt_id") > 0))
+    direct = direct.join(material.systems.select("system_id", "system"), on="system_id")
+    answers = answers_by(material, "generator").filter(pl.col("image_id").is_not_null())
+    answers = answers.select("prompt_id", "system", "image_id").unique(maintain_order=True)
+    images = named.filter((pl.col("system_id") == 0) & (pl.col("image_id") > 0))
+    asked = images.filter(pl.col("prompt_id") > 0).join(answers, on=["prompt_id", "image_id"])
+    alone = images.filter(pl.col("prompt_id") == 0).drop("prompt_id").join(answers, on="image_id")
+    columns = ["question", "prompt_id", "system", "item_id", "annotator", "value"]
+    owned = pl.concat([each.select(columns) for each in (direct, asked, alone)])
+    return owned.with_columns(item=pl.struct("item_id", "prompt_id", "system").rank("dense").cast(pl.Int64))

@@ -144,7 +144,7 @@ def judgements_one_value(material: Material, *, least: int = 10) -> Iterator[Fin
             f"annotators who answered {question} with one value throughout",
             rows.height,
             few(examples),
-            'Leave them out with the screening rule "one_value" in study.toml, or look at what they saw.',
+            'Exclude them with the screening rule "one_value" in study.toml, or look at what they saw.',
         )
 
 

@@ -24,15 +24,16 @@ ITSELF = "A and B are the same"
     aliases={"elo": "Elo ratings depend on the order of comparisons; this fits all of them at once."},
 )
 def bradley_terry(votes: Votes, *, prior: float | None = None, confidence: float = 0.95) -> Settled:
-    """Probability that A of a pair is preferred to B, from the choices between all pairs together.
+    """Probability that one side of a pair is preferred, from the choices between all pairs together.
 
-    Each side has a strength s and P(A is preferred) = 1 / (1 + exp(-(s_A - s_B))): what A did against others
-    counts as well, so that few votes per pair suffice. The top of the question's scale is a vote for A, its
-    bottom for B, what lies between part of a win for either: the middle is a tie, half a win each.
+    It is the side X that the top of the question's scale speaks for: the second of a pair (1 on a scale from
+    0 to 1), A of a triplet. Each side has a strength s and P(X is preferred to Y) = 1 / (1 + exp(-(s_X -
+    s_Y))): what X did against others counts as well, so that few votes per pair suffice. The bottom of the
+    scale is a vote for Y, what lies between part of a win for either: the middle is a tie, half a win each.
     How far strengths lie apart is estimated from all pairs together, or given as their SD by `prior`. It
     keeps who always won finite. The interval is made of quantiles of the posterior, which counts
     how unsure that SD is; with a given `prior` it comes from the observed information, on the
-    scale of s_A - s_B.
+    scale of s_X - s_Y.
     """
     need_confidence("bradley_terry", confidence)
     if prior is not None and prior <= 0:
@@ -73,10 +74,10 @@ def _part_of_a(votes: Votes) -> np.ndarray:
     low, high = votes.question.low, votes.question.high
     if low is None or high is None or low >= high:
         raise DataError(
-            "bradley_terry takes the top of the scale as a vote for A and the bottom as one for B, and this "
-            "scale has no two ends",
+            "bradley_terry takes the ends of the scale as votes for the two sides, and this scale has no two "
+            "ends",
             where=f"question {votes.question.name}",
-            remedy="Give the question its ends, such as low 0 (B) and high 1 (A).",
+            remedy="Give the question its ends, such as low 0 (the first) and high 1 (the second).",
         )
     part = (votes.value - low) / (high - low)
     if ((part < 0) | (part > 1)).any():

@@ -6,7 +6,7 @@ from sightline.extension import annotation_mode
 from sightline.records import BOTH_BAD, Example, Mode, Question
 
 
-@annotation_mode(source="common practice", licence="Apache-2.0")
+@annotation_mode(source="common practice", licence="Apache-2.0", version=2)
 def preference(*, tie: bool = False, both_bad: bool = False) -> Mode:
     """Two systems' images of one prompt: which is better, A (0) or B (1); with `tie` also neither (0.5).
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from sightline.judging.screening._panel import ROUNDING, by_annotator, cast
 from sightline.records import Controls, Exclusion, Votes
 from sightline.statistics.correlation import pearson
 from sightline.statistics.others import mean_of_others
+from sightline.statistics.pace import Timed, too_fast
 
 
 @screening(source="common practice", licence="Apache-2.0")
@@ -23,10 +23,6 @@ def one_value(votes: Votes, controls: Controls | None, *, least: int = 10) -> Se
         if len(given) >= least and (given == given[0]).all():
             excluded.append(Exclusion(annotator, f"gave {given[0]:g} in all of {len(given)} judgements"))
     return excluded
-
-
-# A panel of two has no usual pace.
-LEAST_PEOPLE = 3
 
 
 @screening(source="common practice", licence="Apache-2.0")
@@ -41,26 +37,13 @@ def speed(
     """
     rows = cast(votes)
     rows = rows[~np.isnan(votes.took_ms[rows])]
-    times = {
-        annotator: (float(np.median(votes.took_ms[rows[own]])), len(own))
+    timed = [
+        (annotator, Timed(annotator.panel, float(np.median(votes.took_ms[rows[own]])), len(own)))
         for annotator, own in by_annotator(votes, rows)
         if len(own) >= least
-    }
-    panels: dict[str, list[float]] = {}
-    for annotator, (middle, _) in times.items():
-        panels.setdefault(annotator.panel, []).append(middle)
-    excluded = []
-    for annotator, (middle, n) in times.items():
-        panel = panels[annotator.panel]
-        pace = median(panel) if len(panel) >= LEAST_PEOPLE else 0.0
-        if middle < least_ms:
-            limit = f"{least_ms:g} ms"
-        elif middle < share * pace:
-            limit = f"{share:g} of the panel's median {pace:.0f} ms"
-        else:
-            continue
-        excluded.append(Exclusion(annotator, f"median {middle:.0f} ms over {n} judgements, below {limit}"))
-    return excluded
+    ]
+    hasty = too_fast([each for _, each in timed], least_ms=least_ms, share=share)
+    return [Exclusion(timed[index][0], reason) for index, reason in hasty]
 
 
 @screening(source="Göring et al. 2023 (AVT AI images)", licence="Apache-2.0")

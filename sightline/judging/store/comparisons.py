@@ -15,6 +15,7 @@ from sightline.records import BOTH_BAD
 class Vote(NamedTuple):
     """One judgement of a pair (`system` and `system_b`), or of one system of an order (`group`)."""
 
+    id: int
     annotator_id: int | None
     item_id: int
     group: str
@@ -24,6 +25,12 @@ class Vote(NamedTuple):
     prompt_id: int
     system: int | None
     system_b: int | None
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What a revision has in common with the vote that it revises; anonymous votes have none."""
+        named = (self.annotator_id, self.item_id, self.group, self.repetition)
+        return (self.id,) if self.annotator_id is None else named
 
 
 def _owner(system: str, image: str) -> str:
@@ -55,24 +62,26 @@ def count_votes(connection: Connection, round_: Round) -> int:
     return int(connection.execute(query, {"q": round_.questions[0][0]}).scalar_one())
 
 
-def votes_until(connection: Connection, round_: Round, last: int, most: int) -> list[Vote]:
-    """The newest votes among the first `last` judgements of the round's question, as revised among these.
+def votes_up_to(connection: Connection, round_: Round, last: int, after: int = 0) -> list[Vote]:
+    """The votes among the first `last` judgements of the round's question, from beyond the id `after` on.
 
-    Controls and excluded annotators are left out; that both are bad is a vote without a value.
+    Controls are left out; that both are bad is a vote without a value.
     """
     until = "SELECT id FROM judgement WHERE question_id = :q ORDER BY id LIMIT 1 OFFSET :before"
     query = text(
-        "SELECT j.annotator_id, j.item_id, j.group_name, j.repetition, j.value, j.n, s.prompt_id, "
+        "SELECT j.id, j.annotator_id, j.item_id, j.group_name, j.repetition, j.value, j.n, s.prompt_id, "
         f"{SIDES} FROM judgement j JOIN item s ON s.id = j.item_id "
-        "LEFT JOIN annotator p ON p.id = j.annotator_id "
-        f"WHERE j.question_id = :q AND j.id <= ({until}) AND j.control = 0 AND s.image_c = 0 "
-        "AND (j.value IS NOT NULL OR j.skipped = :both_bad) "
-        "AND (p.id IS NULL OR (p.excluded IS NULL AND p.role = 'annotator')) ORDER BY j.id DESC LIMIT :most"
+        f"WHERE j.question_id = :q AND j.id > :after AND j.id <= ({until}) AND j.control = 0 "
+        "AND s.image_c = 0 AND (j.value IS NOT NULL OR j.skipped = :both_bad) ORDER BY j.id"
     )
-    asked = {"q": round_.questions[0][0], "both_bad": BOTH_BAD, "before": last - 1, "most": most}
-    rows = connection.execute(query, asked).fetchall()[::-1]
-    named = {row[:4]: Vote(*row) for row in rows if row[0] is not None}
-    return [*named.values(), *(Vote(*row) for row in rows if row[0] is None)]
+    asked = {"q": round_.questions[0][0], "both_bad": BOTH_BAD, "before": last - 1, "after": after}
+    return [Vote(*row) for row in connection.execute(query, asked)]
+
+
+def not_counted(connection: Connection) -> set[int]:
+    """Annotators whose votes say nothing of systems: excluded ones, and those who judge controls."""
+    query = text("SELECT id FROM annotator WHERE excluded IS NOT NULL OR role <> 'annotator'")
+    return {int(row[0]) for row in connection.execute(query)}
 
 
 def open_items(connection: Connection, annotator_id: int, items: Sequence[int], most: int) -> dict[int, int]:

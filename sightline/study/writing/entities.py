@@ -13,18 +13,7 @@ from sqlalchemy import Connection, Table, select
 
 from sightline.errors import ConflictError, DataError
 from sightline.pictures import image_size
-from sightline.records import (
-    AnnotatorKey,
-    Image,
-    ImageKey,
-    Prompt,
-    PromptKey,
-    PromptText,
-    Question,
-    System,
-    order_question,
-    preference_question,
-)
+from sightline.records import AnnotatorKey, Image, ImageKey, Prompt, PromptKey, PromptText, Question, System
 from sightline.study.schema import database, tables
 from sightline.study.schema.naming import CONTENT, find_contents
 from sightline.study.schema.storable import refuse_bad_text, refuse_long_text, sound_question
@@ -153,11 +142,8 @@ class Entities(Keeper):
             return
         row = self.connection.execute(select(tables.question).where(tables.question.c.id == known)).one()
         # What is only assumed of pairs and orders must fit the ends of the scale, and claims no more.
-        assumed = question._replace(at="") in (
-            preference_question(question.name),
-            order_question(question.name),
-        )
-        for field in ("low", "high") if assumed else ("scale", "low", "high", "step", "direction"):
+        fields = ("low", "high") if question.assumed else ("scale", "low", "high", "step", "direction")
+        for field in fields:
             before, after = getattr(row, field), getattr(question, field)
             if after is not None and before is not None and before != after:
                 raise ConflictError(

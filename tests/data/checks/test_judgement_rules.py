@@ -179,6 +179,55 @@ def test_annotators_too_fast(find: Find) -> None:
     assert list(found.finding.examples) == ["people/hasty: 3 of 10 below 400 ms, median 2500 ms"]
 
 
+def test_annotators_much_faster_than_their_panel(find: Find) -> None:
+    prompts = [Prompt(PromptKey("many", str(n)), f"prompt {n}") for n in range(10)]
+    records: list[Any] = [*prompts, QUALITY]
+    for who, taken in (("ann", 4000), ("bob", 5000), ("cat", 6000), ("hasty", 900)):
+        records += [
+            Judgement("quality", Item(each.key), float(n % 5), AnnotatorKey("people", who), took_ms=taken)
+            for n, each in enumerate(prompts)
+        ]
+    (found,) = find("annotators_too_fast", records, prompts=())
+    assert found.finding.what == "annotators who answered quality much faster than their panel"
+    assert list(found.finding.examples) == [
+        "people/hasty: median 900 ms over 10 judgements, below 0.25 of the panel's median 4500 ms"
+    ]
+
+
+def by_systems(judges: dict[str, tuple[str, ...]]) -> list[Any]:
+    """Twelve prompts answered by each system, every answer judged by the people named for the system."""
+    prompts = [Prompt(PromptKey("many", str(n)), f"prompt {n}") for n in range(12)]
+    records: list[Any] = [*prompts, QUALITY]
+    for system, people in judges.items():
+        for n, prompt in enumerate(prompts):
+            key = ImageKey(system, str(n))
+            records += [Image(key), Answer(prompt.key, system, 0, key)]
+            records += [
+                Judgement(
+                    "quality", Item(prompt.key, image=key), float((n + i) % 5), AnnotatorKey("people", who)
+                )
+                for i, who in enumerate(people)
+            ]
+    return records
+
+
+def test_annotators_confounded_with_systems(find: Find) -> None:
+    judges = {"new": ("ann", "ben", "cat"), "old": ("dan", "eve", "fay"), "other": ("ann", "ben", "cat")}
+    (found,) = find("annotators_confounded", by_systems(judges), prompts=())
+    assert (found.finding.n, found.finding.severity) == (2, "warning")
+    assert found.finding.what == "pairs of systems whose quality was judged by different annotators"
+    assert list(found.finding.examples) == [
+        "new and old: 3 annotators and 3 others, 0 judged both",
+        "old and other: 3 annotators and 3 others, 0 judged both",
+    ]
+    assert "the same annotators judge all systems" in found.finding.remedy
+
+
+def test_annotators_of_all_systems_are_not_confounded(find: Find) -> None:
+    everybody = ("ann", "ben", "cat")
+    assert not find("annotators_confounded", by_systems({"new": everybody, "old": everybody}), prompts=())
+
+
 def panel(items: int, people: dict[str, list[float]]) -> list[Any]:
     prompts = [Prompt(PromptKey("many", str(n)), f"prompt {n}") for n in range(items)]
     return [

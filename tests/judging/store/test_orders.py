@@ -16,7 +16,7 @@ from sightline.judging.store.answering import SubmittedAnswer as Sent
 from sightline.judging.store.rounds import NewItem, NewSlot, Round
 from sightline.judging.truth import truth
 from sightline.records import BOTH_BAD, Answer, Image, ImageKey, Prompt, PromptKey, Record
-from sightline.study import rollup
+from sightline.study import reading, rollup
 from sightline.study.schema import database
 from sightline.study.study import Study
 from sightline.study.writing.loading import Loaded
@@ -95,6 +95,7 @@ def test_an_order_is_stored_as_one_group_with_ties(filled: Study, orders: Round)
     assert list(found(filled).values()) == [{"b": 1, "a": 2, "d": 2, "c": 4}, {"a": 1, "b": 2, "e": 3}]
     truth(filled, "order")
     assert len(found(filled)) == 2, "and after the truth was settled"
+    assert reading.about_systems(filled) == [], "a place depends on what else was there: it is no grade"
 
 
 def test_a_changed_place_is_a_revision_of_that_order_alone(filled: Study, orders: Round) -> None:

@@ -160,15 +160,15 @@ def test_votes_named_counted_skipped_and_revised(study: Study, put: Put) -> None
     assert votes.value.tolist() == [3.0, 1.0]
     assert votes.annotator.tolist() == [0, 0]
     assert votes.annotators == [ann, bob]
-    assert subjects.row(0)[1:] == (1, 0, 1, 0, 0)
+    assert subjects.row(0)[1:] == (1, 0, 1, 0, 0, 0)
     assert votes.question == Question("fit", "ordinal", 0, 3, 1, {"0": "bad", "3": "good"}, "How well?")
     votes, subjects, _ = reading.votes(study, "better", excluded=[people[1]])
     assert votes.n.tolist() == [7, 2]
     assert votes.value.tolist() == [1.0, 0.0]
     assert votes.annotator.tolist() == [-1, -1]
-    assert subjects.rows() == [(subjects.row(0)[0], 1, 0, 1, 2, 0)]
+    assert subjects.rows() == [(subjects.row(0)[0], 1, 0, 1, 2, 0, 0)]
     votes, subjects, _ = reading.votes(study, "better")
-    assert subjects.rows()[-1][1:] == (1, 0, 1, 2, 3)
+    assert subjects.rows()[-1][1:] == (1, 0, 1, 2, 3, 0)
 
 
 def test_equal_anonymous_votes_are_different_people(study: Study, put: Put) -> None:
@@ -190,18 +190,20 @@ def test_settled_truth_on_every_kind_of_subject(study: Study, put: Put) -> None:
         Item(None, "sd"),
         Item(None, None, A),
         Item(P1, "sd", A),
+        Item(P1, "sd", system_b="other"),
     ]
     truths = [Truth("q", each, i / 4, i / 4 - 1, i / 4 + 1, i) for i, each in enumerate(subjects)]
     put(study, [Prompt(P1, "one"), *truths])
     assert reading.truths(study, "q").drop("settlement_id", "item_id", "reason").rows() == [
-        (1, 0, 0, 0, 0, 0.0, -1.0, 1.0, 0),
-        (1, 1, 0, 0, 0, 0.25, -0.75, 1.25, 1),
-        (1, 0, 1, 0, 0, 0.5, -0.5, 1.5, 2),
-        (1, 0, 1, 2, 0, 0.75, -0.25, 1.75, 3),
-        (1, 0, 1, 2, 3, 1.0, 0.0, 2.0, 4),
-        (0, 1, 0, 0, 0, 1.25, 0.25, 2.25, 5),
-        (0, 0, 1, 0, 0, 1.5, 0.5, 2.5, 6),
-        (1, 1, 1, 0, 0, 1.75, 0.75, 2.75, 7),
+        (1, 0, 0, 0, 0, 0, 0.0, -1.0, 1.0, 0),
+        (1, 1, 0, 0, 0, 0, 0.25, -0.75, 1.25, 1),
+        (1, 0, 1, 0, 0, 0, 0.5, -0.5, 1.5, 2),
+        (1, 0, 1, 2, 0, 0, 0.75, -0.25, 1.75, 3),
+        (1, 0, 1, 2, 3, 0, 1.0, 0.0, 2.0, 4),
+        (0, 1, 0, 0, 0, 0, 1.25, 0.25, 2.25, 5),
+        (0, 0, 1, 0, 0, 0, 1.5, 0.5, 2.5, 6),
+        (1, 1, 1, 0, 0, 0, 1.75, 0.75, 2.75, 7),
+        (1, 1, 0, 0, 0, 2, 2.0, 1.0, 3.0, 8),
     ]
     assert reading.settlements(study)["rule"].to_list() == ["published"]
 
