@@ -18,6 +18,8 @@ Statistic = Callable[..., Any]
 
 # Cells of one block of resamples: 32 MB of float64, so that memory does not grow with the study.
 BLOCK_CELLS = 4_000_000
+ROUNDING = 1e-24
+"""The variance of a mean on a scale from 0 to 1 up to which its values are equal but for rounding."""
 
 
 def mean_interval(
@@ -57,7 +59,7 @@ def mean_interval(
     place = min(1.0, max(0.0, (mean - low) / (high - low)))
     trials = float(known.size)
     total = spread.total / (high - low) ** 2
-    if total > 0 and not (spread.raters == 0 and bool(np.isin(known, (low, high)).all())):
+    if total > ROUNDING and not (spread.raters == 0 and bool(np.isin(known, (low, high)).all())):
         trials = place * (1 - place) / total * (float(ndtri((1 + confidence) / 2)) / ratio) ** 2
     least, most = mid_p(np.array([place]), np.array([max(trials, 1e-3)]), confidence=confidence)
     ends = (low + float(end[0]) * (high - low) for end in (least, most))

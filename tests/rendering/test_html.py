@@ -101,7 +101,7 @@ def test_the_whole_report_says_everything(report: Document) -> None:
         "+0.91 [+0.65, +1.18] n 24",
         "<0.001",
         "careful is better",
-        "cannot be told apart",
+        "not significantly different",
         "seven yellow squares and no circle",
         "2.04 [1.73, 2.32] n 18",
         "only 3 prompts ask for text",

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -67,6 +67,7 @@ def test_the_number_of_trials_that_a_mean_is_worth():
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=30))
+@example([0.6610757109371376] * 3)
 def test_a_mean_on_a_scale_stays_on_it(values):
     found = mean_interval(values, low=0, high=1)
     assert 0 <= found.low <= found.value <= found.high <= 1
