@@ -81,14 +81,14 @@ def class_tests(
         above[enough] = sign_flip_columns(chosen, alternative="greater", permutations=draws, seed=seed)
     known_of = sources or [Source()] * len(sizes)
     spreads = [
-        paired_spread(differences[:, column], width=each.width, raters=each.raters)
+        paired_spread(differences[:, column], width=each.width, raters=each.raters, level=each.fall)
         for column, each in enumerate(known_of)
     ]
     for column, (spread, source) in enumerate(zip(spreads, known_of, strict=True)):
         if enough[column] and source.raters is not None and source.raters.raters:
             below[column] = max(below[column], spread.p(-margins[column], "less"))
         if enough[column] and margins[column]:
-            above[column] = max(above[column], spread.p(-margins[column], "greater"))
+            above[column] = max(above[column], spread.p_beyond(-margins[column], "greater"))
     adjusted = holm(below)
     tested = []
     for column, (n, margin) in enumerate(zip(sizes.tolist(), margins, strict=True)):

@@ -206,8 +206,13 @@ def _pairs(
     width = None if scale[0] is None or scale[1] is None else scale[1] - scale[0]
     variances = _variances(differences, index, panel)
     spreads = [
-        paired_spread(differences[:, column], width=width, raters=variances[column])
-        for column in range(len(index))
+        paired_spread(
+            differences[:, column],
+            width=width,
+            raters=variances[column],
+            level=_level(values[:, b], differences[:, column], scale[0]),
+        )
+        for column, (_, b) in enumerate(index)
     ]
     confounded = [panel is not None and panel.confounded(a, b, seed) for a, b in index]
     for column, spread in enumerate(spreads):
@@ -257,10 +262,15 @@ def _variances(
     return [*moderated(variances, panel.shape[0])]
 
 
+def _level(values: np.ndarray, differences: np.ndarray, low: float | None) -> float | None:
+    known = values[~np.isnan(differences)]
+    return None if low is None or not known.size else float(known.mean()) - low
+
+
 def _p_equivalent(spread: Spread, margin: float | None, confounded: bool) -> float:
     if margin is None or confounded or spread.n < 2:
         return float("nan")
-    return max(spread.p(-margin, "greater"), spread.p(margin, "less"), spread.rare(margin))
+    return max(spread.p_beyond(-margin, "greater"), spread.p_beyond(margin, "less"), spread.rare(margin))
 
 
 def _or_none(value: float) -> float | None:

@@ -33,6 +33,7 @@ class Variance(NamedTuple):
     The limits lie sqrt(t(df)^2 prompts + t(rater_df)^2 raters) from the mean, the t of either part at the
     level asked for. Normal votes of three or more raters are covered .944 to .973 at 95 % in simulations,
     where Satterthwaite's single number of degrees of freedom gives .92; docs/statistics.md has other votes.
+    `noise` is what was taken off the raters' part because chance alone makes means of raters differ so much.
     Source: the squares of half widths add up as in Graybill and Wang, JASA 75 (1980).
     """
 
@@ -40,6 +41,7 @@ class Variance(NamedTuple):
     raters: float
     df: float
     rater_df: float = 1.0
+    noise: float = 0.0
 
     @property
     def total(self) -> float:
@@ -153,10 +155,11 @@ class Panel:
         if n < 2:
             return Variance(prompts, 0.0, max(n - 1, 1))
         freedom = self.effective_raters(weights) - 1
-        net = (gross - noise) * (1 - inside)
         if freedom < MIN_RATERS - 1:
             return Variance(prompts, 0.0, n - 1)
-        return Variance(prompts, net if net > ROUNDING * (prompts + gross) else 0.0, n - 1, freedom)
+        whole, net = gross * (1 - inside), (gross - noise) * (1 - inside)
+        net = net if net > ROUNDING * (prompts + gross) else 0.0
+        return Variance(prompts, net, n - 1, freedom, whole - net)
 
     @staticmethod
     def effective_raters(weights: Array) -> float:

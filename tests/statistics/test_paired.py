@@ -89,6 +89,26 @@ def test_rare_failures_that_so_few_prompts_would_miss():
     assert spread.rare(2.0) == 0 and paired_spread(np.zeros(20)).rare(0.1) == 0
 
 
+def test_beyond_a_margin_the_variance_is_that_at_the_margin():
+    differences = np.repeat([0.2, -0.1], [30, 30])
+    plain, placed = (paired_spread(differences, width=1, level=each) for each in (None, 0.9))
+    # The mean .05 puts the first at .95: .95 x .05 = .0475; at the margin it would be at .7: .21, 4.42 times.
+    own = differences.var(ddof=1) / 60
+    expected = stats.t.sf((0.05 + 0.2) / (own * 0.21 / 0.0475) ** 0.5, 59)
+    assert placed.p_beyond(-0.2, "greater") == pytest.approx(expected)
+    assert plain.p_beyond(-0.2, "greater") == plain.p(-0.2, "greater") < expected
+    # Towards the end of the scale it would be smaller, and stays as it is.
+    assert placed.p_beyond(0.1, "less") == placed.p(0.1, "less")
+    # All alike at the end: at most the variance of unpaired yes/no at the margin, .9 x .1 / 60.
+    perfect = paired_spread(np.zeros(60), width=1, level=1.0)
+    assert perfect.p_beyond(-0.1, "greater") == pytest.approx(stats.t.sf(0.1 / (0.09 / 60) ** 0.5, 59))
+    # What was taken off the raters' part as noise counts again.
+    noisy = paired_spread(differences, raters=Variance(0.0, 0.0, 59, 2, 0.01))
+    assert noisy.p(-0.2, "greater") == plain.p(-0.2, "greater")
+    whole = paired_spread(differences, raters=Variance(0.0, 0.01, 59, 2))
+    assert noisy.p_beyond(-0.2, "greater") == whole.p(-0.2, "greater")
+
+
 @pytest.mark.parametrize(("n", "right"), [(10, 0.9), (40, 0.97), (40, 0.6), (200, 0.98)])
 def test_coverage_of_paired_yes_and_no(n, right):
     rng = np.random.default_rng(n)

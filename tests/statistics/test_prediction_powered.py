@@ -56,7 +56,7 @@ def test_recorded_values_of_ppi_python(weight: float, value: float, low: float, 
 
 
 def test_as_ppi_python() -> None:
-    ppi = pytest.importorskip("ppi_py", reason="not needed here: ppi-python pulls numba and pandas")
+    ppi = pytest.importorskip("ppi_py")
     rng = np.random.default_rng(0)
     predicted = rng.normal(size=600)
     values = 0.7 * predicted + rng.normal(size=600)
