@@ -240,6 +240,9 @@ def import_(
     importer, claims = recognise(source, format, options=options)
     importer = _at_home(study, source, importer, options or {})
     records = _records(source, importer)
+    if importer.name in JUDGING and len(reading.prompts(study)):
+        # Where there are prompts, one that is none of them is most likely a slip.
+        records = (each for each in records if not isinstance(each, Prompt))
     if importer.name in JUDGING and not new_systems:
         records = _of_known_systems(study, records)
     by_name = importer.arguments.get("names_only") or source.path.name in export_note(source)

@@ -12,6 +12,7 @@ from sightline.data.sources.plain import (
     SUBJECT_COLUMNS,
     SYNONYMS,
     fits,
+    prompts_of,
     questions_of,
     rows_of,
     subject_of,
@@ -91,6 +92,7 @@ def judgements(
             raise row.wrong(
                 "n", "1 or more, and 1 for a named annotator", "Only anonymous votes can be counted."
             )
+        yield from prompts_of(row, once, suite)
         item = subject_of(row, suite, collection)
         value, skipped = (rank, None) if rank is not None else _verdict(row, item)
         annotator = None if who is None else AnnotatorKey(row.text("panel", panel), who)

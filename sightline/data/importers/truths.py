@@ -11,6 +11,7 @@ from sightline.data.sources.plain import (
     SUBJECT_COLUMNS,
     SYNONYMS,
     fits,
+    prompts_of,
     questions_of,
     rows_of,
     subject_of,
@@ -47,6 +48,7 @@ def truths(source: Source, *, suite: str = "prompts", collection: str = "images"
             raise row.wrong(
                 "value", f"between its low {low} and high {high}", "Check the interval of this row."
             )
+        yield from prompts_of(row, once, suite)
         item = subject_of(row, suite, collection)
         n, rule = row.whole("n", None), row.text("rule", "published")
         yield Truth(row.text("question"), item, value, low, high, n, rule, row.at)

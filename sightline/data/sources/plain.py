@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from sightline.data.sources import Once, Row, Source
+from sightline.data.sources import Once, Row, Source, prompt_ref
 from sightline.data.sources.rows import Required
 from sightline.data.sources.strict_json import parse_json
 from sightline.errors import DataError
 from sightline.estimate import DIRECTIONS
-from sightline.records import ImageKey, Item, PromptKey, PromptText, Question
+from sightline.records import ImageKey, Item, Prompt, PromptKey, PromptText, Question
 
 T = TypeVar("T", bound=str)
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
@@ -190,6 +190,15 @@ def prompt_of(row: Row, suite: str) -> PromptKey | PromptText | None:
         return PromptKey(row.text("suite", suite), ref)
     text = row.text("prompt", None)
     return None if text is None else PromptText(text, row.text("suite", None))
+
+
+def prompts_of(row: Row, once: Once, suite: str) -> Iterator[Prompt]:
+    """The prompt of a row that has its text, for studies that have no prompts yet."""
+    text = row.text("prompt", None)
+    if text is not None:
+        key = PromptKey(row.text("suite", suite), row.text("prompt_id", None) or prompt_ref(text))
+        if once.new((key, text)):
+            yield Prompt(key, text, at=row.at)
 
 
 def subject_of(row: Row, suite: str, collection: str) -> Item:

@@ -11,7 +11,7 @@ import pytest
 from sightline.data.export import export
 from sightline.data.import_ import import_, recognise
 from sightline.data.imports import undo
-from sightline.errors import ConflictError
+from sightline.errors import ConflictError, DataError
 from sightline.judging.truth import truth
 from sightline.records import BOTH_BAD, AnnotatorKey, Item, Judgement, PromptText, Question
 from sightline.study import listing, reading, rollup
@@ -77,6 +77,21 @@ def test_pairs_of_systems_and_of_images(study: Study, tmp_path: Path) -> None:
     for name in ("better", "nicer"):
         asked = reading.question(study, name)[1]
         assert (asked.scale, asked.low, asked.high, asked.direction) == ("ordinal", 0, 1, "none")
+
+
+def test_a_table_of_votes_is_a_study_of_its_own(study: Study, tmp_path: Path) -> None:
+    votes = tmp_path / "votes.csv"
+    votes.write_text(PAIRS)
+    imported = import_(study, votes)
+    assert sorted(reading.prompts(study)["text"]) == ["x", "y"] and len(pairs(study, "better")) == 4
+    assert import_(study, votes).already
+    # Where there are prompts, another one is refused.
+    votes.write_text(PAIRS.replace("y,b,c", "z,b,c"))
+    with pytest.raises(DataError, match="no prompts read 'z'"):
+        import_(study, votes)
+    assert imported.number is not None
+    undo(study, imported.number)
+    assert not len(reading.prompts(study))
 
 
 def test_orders_of_systems_and_of_images(study: Study, tmp_path: Path) -> None:

@@ -133,6 +133,7 @@ TABLES: dict[str, tuple[list[dict[str, Any]], list[Record]]] = {
                 900,
                 "2024-05-01T12:30:00Z",
             ),
+            Prompt(PromptKey("prompts", prompt_ref("a red ball")), "a red ball"),
             Judgement(
                 "fit", Item(PromptText("a red ball")), None, AnnotatorKey("lab", "bob"), skipped="unclear"
             ),
@@ -161,6 +162,7 @@ TABLES: dict[str, tuple[list[dict[str, Any]], list[Record]]] = {
         [
             Question("fit"),
             Truth("fit", Item(BALL, "s"), 0.8, 0.7, 0.9, 12),
+            Prompt(PromptKey("prompts", prompt_ref("a dog")), "a dog"),
             Truth("fit", Item(PromptText("a dog")), -1.0, rule="expert"),
         ],
     ),
