@@ -118,6 +118,11 @@ def _serve(
         click.echo(clean(line), err=to_stderr)
 
     rounds = judging.annotate(study, names).rounds
+    prepared = judging.PreparedImages(study).prepare(rounds)
+    if prepared.failed:
+        sha256, why = prepared.failed[0]
+        many = len(prepared.failed)
+        say(f"{many} {'image' if many == 1 else 'images'} cannot be shown, the first {sha256[:12]}: {why}")
     invitations = [
         judging.invite(study, each.round.name, name, days=days) for each in rounds for name in _listed(invite)
     ]

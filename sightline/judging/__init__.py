@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from sightline.judging.overview import overview as overview
     from sightline.judging.planning import Plan as Plan
     from sightline.judging.planning import plan as plan
+    from sightline.judging.prepared import PreparedImages as PreparedImages
+    from sightline.judging.prepared import looks_alike as looks_alike
     from sightline.judging.round_charts import CHARTS as CHARTS
     from sightline.judging.round_charts import ChartTitle as ChartTitle
     from sightline.judging.round_charts import offered_charts as offered_charts

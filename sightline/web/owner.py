@@ -19,8 +19,9 @@ from sightline.rendering.blocks import Figure
 from sightline.rendering.charts import render
 from sightline.rendering.tables import Table
 from sightline.study.schema import database
+from sightline.web import payloads
 from sightline.web import payloads_owner as p
-from sightline.web.payloads import CSV_OUT, PICTURE, ROUTES, Fault, asked, csv_file, kept
+from sightline.web.payloads import CSV_OUT, PICTURE, ROUTES, Fault, asked, csv_file
 from sightline.web.session import FAULTS, owner_cookie, require_owner
 from sightline.web.state import State
 
@@ -155,7 +156,7 @@ def _watch(router: APIRouter, state: State, templates: Jinja2Templates) -> None:
         image_id = judging.image_of(state.study, item, n)
         if image_id is None:
             raise HTTPException(404, "there is no such image")
-        return kept(*state.images.get(image_id))
+        return payloads.image(*state.images.get(image_id))
 
     @get_file("judgements.csv", CSV_OUT)
     def download(round: RoundName = None) -> Response:

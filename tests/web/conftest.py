@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,9 +117,9 @@ class LiveServer:
     stop: Callable[[], None]
     links: dict[str, str] = field(default_factory=dict)
 
-    def invite(self, name: str) -> str:
-        """A link that lets an annotator in."""
-        invitation = invite(self.study, self.opened[0].round.name, name, "annotator")
+    def invite(self, name: str, round: str | None = None) -> str:
+        """A link that lets an annotator in to a round, by default the first."""
+        invitation = invite(self.study, round or self.opened[0].round.name, name, "annotator")
         self.links[name] = f"{self.url}/j/{invitation.token}"
         return self.links[name]
 
@@ -147,12 +147,19 @@ Live = Callable[..., LiveServer]
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[Live]:
-    """Serves all rounds of a small study with these settings: live('[annotate.r]\\nmode = "yes_no"\\n')."""
+    """Serves all rounds of a small study with these settings: live('[annotate.r]\\nmode = "yes_no"\\n').
+
+    `files` are put into its folder first; a number stands for the picture of that number.
+    """
     with ExitStack() as stack:
 
-        def serve(settings: str, *, name: str = "study", **more: Any) -> LiveServer:
+        def serve(
+            settings: str, *, name: str = "study", files: Mapping[str, int] | None = None, **more: Any
+        ) -> LiveServer:
             folder = tmp_path / name
             study = open_study(folder) if folder.exists() else small_study(folder, settings, **more)
+            for file, number in (files or {}).items():
+                (folder / file).write_bytes(drawn(number))
             own = stack.enter_context(ExitStack())
             own.callback(study.close)
             opened = annotate(study).rounds
