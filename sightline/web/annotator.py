@@ -16,7 +16,7 @@ from sightline.records import Question
 from sightline.study.schema import database
 from sightline.study.schema.storable import now
 from sightline.web import payloads as p
-from sightline.web.session import FAULTS, annotator_cookie, annotator_of
+from sightline.web.session import FAULTS, annotator_of, cookie_scheme, keep_pace
 from sightline.web.state import State, Who
 
 Made = TypeVar("Made")
@@ -26,9 +26,8 @@ Small = Annotated[int, Path(ge=0, le=1000)]
 
 def routes(state: State) -> APIRouter:
     """Every address of the annotator's page."""
-    router = APIRouter(
-        prefix=p.ROUTES, tags=["annotator"], responses=FAULTS, dependencies=[Security(annotator_cookie)]
-    )
+    known = Security(cookie_scheme(state, "annotator"))
+    router = APIRouter(prefix=p.ROUTES, tags=["annotator"], responses=FAULTS, dependencies=[known])
 
     def who(request: Request) -> Who:
         asking = annotator_of(state, request)
@@ -66,6 +65,7 @@ def routes(state: State) -> APIRouter:
 
     @router.post("/answers")
     async def answers(annotator: Annotator, body: p.Answers) -> p.Receipts:
+        keep_pace(state.answers, annotator.annotator_id, len(body.answers))
         given = [SubmittedAnswer(**each.model_dump()) for each in body.answers]
         at, who = now(), (annotator.round, annotator.annotator_id)
         receipts = await write(lambda connection: judging.record_answers(connection, *who, given, at))

@@ -13,6 +13,7 @@ from sightline.judging import Holder, OpenRound, PreparedImages, Round, RoundSet
 from sightline.study.schema import database
 from sightline.study.schema.committing import Committer
 from sightline.study.study import Study
+from sightline.web.pacing import ANSWERS, REQUESTS, Paces
 
 FRESH_SECONDS = 2.0
 """How long another process's revocation of a link, or pause of a round, may go unnoticed."""
@@ -42,6 +43,8 @@ class State:
     images: PreparedImages
     public: str = ""
     secure: bool = False
+    requests: Paces = field(default_factory=lambda: Paces(REQUESTS))
+    answers: Paces = field(default_factory=lambda: Paces(ANSWERS))
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _held: dict[Any, tuple[float, Any]] = field(default_factory=dict)
 
@@ -50,6 +53,13 @@ class State:
         if len(token) > LONGEST_TOKEN:
             return "this link was not made here"
         return self._recent(("token", token), lambda: judging.token_holder(self.study, self.secret, token))
+
+    def session(self, session: str) -> Holder | str:
+        """Whom an owner's session lets in, or why nobody."""
+        if len(session) > LONGEST_TOKEN:
+            return "you need the link that you were sent"
+        key = ("session", session)
+        return self._recent(key, lambda: judging.session_holder(self.study, self.secret, session))
 
     def person(self, annotator_id: int) -> dict[str, Any]:
         """An annotator as they are now."""

@@ -87,10 +87,10 @@ def small_study(
 
 
 @contextmanager
-def running(app: Any, limits: Limits | None = None) -> Iterator[tuple[str, Server]]:
+def running(app: Any, limits: Limits | None = None, proxies: str = "") -> Iterator[tuple[str, Server]]:
     """A real server on a free port of the loopback, with its address; it ends with the block."""
     ready: queue.Queue[str] = queue.Queue()
-    server = Server(app, on_ready=ready.put, limits=limits or Limits())
+    server = Server(app, on_ready=ready.put, limits=limits or Limits(), proxies=proxies)
     thread = threading.Thread(target=server.run, args=(listen("127.0.0.1", 0),))
     thread.start()
     try:
@@ -123,9 +123,16 @@ class LiveServer:
         self.links[name] = f"{self.url}/j/{invitation.token}"
         return self.links[name]
 
-    def owner(self) -> str:
-        """A link that lets the owner in."""
-        return f"{self.url}/j/{tokens.issue_token(self.study, 'owner', 1)[0]}"
+    def owner(self, fresh: bool = False) -> str:
+        """The link that lets the owner in; a fresh one takes the place of the one before."""
+        if fresh or "" not in self.links:
+            self.links[""] = f"{self.url}/j/{tokens.issue_token(self.study, 'owner', 1)[0]}"
+        return self.links[""]
+
+    def session(self) -> str:
+        """What the owner's browser keeps in its cookie once the link was opened."""
+        token = self.owner().rpartition("/j/")[2]
+        return tokens.start_session(tokens.signing_key(self.study), token)
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """What a query gives in the study."""
