@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 SHEETS = "With --sheets:"
+MANY = 500
+"""Images that take long enough to prepare to say so."""
 
 
 @click.command("annotate", context_settings=SETTINGS)
@@ -145,7 +147,11 @@ def _serve(
     rules = rules_for(host, [public] if public else [])
     file = None if links is None else _writable(Path(links))
     rounds = judging.annotate(study, names).rounds
-    prepared = judging.PreparedImages(study).prepare(rounds)
+    images = judging.PreparedImages(study)
+    missing = images.missing(rounds)
+    if len(missing) > MANY:
+        say(f"Preparing {len(missing):,} images.")
+    prepared = images.prepare(missing)
     if prepared.failed:
         sha256, why = prepared.failed[0]
         many = len(prepared.failed)

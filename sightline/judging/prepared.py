@@ -60,9 +60,12 @@ class PreparedImages:
                 return data, media
         return self._make(sha256, alike)
 
-    def prepare(self, rounds: Sequence[OpenRound]) -> Preparation:
-        """Make what is missing of the images that these rounds show."""
-        missing = [each for each in dict.fromkeys(self._wanted(rounds)) if not self._warm(*each)]
+    def missing(self, rounds: Sequence[OpenRound]) -> list[tuple[str, bool]]:
+        """What is to be made of the images that these rounds show: content hashes, and whether alike."""
+        return [each for each in dict.fromkeys(self._wanted(rounds)) if not self._warm(*each)]
+
+    def prepare(self, missing: Sequence[tuple[str, bool]]) -> Preparation:
+        """Make these images."""
         with ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1)) as pool:
             reasons = list(pool.map(lambda each: self._fault(*each), missing))
         failed = [(sha256, why) for (sha256, _), why in zip(missing, reasons, strict=True) if why]

@@ -100,7 +100,7 @@ class State:
 def make_state(study: Study, opened: Sequence[OpenRound], public: str = "") -> State:
     """The state of a server for these rounds, whose images are prepared first."""
     images = PreparedImages(study)
-    images.prepare(opened)
+    images.prepare(images.missing(opened))
     return State(
         study,
         {each.round.id: each for each in opened},
