@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sightline.judging.oversee import AddedJudgements as AddedJudgements
     from sightline.judging.oversee import Invitation as Invitation
     from sightline.judging.oversee import Rejudging as Rejudging
+    from sightline.judging.oversee import RevokedLinks as RevokedLinks
     from sightline.judging.oversee import adjudicate as adjudicate
     from sightline.judging.oversee import again as again
     from sightline.judging.oversee import exclude as exclude
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
     from sightline.judging.oversee import restore as restore
     from sightline.judging.oversee import resume as resume
     from sightline.judging.oversee import revoke as revoke
+    from sightline.judging.oversee import revoke_links as revoke_links
     from sightline.judging.oversee import take_in as take_in
     from sightline.judging.overview import Overview as Overview
     from sightline.judging.overview import overview as overview
     from sightline.judging.planning import Plan as Plan
     from sightline.judging.planning import plan as plan
+    from sightline.judging.prepared import PreparedImages as PreparedImages
+    from sightline.judging.prepared import looks_alike as looks_alike
     from sightline.judging.round_charts import CHARTS as CHARTS
     from sightline.judging.round_charts import ChartTitle as ChartTitle
     from sightline.judging.round_charts import offered_charts as offered_charts
@@ -63,11 +67,14 @@ if TYPE_CHECKING:
     from sightline.judging.store.tasks import past_tasks as past_tasks
     from sightline.judging.store.tasks import standing as standing
     from sightline.judging.store.tasks import task_by_key as task_by_key
+    from sightline.judging.store.tokens import SESSION_HOURS as SESSION_HOURS
     from sightline.judging.store.tokens import Holder as Holder
     from sightline.judging.store.tokens import issue_token as issue_token
     from sightline.judging.store.tokens import person_of as person_of
+    from sightline.judging.store.tokens import session_holder as session_holder
     from sightline.judging.store.tokens import set_language as set_language
     from sightline.judging.store.tokens import signing_key as signing_key
+    from sightline.judging.store.tokens import start_session as start_session
     from sightline.judging.store.tokens import token_holder as token_holder
     from sightline.judging.truth import QuestionTruth as QuestionTruth
     from sightline.judging.truth import Truth as Truth

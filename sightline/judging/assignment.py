@@ -108,18 +108,19 @@ def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, num
     if work is None:
         # Controls alone would only show that they are controls.
         return None
+    # Everything is looked up whatever comes of it: a control must not take longer to assign than work.
+    control, seen = None, []
     rate = round_.settings.get("controls") or {}
     of, places = int(rate.get("of") or 0), int(rate.get("pages") or 0)
-    block, place = divmod(number, of) if of else (0, 0)
-    if places and place in control_places(round_.seed, annotator_id, block, places, of):
+    if places:
         control = stored.due(connection, round_.id, annotator_id, "control", start, MANY)
-        if control is not None:
-            return control
     if repeats_here(round_.seed, annotator_id, number, float(round_.settings.get("repeat") or 0)):
         seen = stored.to_repeat(connection, round_.id, annotator_id, number - APART)
-        if seen:
-            return seen[0]
-    return work
+    block, place = divmod(number, of) if of else (0, 0)
+    controlled = places and place in control_places(round_.seed, annotator_id, block, places, of)
+    if controlled and control is not None:
+        return control
+    return seen[0] if seen else work
 
 
 def _add(

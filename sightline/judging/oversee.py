@@ -46,6 +46,18 @@ class Invitation(Result):
 
 
 @dataclass(frozen=True)
+class RevokedLinks(Result):
+    """How many valid links of each person were revoked."""
+
+    links: Mapping[str, int]
+
+    @property
+    def sentence(self) -> str:
+        many = sum(self.links.values())
+        return f"{many} {'link' if many == 1 else 'links'} of {', '.join(self.links)} revoked."
+
+
+@dataclass(frozen=True)
 class Rejudging(Result):
     """A sample drawn to be judged again: of `done` finished items, `before` were drawn earlier."""
 
@@ -117,9 +129,24 @@ def revoke(study: Study, round: str, name: str) -> int:
     round_ = rounds.get_round(study, round)
     with database.writing(study.engine) as connection:
         person = overseeing.find_person(overseeing.people(study, connection), name)
-        valid = tokens.revoke(connection, round_.id, person.id)
+        valid = tokens.revoke(connection, person.id, round_.id)
         overseeing.note(connection, "revoke", {"round": round, "name": person.name, "links": valid})
     return valid
+
+
+def revoke_links(study: Study, names: Sequence[str]) -> RevokedLinks:
+    """Revoke every link of these annotators to all rounds; `owner` stands for the owner's own."""
+    revoked: dict[str, int] = {}
+    with database.writing(study.engine) as connection:
+        for name in names:
+            if name == OWNER:
+                revoked[OWNER] = tokens.revoke_owner(connection)
+            else:
+                person = overseeing.find_person(overseeing.people(study, connection), name)
+                revoked[person.name] = tokens.revoke(connection, person.id)
+        for name, links in revoked.items():
+            overseeing.note(connection, "revoke", {"name": name, "links": links})
+    return RevokedLinks(revoked)
 
 
 def pause(study: Study, round: str) -> None:
@@ -141,7 +168,10 @@ def _set_state(study: Study, round: str, state: str, what: str) -> None:
 
 
 def exclude(study: Study, name: str, reason: str) -> None:
-    """Count none of an annotator's judgements from now on; they stay in the study, with the reason."""
+    """Count none of an annotator's judgements from now on, and revoke their links.
+
+    The judgements stay in the study, with the reason.
+    """
     said = reason.strip()
     if not said or len(said) > 500 or "\x00" in said:
         raise UsageError("an exclusion needs a reason of at most 500 characters", remedy="Say why.")
@@ -150,12 +180,13 @@ def exclude(study: Study, name: str, reason: str) -> None:
         if person.role == "adjudicator":
             raise UsageError(f"{person.name!r} decides disputes", remedy="Revise the decisions instead.")
         overseeing.leave_out(connection, person.id, said)
+        tokens.revoke(connection, person.id)
         note = {"panel": person.panel, "name": person.name, "reason": said}
         overseeing.note(connection, "exclude", note)
 
 
 def restore(study: Study, name: str) -> None:
-    """Count an excluded annotator's judgements again."""
+    """Count an excluded annotator's judgements again; to judge more they need a new link."""
     with database.writing(study.engine) as connection:
         person = overseeing.find_person(overseeing.people(study, connection), name)
         if person.left_out is None:

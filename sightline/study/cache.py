@@ -40,7 +40,7 @@ class Removed:
 
 @dataclass(frozen=True)
 class Cache(Result):
-    """The scores of each measure, and the disk use of images, unused images, thumbnails and vectors.
+    """The scores of each measure, and the disk use of images and of what was made from them.
 
     `removed` is what was cleared, None where nothing was to be.
     """

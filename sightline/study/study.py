@@ -147,11 +147,15 @@ def create_study(
         engine = database.connect_file(folder / DATABASE_FILE)
     made = not folder.exists()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # Links are signed with a key in the database, and judgements name people.
+        folder.mkdir(mode=0o700, exist_ok=True)
         (folder / SETTINGS_FILE).write_text(
             settings or _settings(folder.resolve().name, database_address, images), "utf-8"
         )
         database.prepare(engine)
+        for file in folder.glob(f"{DATABASE_FILE}*"):
+            file.chmod(0o600)
         if database_address:
             with database.writing(engine) as connection:
                 rows = [("files", images or str(folder.resolve())), ("name", folder.resolve().name)]

@@ -16,7 +16,7 @@ from sightline.records import Question
 from sightline.study.schema import database
 from sightline.study.schema.storable import now
 from sightline.web import payloads as p
-from sightline.web.session import FAULTS, annotator_cookie, annotator_of
+from sightline.web.session import FAULTS, annotator_of, cookie_scheme, keep_pace
 from sightline.web.state import State, Who
 
 Made = TypeVar("Made")
@@ -26,9 +26,8 @@ Small = Annotated[int, Path(ge=0, le=1000)]
 
 def routes(state: State) -> APIRouter:
     """Every address of the annotator's page."""
-    router = APIRouter(
-        prefix=p.ROUTES, tags=["annotator"], responses=FAULTS, dependencies=[Security(annotator_cookie)]
-    )
+    known = Security(cookie_scheme(state, "annotator"))
+    router = APIRouter(prefix=p.ROUTES, tags=["annotator"], responses=FAULTS, dependencies=[known])
 
     def who(request: Request) -> Who:
         asking = annotator_of(state, request)
@@ -66,6 +65,7 @@ def routes(state: State) -> APIRouter:
 
     @router.post("/answers")
     async def answers(annotator: Annotator, body: p.Answers) -> p.Receipts:
+        keep_pace(state.answers, annotator.annotator_id, len(body.answers))
         given = [SubmittedAnswer(**each.model_dump()) for each in body.answers]
         at, who = now(), (annotator.round, annotator.annotator_id)
         receipts = await write(lambda connection: judging.record_answers(connection, *who, given, at))
@@ -85,13 +85,15 @@ def routes(state: State) -> APIRouter:
     @picture("/images/{page}/{slot}/{n}")
     def image(annotator: Annotator, page: PageKey, slot: Small, n: Small) -> Response:
         shown = _slot(state, annotator, page, slot).shown
-        return _picture(state, shown[n] if n < len(shown) else None, _alike(annotator))
+        alike = judging.looks_alike(annotator.settings)
+        return p.image_of_task(*_picture(state, shown[n] if n < len(shown) else None, alike))
 
     @picture("/linked/{page}/{slot}/{k}/{n}")
     def linked_image(annotator: Annotator, page: PageKey, slot: Small, k: Small, n: Small) -> Response:
         prompts = _linked_of(state, annotator, page, slot)
         images = prompts[k][1] if k < len(prompts) else []
-        return _picture(state, images[n] if n < len(images) else None)
+        # Which images are linked can change while a task stays.
+        return p.image(*_picture(state, images[n] if n < len(images) else None))
 
     @picture("/examples/{n}")
     def example(annotator: Annotator, n: Small) -> Response:
@@ -99,7 +101,7 @@ def routes(state: State) -> APIRouter:
         file = examples[n].image if n < len(examples) else None
         if file is None:
             raise HTTPException(404, "there is no such example")
-        return p.kept(*judging.blind(file.read_bytes(), file.name))
+        return p.image(*judging.blind(file.read_bytes(), file.name))
 
     return router
 
@@ -243,15 +245,10 @@ def _slot(state: State, who: Who, key: str, slot: int) -> judging.Slot:
     return chosen
 
 
-def _picture(state: State, image_id: int | None, alike: bool = False) -> Response:
+def _picture(state: State, image_id: int | None, alike: bool = False) -> tuple[bytes, str]:
     if image_id is None:
         raise HTTPException(404, "there is no such image")
-    return p.kept(*state.images.get(image_id, alike))
-
-
-def _alike(who: Who) -> bool:
-    """Whether what is known beforehand is hidden among the images of this round."""
-    return bool(who.settings.reference or who.settings.controls.file)
+    return state.images.get(image_id, alike)
 
 
 def _linked_of(state: State, who: Who, key: str, slot: int) -> list[tuple[int, list[int]]]:

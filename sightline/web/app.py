@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -17,6 +17,7 @@ from fastapi.templating import Jinja2Templates
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from sightline import judging
 from sightline.errors import DataError, SightlineError, StudyError
 from sightline.judging import OpenRound
 from sightline.study.study import Study
@@ -25,7 +26,15 @@ from sightline.web import annotator, owner
 from sightline.web import predicting as prediction
 from sightline.web.guarding import Guard, Rules
 from sightline.web.payloads import Fault
-from sightline.web.session import COOKIES, NoSession, annotator_of, require_owner
+from sightline.web.session import (
+    NoSession,
+    TooFast,
+    annotator_of,
+    cookie_name,
+    cookie_scheme,
+    is_secure,
+    require_owner,
+)
 from sightline.web.state import State, make_state
 
 HERE = Path(__file__).parent
@@ -61,7 +70,10 @@ def create_app(
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     app.include_router(annotator.routes(state))
     app.include_router(owner.routes(state))
-    app.include_router(prediction.routes(lambda request: require_owner(state, request), study.name))
+    app.include_router(
+        prediction.routes(lambda request: require_owner(state, request), study.name),
+        dependencies=[Security(cookie_scheme(state, "owner"))],
+    )
     _pages(app, state, templates)
     _faults(app, templates)
     rules = rules or Rules()
@@ -80,21 +92,23 @@ def _pages(app: FastAPI, state: State, templates: Jinja2Templates) -> None:
             why = holder if isinstance(holder, str) else "this round is not being judged at the moment"
             return refused(request, templates, why)
         where, kind = ("/owner", "owner") if holder.role == "owner" else ("/judge", "annotator")
+        secure, own = is_secure(state, request), kind == "owner"
         reply = RedirectResponse(where, 303)
         reply.set_cookie(
-            COOKIES[kind],
-            token,
+            cookie_name(kind, secure),
+            judging.start_session(state.secret, token) if own else token,
             httponly=True,
             samesite="lax",
-            secure=state.secure or request.url.scheme == "https",
+            secure=secure,
             path="/",
-            max_age=366 * 24 * 3600,
+            max_age=judging.SESSION_HOURS * 3600 if own else 366 * 24 * 3600,
         )
         return reply
 
     @app.get("/", include_in_schema=False)
     async def front(request: Request) -> Response:
-        return RedirectResponse("/owner" if COOKIES["owner"] in request.cookies else "/judge", 303)
+        known = cookie_name("owner", is_secure(state, request)) in request.cookies
+        return RedirectResponse("/owner" if known else "/judge", 303)
 
     @app.get("/judge", include_in_schema=False)
     def judge(request: Request) -> Response:
@@ -114,6 +128,10 @@ def _faults(app: FastAPI, templates: Jinja2Templates) -> None:
         if request.url.path.startswith("/api"):
             return fault(401, str(error), "Open the link that you were sent.")
         return refused(request, templates, str(error), 401)
+
+    @app.exception_handler(TooFast)
+    async def too_fast(_: Request, error: TooFast) -> Response:
+        return fault(429, str(error), "Wait a moment.", {"Retry-After": str(error.wait)})
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:

@@ -44,7 +44,9 @@ ALWAYS: Headers = [
 """On every reply; a route cannot weaken them. Addresses hold tokens, hence no referrer."""
 NO_STORE = (b"cache-control", b"no-store")
 """Unless the route says otherwise, as it does for images and static files."""
-OURS = frozenset(name for name, _ in ALWAYS) | {b"server"}
+HSTS = (b"strict-transport-security", b"max-age=31536000")
+"""Over https: browsers then never ask this host by http, where a link could be read on the way."""
+OURS = frozenset(name for name, _ in [*ALWAYS, HSTS]) | {b"server"}
 
 
 class Allowance(NamedTuple):
@@ -260,6 +262,8 @@ class _Exchange:
         kept = [(name.lower(), value) for name, value in headers if name.lower() not in OURS]
         names = {name for name, _ in kept}
         kept += ALWAYS
+        if self.scope["scheme"] == "https" or self.rules.public.startswith("https://"):
+            kept.append(HSTS)
         if b"cache-control" not in names:
             kept.append(NO_STORE)
         if not self.whole and b"connection" not in names:

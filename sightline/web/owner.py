@@ -19,9 +19,10 @@ from sightline.rendering.blocks import Figure
 from sightline.rendering.charts import render
 from sightline.rendering.tables import Table
 from sightline.study.schema import database
+from sightline.web import payloads
 from sightline.web import payloads_owner as p
-from sightline.web.payloads import CSV_OUT, PICTURE, ROUTES, Fault, asked, csv_file, kept
-from sightline.web.session import FAULTS, owner_cookie, require_owner
+from sightline.web.payloads import CSV_OUT, PICTURE, ROUTES, Fault, asked, csv_file
+from sightline.web.session import FAULTS, cookie_scheme, require_owner
 from sightline.web.state import State
 
 OLDEST = 15.0
@@ -39,7 +40,9 @@ def routes(state: State) -> APIRouter:
     def owner(request: Request) -> None:
         require_owner(state, request)
 
-    router = APIRouter(responses=FAULTS, dependencies=[Security(owner_cookie), Depends(owner)])
+    router = APIRouter(
+        responses=FAULTS, dependencies=[Security(cookie_scheme(state, "owner")), Depends(owner)]
+    )
     templates = Jinja2Templates(FilePath(__file__).parent / "templates")
     _watch(router, state, templates)
     _act(router, state)
@@ -155,7 +158,7 @@ def _watch(router: APIRouter, state: State, templates: Jinja2Templates) -> None:
         image_id = judging.image_of(state.study, item, n)
         if image_id is None:
             raise HTTPException(404, "there is no such image")
-        return kept(*state.images.get(image_id))
+        return payloads.image(*state.images.get(image_id))
 
     @get_file("judgements.csv", CSV_OUT)
     def download(round: RoundName = None) -> Response:
@@ -213,12 +216,15 @@ def _act(router: APIRouter, state: State) -> None:
     @post("exclude")
     def exclude(body: p.Exclude) -> p.Done:
         do(judging.exclude, body.name, body.reason)
-        return p.Done(message=f"The judgements of {body.name} no longer count; they stay in the study.")
+        return p.Done(
+            message=f"The judgements of {body.name} no longer count; they stay in the study. "
+            "Their links are revoked."
+        )
 
     @post("restore")
     def restore(body: p.Restore) -> p.Done:
         do(judging.restore, body.name)
-        return p.Done(message=f"The judgements of {body.name} count again.")
+        return p.Done(message=f"The judgements of {body.name} count again. To judge, they need a new link.")
 
     @post("adjudicate")
     def adjudicate(body: p.Adjudicate) -> p.Done:

@@ -20,8 +20,13 @@ PICTURE: dict[int | str, dict[str, Any]] = {
 CSV_OUT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
 
 
-def kept(data: bytes, media_type: str) -> Response:
-    """An image, which a browser keeps for a day."""
+def image(data: bytes, media_type: str) -> Response:
+    """An image that no browser keeps: in another round or study its address leads to another."""
+    return Response(data, media_type=media_type)
+
+
+def image_of_task(data: bytes, media_type: str) -> Response:
+    """An image that a browser keeps for a day: its address has the random key of a task."""
     headers = {"Cache-Control": "private, max-age=86400, immutable"}
     return Response(data, media_type=media_type, headers=headers)
 

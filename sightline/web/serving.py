@@ -14,7 +14,7 @@ import logging
 import signal
 import socket
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -38,8 +38,8 @@ class Limits:
     """What clients may hold, and for how long (seconds).
 
     `per_address` keeps one client from taking every connection. A laboratory behind one address shares it (a
-    browser opens up to six), and so do all clients of a proxy on another machine: raise it there. Clients on
-    this machine are not counted, since a proxy is often one of them.
+    browser opens up to six). Clients on this machine are not counted, since a proxy is often one of them, nor
+    are trusted proxies.
     """
 
     connections: int = 2_000
@@ -66,6 +66,7 @@ def serve(
     Port 0 takes a free one. `proxies` names the addresses, with commas between, whose word on the client's
     address and scheme (X-Forwarded-For, X-Forwarded-Proto) is taken; by default nobody's.
     """
+    trusted_networks(proxies)
     sockets = listen(host, port)
     server = Server(app, on_ready=on_ready, limits=limits or Limits(), proxies=proxies)
     try:
@@ -75,6 +76,20 @@ def serve(
     finally:
         for opened in sockets:
             opened.close()
+
+
+def trusted_networks(proxies: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """Addresses and networks with commas between; a name or a star is an error."""
+    networks = []
+    for given in (each.strip() for each in proxies.split(",") if each.strip()):
+        try:
+            networks.append(ipaddress.ip_network(given))
+        except ValueError:
+            raise UsageError(
+                f"{given!r} is not the address of a proxy",
+                remedy="Give its address, or a network as 10.0.0.0/24; several with commas between.",
+            ) from None
+    return networks
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -119,15 +134,19 @@ class Server(uvicorn.Server):
     ) -> None:
         addresses: Counter[str] = Counter()
         most = _connections_possible(limits.connections)
+        networks = trusted_networks(proxies)
+        trusted = ",".join(str(each) for each in networks)
         config = uvicorn.Config(
             app,
-            http=functools.partial(Protocol, limits=limits, most=most, addresses=addresses),  # type: ignore[arg-type]
+            http=functools.partial(  # type: ignore[arg-type]
+                Protocol, limits=limits, most=most, addresses=addresses, proxies=networks
+            ),
             ws="none",
             access_log=False,
             log_config=None,
             server_header=False,
-            proxy_headers=bool(proxies),
-            forwarded_allow_ips=proxies or "",
+            proxy_headers=bool(trusted),
+            forwarded_allow_ips=trusted,
             h11_max_incomplete_event_size=limits.head_bytes,
             timeout_keep_alive=limits.idle_seconds,
             timeout_graceful_shutdown=limits.stop_seconds,
@@ -181,9 +200,16 @@ class Protocol(H11Protocol):
     """
 
     def __init__(
-        self, *arguments: Any, limits: Limits, most: int, addresses: Counter[str], **named: Any
+        self,
+        *arguments: Any,
+        limits: Limits,
+        most: int,
+        addresses: Counter[str],
+        proxies: Sequence[Any] = (),
+        **named: Any,
     ) -> None:
         super().__init__(*arguments, **named)
+        self.proxies = proxies
         self.limits, self.most, self.addresses = limits, most, addresses
         # A log of requests would hold the links, and a link lets in whoever reads it. Not left to settings
         # of a logger, which other code may change.
@@ -196,7 +222,7 @@ class Protocol(H11Protocol):
         """Take a connection, unless there are too many."""
         super().connection_made(Lingering(transport, self))  # type: ignore[arg-type]
         address = self.client[0] if self.client else ""
-        if address and not _is_here(address):
+        if address and not _is_here(address) and not self._is_proxy(address):
             self.counted = address
             self.addresses[address] += 1
         if len(self.connections) > self.most or self.addresses[self.counted] > self.limits.per_address > 0:
@@ -219,6 +245,9 @@ class Protocol(H11Protocol):
         super().connection_lost(exc)
         # Left alone by uvicorn after an error on the line.
         self._unset_keepalive_if_required()
+
+    def _is_proxy(self, address: str) -> bool:
+        return any(ipaddress.ip_address(address) in network for network in self.proxies)
 
     @property
     def _lingering(self) -> Lingering:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sightline import judging
-from sightline.errors import DataError
-from sightline.judging import Holder, OpenRound, Round, RoundSettings
+from sightline.judging import Holder, OpenRound, PreparedImages, Round, RoundSettings
 from sightline.study.schema import database
 from sightline.study.schema.committing import Committer
 from sightline.study.study import Study
+from sightline.web.pacing import ANSWERS, REQUESTS, Paces
 
 FRESH_SECONDS = 2.0
 """How long another process's revocation of a link, or pause of a round, may go unnoticed."""
 LONGEST_TOKEN = 512
-IMAGE_MEMORY = 192 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -34,43 +32,6 @@ class Who:
     settings: RoundSettings
 
 
-class Images:
-    """Image bytes without what they tell of their maker, the last used kept in memory."""
-
-    def __init__(self, study: Study, most: int = IMAGE_MEMORY) -> None:
-        self._study = study
-        self._most = most
-        self._held: OrderedDict[str, tuple[bytes, str]] = OrderedDict()
-        self._size = 0
-        self._lock = threading.Lock()
-
-    def get(self, image_id: int, alike: bool = False) -> tuple[bytes, str]:
-        """The bytes and media type of an image of the study; `alike` makes all of one type.
-
-        Where photos are hidden among generated images, a JPEG among PNGs would tell which they are.
-        """
-        with database.reading(self._study.engine) as connection:
-            sha256 = judging.content_of(connection, image_id)
-        if sha256 is None:
-            raise DataError("the bytes of this image are not here", remedy="Import its file.")
-        key = f"{sha256}{alike}"
-        with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-                return self._held[key]
-        data = self._study.files.read(sha256)
-        made = judging.blind(data, "image")
-        if alike and made[1] != "image/png":
-            made = (judging.redrawn(data, "image"), "image/png")
-        with self._lock:
-            if key not in self._held:
-                self._held[key] = made
-                self._size += len(made[0])
-            while self._size > self._most and len(self._held) > 1:
-                self._size -= len(self._held.popitem(last=False)[1][0])
-        return made
-
-
 @dataclass
 class State:
     """Everything a request may need; made once when the server starts."""
@@ -79,9 +40,11 @@ class State:
     opened: dict[int, OpenRound]
     committer: Committer
     secret: bytes
-    images: Images
+    images: PreparedImages
     public: str = ""
     secure: bool = False
+    requests: Paces = field(default_factory=lambda: Paces(REQUESTS))
+    answers: Paces = field(default_factory=lambda: Paces(ANSWERS))
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _held: dict[Any, tuple[float, Any]] = field(default_factory=dict)
 
@@ -90,6 +53,13 @@ class State:
         if len(token) > LONGEST_TOKEN:
             return "this link was not made here"
         return self._recent(("token", token), lambda: judging.token_holder(self.study, self.secret, token))
+
+    def session(self, session: str) -> Holder | str:
+        """Whom an owner's session lets in, or why nobody."""
+        if len(session) > LONGEST_TOKEN:
+            return "you need the link that you were sent"
+        key = ("session", session)
+        return self._recent(key, lambda: judging.session_holder(self.study, self.secret, session))
 
     def person(self, annotator_id: int) -> dict[str, Any]:
         """An annotator as they are now."""
@@ -128,13 +98,15 @@ class State:
 
 
 def make_state(study: Study, opened: Sequence[OpenRound], public: str = "") -> State:
-    """The state of a server for these rounds."""
+    """The state of a server for these rounds, whose images are prepared first."""
+    images = PreparedImages(study)
+    images.prepare(images.missing(opened))
     return State(
         study,
         {each.round.id: each for each in opened},
         Committer(study.engine),
         judging.signing_key(study),
-        Images(study),
+        images,
         public.rstrip("/"),
         public.startswith("https://"),
     )

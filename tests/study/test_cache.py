@@ -71,14 +71,18 @@ def test_files_nothing_refers_to_are_removed(study: Study) -> None:
     left = study.files.put(b"an import that was killed left this")
     part = Path(study.files.root) / "images" / shas[0][:2] / ".part-abc"
     part.write_bytes(b"12345")
+    for sha in shas:
+        prepared = study.home / "prepared" / "1" / sha[:2] / sha
+        prepared.parent.mkdir(parents=True, exist_ok=True)
+        prepared.write_bytes(b"123456")
     sightline.undo(study, 1)
     assert cache(study).files["unused"].files == 3
     small = os.path.getsize(Path(study.files.root) / "thumbnails" / "192" / shas[0][:2] / f"{shas[0]}.jpg")
-    size = len(study.files.read(shas[0])) + len(study.files.read(left)) + 5 + small
-    assert cache(study, clean=True).removed == Removed(0, 4, size)
+    size = len(study.files.read(shas[0])) + len(study.files.read(left)) + 5 + 6 + small
+    assert cache(study, clean=True).removed == Removed(0, 5, size)
     assert study.files.read(shas[1])
     assert cache(study).files["unused"].files == 0
-    assert cache(study).files["thumbnails"].files == 1
+    assert cache(study).files["thumbnails"].files == cache(study).files["prepared"].files == 1
 
 
 @pytest.mark.parametrize("measure", ["blnk", "sharpness", "precision@7", "blank(tolerance=3)"])

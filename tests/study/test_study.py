@@ -1,12 +1,17 @@
-"""A study as a Python user sees it: its tables as frames, and its repr."""
+"""A study as a Python user sees it: its tables as frames, its repr, and who may read it."""
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable
+from pathlib import Path
+
+from sqlalchemy import text
 
 import sightline
 from sightline.records import Answer, Image, ImageKey, Item, Judgement, Prompt, PromptKey, Truth
-from sightline.study.study import Study
+from sightline.study.schema import database
+from sightline.study.study import Study, create_study, open_study
 from sightline.study.writing.loading import Loaded
 
 ONE, TWO, A = PromptKey("s", "1"), PromptKey("s", "2"), ImageKey("c", "a.png")
@@ -46,3 +51,23 @@ def test_a_repr_says_what_and_where(study: Study, put: Callable[..., Loaded]) ->
     assert repr(study) == f"<Study {study.name} at {study.address}: empty>"
     put(study, [Prompt(ONE, "a dog"), Prompt(TWO, "two cats")])
     assert repr(study).endswith(": 2 prompts>")
+
+
+def test_a_new_study_is_for_its_owner_alone(tmp_path: Path) -> None:
+    """The key that signs links and the names of annotators are in the database."""
+
+    def mode(path: Path) -> int:
+        return stat.S_IMODE(path.stat().st_mode)
+
+    with create_study(tmp_path / "above" / "s") as study, database.writing(study.engine) as connection:
+        connection.execute(text("INSERT INTO setting (name, value) VALUES ('a', '1')"))
+        files = list(study.home.glob("study.sqlite*"))
+        assert len(files) >= 2 and {mode(file) for file in files} == {0o600}
+        assert mode(study.home) == 0o700
+    ours = tmp_path / "ours"
+    ours.mkdir(mode=0o755)
+    create_study(ours).close()
+    with open_study(ours) as study, database.writing(study.engine) as connection:
+        connection.execute(text("INSERT INTO setting (name, value) VALUES ('a', '1')"))
+        assert {mode(file) for file in ours.glob("study.sqlite*")} == {0o600}
+    assert mode(ours) == 0o755, "a folder that was there is left as it is"

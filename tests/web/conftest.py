@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,10 +87,10 @@ def small_study(
 
 
 @contextmanager
-def running(app: Any, limits: Limits | None = None) -> Iterator[tuple[str, Server]]:
+def running(app: Any, limits: Limits | None = None, proxies: str = "") -> Iterator[tuple[str, Server]]:
     """A real server on a free port of the loopback, with its address; it ends with the block."""
     ready: queue.Queue[str] = queue.Queue()
-    server = Server(app, on_ready=ready.put, limits=limits or Limits())
+    server = Server(app, on_ready=ready.put, limits=limits or Limits(), proxies=proxies)
     thread = threading.Thread(target=server.run, args=(listen("127.0.0.1", 0),))
     thread.start()
     try:
@@ -117,15 +117,22 @@ class LiveServer:
     stop: Callable[[], None]
     links: dict[str, str] = field(default_factory=dict)
 
-    def invite(self, name: str) -> str:
-        """A link that lets an annotator in."""
-        invitation = invite(self.study, self.opened[0].round.name, name, "annotator")
+    def invite(self, name: str, round: str | None = None) -> str:
+        """A link that lets an annotator in to a round, by default the first."""
+        invitation = invite(self.study, round or self.opened[0].round.name, name, "annotator")
         self.links[name] = f"{self.url}/j/{invitation.token}"
         return self.links[name]
 
-    def owner(self) -> str:
-        """A link that lets the owner in."""
-        return f"{self.url}/j/{tokens.issue_token(self.study, 'owner', 1)[0]}"
+    def owner(self, fresh: bool = False) -> str:
+        """The link that lets the owner in; a fresh one takes the place of the one before."""
+        if fresh or "" not in self.links:
+            self.links[""] = f"{self.url}/j/{tokens.issue_token(self.study, 'owner', 1)[0]}"
+        return self.links[""]
+
+    def session(self) -> str:
+        """What the owner's browser keeps in its cookie once the link was opened."""
+        token = self.owner().rpartition("/j/")[2]
+        return tokens.start_session(tokens.signing_key(self.study), token)
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """What a query gives in the study."""
@@ -147,12 +154,19 @@ Live = Callable[..., LiveServer]
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[Live]:
-    """Serves all rounds of a small study with these settings: live('[annotate.r]\\nmode = "yes_no"\\n')."""
+    """Serves all rounds of a small study with these settings: live('[annotate.r]\\nmode = "yes_no"\\n').
+
+    `files` are put into its folder first; a number stands for the picture of that number.
+    """
     with ExitStack() as stack:
 
-        def serve(settings: str, *, name: str = "study", **more: Any) -> LiveServer:
+        def serve(
+            settings: str, *, name: str = "study", files: Mapping[str, int] | None = None, **more: Any
+        ) -> LiveServer:
             folder = tmp_path / name
             study = open_study(folder) if folder.exists() else small_study(folder, settings, **more)
+            for file, number in (files or {}).items():
+                (folder / file).write_bytes(drawn(number))
             own = stack.enter_context(ExitStack())
             own.callback(study.close)
             opened = annotate(study).rounds

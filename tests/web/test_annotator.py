@@ -85,9 +85,13 @@ def test_a_skipped_page_goes_to_somebody_else(live: Any, client: Any) -> None:
     left = bob.work()["pages"]
     assert len(left) == 1 and left[0]["page"] != pages[0]["page"]
     bob.answer_page(left[0], 1)
-    # Who changes their mind after all adds a vote; nothing is lost.
-    ann.answer_page(pages[0], 1)
-    assert [row["value"] for row in server.answers()] == [None, 1.0, 1.0]
+    # The place is taken: who changes their mind now would be one more than was asked for.
+    (receipt,) = ann.answer_page(pages[0], 1)["receipts"]
+    assert receipt["status"] == "refused" and "others have judged it" in receipt["reason"]
+    assert [row["value"] for row in server.answers()] == [None, 1.0]
+    assert server.rows("SELECT max(given) AS given, max(done) AS done FROM round_item") == [
+        {"given": 1, "done": 1}
+    ]
 
 
 def test_everybody_judges_an_item_once_and_all_items_finish_together(live: Any, client: Any) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, text
 
 from sightline.judging.store.rounds import Round
 from sightline.judging.store.tasks import (
+    Given,
     Task,
     given_answers,
     order_group,
@@ -20,6 +21,9 @@ from sightline.judging.store.tasks import (
 )
 from sightline.records import BOTH_BAD, Question
 from sightline.study.schema import database, tables
+
+MOST_REVISIONS = 100
+"""How often one answer may be changed: more is a script, and every revision is kept for good."""
 
 
 class SubmittedAnswer(NamedTuple):
@@ -65,7 +69,11 @@ def record_answers(
         if isinstance(row, str) or task is None:
             receipts.append(Receipt(answer.key, "refused", str(row)))
             continue
-        known.add(key)
+        if task.state == "skipped" and _is_verdict(row) and _is_filled(connection, task):
+            receipts.append(
+                Receipt(answer.key, "refused", "you skipped this, and others have judged it since")
+            )
+            continue
         if round_.settings.get("orders"):
             if task.id not in groups:
                 groups[task.id] = order_group(connection, round_, task.round_item_id)
@@ -73,6 +81,12 @@ def record_answers(
         place = (row.question_id, row.item_id, row.repetition, row.group)
         if place not in fresh:
             fresh[place] = _next_revision(connection, annotator_id, row)
+        if fresh[place] > MOST_REVISIONS:
+            receipts.append(
+                Receipt(answer.key, "refused", f"this was changed {MOST_REVISIONS} times already")
+            )
+            continue
+        known.add(key)
         rows.append((key, row, fresh[place], task, answer))
         fresh[place] += 1
         receipts.append(Receipt(answer.key, "stored"))
@@ -145,6 +159,17 @@ def off_scale(question: Question, value: float) -> str:
     return ""
 
 
+def _is_verdict(row: _Row | Given) -> bool:
+    return row.value is not None or row.skipped == BOTH_BAD
+
+
+def _is_filled(connection: Connection, task: Task) -> bool:
+    """Whether as many others have an item as should; controls are no exception, or this would tell them."""
+    query = text("SELECT given >= wanted FROM round_item WHERE id = :i")
+    filled = connection.execute(query, {"i": task.round_item_id}).scalar_one()
+    return task.counted and bool(filled)
+
+
 def _next_revision(connection: Connection, annotator_id: int, row: _Row) -> int:
     found = connection.execute(
         text(
@@ -182,7 +207,6 @@ def finish(connection: Connection, round_: Round, task: Task, at: str) -> None:
     given = given_answers(connection, [task])
     if {(each.slot, each.question_id) for each in given} < questions_due(task, round_):
         return
-    said = any(each.value is not None or each.skipped == BOTH_BAD for each in given)
-    state = "done" if said else "skipped"
+    state = "done" if any(map(_is_verdict, given)) else "skipped"
     took = max((each.took_ms for each in given if each.took_ms is not None), default=None)
     set_task_state(connection, task, state, took, at)

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -23,6 +24,8 @@ PANEL = "people"
 """The panel of annotators who judge here; the same that a table of judgements comes in under."""
 ROLES = ("annotator", "control")
 LONGEST_DAYS = 366
+SESSION_HOURS = 12
+"""How long the owner's browser is let in by one opening of the link."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def _secret(connection: Connection) -> str | None:
 def issue_token(
     study: Study, role: str, days: float, annotator_id: int | None = None, round_id: int | None = None
 ) -> tuple[str, str]:
-    """A new token and when it expires."""
+    """A new token and when it expires. The owner has one at a time: a new one revokes those before."""
     if not 0 < days <= LONGEST_DAYS:
         raise UsageError(f"a link cannot be valid for {days:g} days", remedy=f"Between 0 and {LONGEST_DAYS}.")
     expires = (datetime.now(UTC) + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -66,6 +69,8 @@ def issue_token(
     with database.writing(study.engine) as connection:
         columns = ["hash", "annotator_id", "round_id", "role", "made", "expires"]
         row = (_hash(token), annotator_id, round_id, role, now(), expires)
+        if role == "owner":
+            revoke_owner(connection)
         database.insert(connection, tables.token, columns, [row])
     return token, expires
 
@@ -73,12 +78,33 @@ def issue_token(
 def token_holder(study: Study, key: bytes, token: str) -> Holder | str:
     """Whom a token lets in, or the reason why it lets nobody in: forged, expired or revoked."""
     body, _, signature = token.partition(".")
-    if not hmac.compare_digest(_encoded(_sign(key, body)).encode(), signature.encode("utf-8", "replace")):
-        return "this link was not made here"
+    return _known(study, _hash(token)) if _signed(key, body, signature) else "this link was not made here"
+
+
+def start_session(key: bytes, token: str) -> str:
+    """What the owner's browser keeps instead of the token: valid for a few hours, and as long as the link."""
+    until = int(datetime.now(UTC).timestamp()) + SESSION_HOURS * 3600
+    body = f"session.{_hash(token)}.{until}"
+    return f"{body}.{_encoded(_sign(key, body))}"
+
+
+def session_holder(study: Study, key: bytes, session: str) -> Holder | str:
+    """Whom a session lets in, or the reason why nobody."""
+    body, _, signature = session.rpartition(".")
+    kind, _, rest = body.partition(".")
+    hashed, _, until = rest.partition(".")
+    if kind != "session" or not _signed(key, body, signature):
+        return "you need the link that you were sent"
+    if int(until) <= datetime.now(UTC).timestamp():
+        return "you were away for too long; open your link again"
+    return _known(study, hashed)
+
+
+def _known(study: Study, hashed: str) -> Holder | str:
     with database.reading(study.engine) as connection:
         row = connection.execute(
             text("SELECT role, annotator_id, round_id, expires, revoked FROM token WHERE hash = :hash"),
-            {"hash": _hash(token)},
+            {"hash": hashed},
         ).first()
     if row is None:
         return "this link is not known any more"
@@ -89,19 +115,22 @@ def token_holder(study: Study, key: bytes, token: str) -> Holder | str:
     return Holder(row[0], row[1], row[2], row[3])
 
 
-def revoke(connection: Connection, round_id: int, annotator_id: int) -> int:
-    """Revoke every link of an annotator to a round; how many were still valid."""
-    counted = connection.execute(
-        text(
-            "SELECT count(*) FROM token WHERE annotator_id = :a AND round_id = :r AND revoked IS NULL "
-            "AND expires > :now"
-        ),
-        {"a": annotator_id, "r": round_id, "now": now()},
-    ).scalar_one()
-    connection.execute(
-        text("UPDATE token SET revoked = :now WHERE annotator_id = :a AND round_id = :r AND revoked IS NULL"),
-        {"a": annotator_id, "r": round_id, "now": now()},
-    )
+def revoke(connection: Connection, annotator_id: int, round_id: int | None = None) -> int:
+    """Revoke every link of an annotator to a round, or to all; how many were still valid."""
+    within = "" if round_id is None else " AND round_id = :r"
+    return _revoke(connection, f"annotator_id = :a{within}", {"a": annotator_id, "r": round_id})
+
+
+def revoke_owner(connection: Connection) -> int:
+    """Revoke the owner's links; how many were still valid."""
+    return _revoke(connection, "role = 'owner'", {})
+
+
+def _revoke(connection: Connection, whose: str, values: Mapping[str, Any]) -> int:
+    asked = {**values, "now": now()}
+    valid = text(f"SELECT count(*) FROM token WHERE {whose} AND revoked IS NULL AND expires > :now")
+    counted = connection.execute(valid, asked).scalar_one()
+    connection.execute(text(f"UPDATE token SET revoked = :now WHERE {whose} AND revoked IS NULL"), asked)
     return int(counted)
 
 
@@ -154,6 +183,10 @@ def person_of(connection: Connection, annotator_id: int) -> dict[str, Any]:
         "language": row[3],
         "left_out": row[4],
     }
+
+
+def _signed(key: bytes, body: str, signature: str) -> bool:
+    return hmac.compare_digest(_encoded(_sign(key, body)).encode(), signature.encode("utf-8", "replace"))
 
 
 def _sign(key: bytes, body: str) -> bytes:

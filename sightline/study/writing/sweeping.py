@@ -11,6 +11,9 @@ from sqlalchemy import Connection, select
 from sightline.study.schema import database, tables
 from sightline.study.study import Study
 
+PREPARED = "prepared"
+"""The folder of images as annotators get them."""
+
 
 @dataclass(frozen=True)
 class DiskUse:
@@ -21,7 +24,7 @@ class DiskUse:
 
 
 def disk_use(study: Study) -> dict[str, DiskUse]:
-    """The disk use of images, thumbnails and vectors; images on another machine are not counted."""
+    """The disk use of images and what was made from them; images on another machine are not counted."""
     with database.reading(study.engine) as connection:
         known = _referred(connection)
     images = list(_below(study, "images"))
@@ -29,18 +32,19 @@ def disk_use(study: Study) -> dict[str, DiskUse]:
         "images": _size(images),
         "unused": _size(path for path in images if _content(path) not in known),
         "thumbnails": _size(_below(study, "thumbnails")),
+        "prepared": _size(_files(study.home / PREPARED)),
         "vectors": _size(_files(study.vectors.folder)),
     }
 
 
 def sweep(study: Study) -> DiskUse:
-    """Remove image files and thumbnails of contents the study does not hold."""
+    """Remove image files, and what was made from them, of contents the study does not hold."""
     # An import puts files down before it commits their rows: as the one writer we can meet none half-way.
     with database.writing(study.engine) as connection:
         known = _referred(connection)
-        # Thumbnails are made by readers too: one under way has a name that begins with a dot.
-        small = [path for path in _below(study, "thumbnails") if not path.name.startswith(".")]
-        files = [*_below(study, "images"), *small]
+        made = [*_below(study, "thumbnails"), *_files(study.home / PREPARED)]
+        # These are made by readers too: one under way has a name that begins with a dot.
+        files = [*_below(study, "images"), *(path for path in made if not path.name.startswith("."))]
         unused = [path for path in files if _content(path) not in known]
         gone = _size(unused)
         for path in unused:

@@ -116,6 +116,40 @@ def test_pages_left_lying_go_to_others_and_still_count_when_answered(study: Stud
     assert sum(given for given, _ in counts(study)) == 4 and sum(done for _, done in counts(study)) == 1
 
 
+def test_who_skipped_can_change_their_mind_while_there_is_a_place(study: Study, round_: Round) -> None:
+    people = [person(study, name) for name in ("ann", "bob", "cat")]
+    ann = people[0]
+    skipped = hand(study, round_, ann)
+    for number, page in enumerate(skipped):
+        assert tell(study, round_, ann, Sent(f"s{number}", page.key, 0, "match", None, "no", 1)) == ["stored"]
+    assert tell(study, round_, ann, sent("early", skipped[0])) == ["stored"], "nobody has it yet"
+    for who in people[1:]:
+        for number in range(6):
+            for page in hand(study, round_, who):
+                tell(study, round_, who, sent(f"k{number}-{page.key}", page))
+    filled = sorted(counts(study))
+    assert filled == [(2, 2)] * 6
+    again = [sent(f"late{number}", page, 0.0) for number, page in enumerate(skipped[1:])]
+    assert tell(study, round_, ann, *again) == ["refused", "refused"]
+    assert tell(study, round_, ann, Sent("why", skipped[1].key, 0, "match", None, "too dark", 1)) == [
+        "stored"
+    ]
+    assert tell(study, round_, ann, sent("mind", skipped[0], 0.0)) == ["stored"], (
+        "a vote that counts is revised"
+    )
+    assert sorted(counts(study)) == filled
+
+
+def test_an_answer_is_not_changed_without_end(study: Study, round_: Round) -> None:
+    ann = person(study, "ann")
+    first, second, _ = hand(study, round_, ann)
+    many = [sent(f"k{number}", first, float(number % 2)) for number in range(answering.MOST_REVISIONS + 50)]
+    statuses = tell(study, round_, ann, *many)
+    assert statuses == ["stored"] * (answering.MOST_REVISIONS + 1) + ["refused"] * 49
+    assert tell(study, round_, ann, sent("more", first), sent("other", second)) == ["refused", "stored"]
+    assert rows(study, "SELECT count(*) FROM judgement") == [(answering.MOST_REVISIONS + 2,)]
+
+
 def test_a_round_goes_on_with_what_may_change_and_refuses_the_rest(study: Study, round_: Round) -> None:
     changed = rounds.open_round(study, "r", "yes_no", [ASKED], {**SETTINGS, "per_item": 5, "ahead": 9}, 7, [])
     assert (changed.id, changed.settings["per_item"], changed.settings["ahead"]) == (round_.id, 5, 9)
@@ -184,10 +218,37 @@ def test_tokens_are_signed_expire_and_can_be_taken_back(study: Study, round_: Ro
     assert tokens.token_holder(study, key, token) == "this link was valid until 2020-01-01T00:00:00Z"
     with database.writing(study.engine) as connection:
         connection.execute(text("UPDATE token SET expires = :x"), {"x": expires})
-        assert tokens.revoke(connection, round_.id, ann) == 1
+        assert tokens.revoke(connection, ann, round_.id) == 1
     assert tokens.token_holder(study, key, token) == "this link was revoked"
     with pytest.raises(UsageError, match="cannot be valid"):
         tokens.issue_token(study, "owner", 0)
+
+
+def test_the_owner_has_one_link_at_a_time_and_sessions_end(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = tokens.signing_key(study)
+    first, _ = tokens.issue_token(study, "owner", 1)
+    session = tokens.start_session(key, first)
+    assert isinstance(tokens.session_holder(study, key, session), tokens.Holder)
+    second, _ = tokens.issue_token(study, "owner", 1)
+    for token in (first, second):
+        # A link is not a session, nor a session a link: whoever has the cookie has it for a few hours.
+        assert isinstance(tokens.session_holder(study, key, token), str)
+        assert isinstance(tokens.token_holder(study, key, tokens.start_session(key, token)), str)
+    assert tokens.token_holder(study, key, first) == "this link was revoked"
+    assert tokens.session_holder(study, key, session) == "this link was revoked"
+    other = tokens.start_session(key, second)
+    assert isinstance(tokens.session_holder(study, key, other), tokens.Holder)
+    body, _, signature = other.rpartition(".")
+    for forged in (body, f"{body[:-1]}9.{signature}", "", "session", f"session.x.{signature}", "session..."):
+        assert isinstance(tokens.session_holder(study, key, forged), str)
+    monkeypatch.setattr(tokens, "SESSION_HOURS", -1)
+    assert "open your link again" in str(tokens.session_holder(study, key, tokens.start_session(key, second)))
+    with database.writing(study.engine) as connection:
+        assert tokens.revoke_owner(connection) == 1
+        assert tokens.revoke_owner(connection) == 0
+    assert tokens.session_holder(study, key, other) == "this link was revoked"
 
 
 def test_a_judgement_given_on_a_page_is_known_when_it_comes_by_import(
