@@ -59,8 +59,13 @@ def _copy_database(study: Study, folder: Path) -> None:
 def portable_settings(study: Study) -> str:
     """The settings file without its [store] table: whoever takes it elsewhere has a database of its own."""
     file = study.home / SETTINGS_FILE
+    return without_store(file.read_text("utf-8")) if file.exists() else ""
+
+
+def without_store(settings: str) -> str:
+    """These settings without the [store] table."""
     kept, inside = [], False
-    for line in file.read_text("utf-8").splitlines(keepends=True) if file.exists() else ():
+    for line in settings.splitlines(keepends=True):
         if line.lstrip().startswith("["):
             inside = line.replace(" ", "").startswith("[store")
         if not inside:
