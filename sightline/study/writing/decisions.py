@@ -267,10 +267,14 @@ def _otherwise(record: Annotator, role: str, excluded: str | None) -> ConflictEr
 
 _ROUNDS = "SELECT entity_id FROM mention WHERE kind = 'round' AND source_id = :source"
 _TASKS = f"SELECT id FROM task WHERE round_id IN ({_ROUNDS})"
+_PLACES = f"SELECT id FROM round_item WHERE round_id IN ({_ROUNDS})"
 
 
-def refuse_used_rounds(connection: Connection, values: Mapping[str, Any]) -> None:
-    """Raise where people went on judging in a round that is about to go with its import."""
+def undo_decisions(connection: Connection, values: Mapping[str, Any]) -> dict[str, int]:
+    """Remove the rounds and known answers that only this import brought; gives how many went.
+
+    A round in which people have gone on judging is a conflict.
+    """
     query = (
         "SELECT r.name, count(*) FROM judgement j JOIN task p ON p.id = j.task_id "
         f"JOIN round r ON r.id = p.round_id WHERE p.round_id IN ({_ROUNDS}) "
@@ -281,21 +285,23 @@ def refuse_used_rounds(connection: Connection, values: Mapping[str, Any]) -> Non
             f"{n:,} judgements were given in round {name!r}, which this import brought",
             remedy="Make a copy without it: export the tables, and import those that should stay.",
         )
-
-
-def remove_decisions(connection: Connection, values: Mapping[str, Any]) -> None:
-    """Remove the rounds and known answers that only this import brought; its judgements are gone already."""
-    places = f"SELECT id FROM round_item WHERE round_id IN ({_ROUNDS})"
     for statement in (
+        f"UPDATE judgement SET task_id = NULL, slot = NULL WHERE task_id IN ({_TASKS})",
         f"DELETE FROM task_slot WHERE task_id IN ({_TASKS})",
         f"DELETE FROM task WHERE round_id IN ({_ROUNDS})",
-        f"DELETE FROM round_item_slot WHERE round_item_id IN ({places})",
+        f"DELETE FROM round_item_slot WHERE round_item_id IN ({_PLACES})",
         f"DELETE FROM round_item WHERE round_id IN ({_ROUNDS})",
         f"DELETE FROM token WHERE round_id IN ({_ROUNDS})",
-        f"DELETE FROM round WHERE id IN ({_ROUNDS})",
-        # A round that is still here may have opened on answers that it found in the study.
-        "DELETE FROM control WHERE id IN (SELECT entity_id FROM mention WHERE kind = 'control' AND "
-        "source_id = :source) AND id NOT IN (SELECT entity_id FROM mention WHERE kind = 'control' AND "
-        "source_id <> :source) AND item_id NOT IN (SELECT item_id FROM round_item_slot WHERE control = 1)",
     ):
         connection.execute(text(statement), values)
+    rounds = connection.execute(text(f"DELETE FROM round WHERE id IN ({_ROUNDS})"), values).rowcount
+    # A round that is still here may have opened on answers that it found in the study.
+    controls = connection.execute(
+        text(
+            "DELETE FROM control WHERE id IN (SELECT entity_id FROM mention WHERE kind = 'control' AND "
+            "source_id = :source) AND id NOT IN (SELECT entity_id FROM mention WHERE kind = 'control' AND "
+            "source_id <> :source) AND item_id NOT IN (SELECT item_id FROM round_item_slot WHERE control = 1)"
+        ),
+        values,
+    ).rowcount
+    return {"round": rounds, "control": controls}
