@@ -62,9 +62,7 @@ class Backup(Result):
 
     @property
     def next(self) -> Sequence[str]:
-        return (
-            f"sightline restore {shlex.quote(self.path)} NEW-STUDY   # a drill: see docs/commands/backup",
-        )
+        return (f"sightline restore {shlex.quote(self.path)} drill   # shows that you can",)
 
     def tables(self) -> dict[str, Table]:
         return {"": _counted(self.rows)}

@@ -276,6 +276,29 @@ def test_a_schedule_goes_on_after_a_failure_and_ends_on_ctrl_c(tmp_path: Path, p
     assert process.returncode == 0
 
 
+KILLED = """
+import os, signal, sys
+import sightline
+
+def die(now):
+    if now.what == "images":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+with sightline.open(sys.argv[1]) as study:
+    sightline.backup(study, sys.argv[2], listener=die)
+"""
+
+
+def test_a_backup_that_is_killed_is_no_backup(full: Study, tmp_path: Path) -> None:
+    first = sightline.backup(full, tmp_path / "backups")
+    process = start(KILLED, full.home, tmp_path / "backups")
+    process.communicate(timeout=60)
+    assert process.returncode == -9
+    assert backing.backups(tmp_path / "backups") == [Path(first.path)]
+    assert len(list((tmp_path / "backups").glob(".part-*"))) == 1
+    assert sightline.restore(tmp_path / "backups", tmp_path / "again").backup == first.path
+
+
 def test_the_leftovers_of_a_killed_backup_are_no_backup(full: Study, tmp_path: Path) -> None:
     stale = tmp_path / "backups" / ".part-1"
     stale.mkdir(parents=True)

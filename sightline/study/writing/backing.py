@@ -302,6 +302,7 @@ def _restore_files(path: Path, study: Study, say: Say) -> Written:
         say("images", n + 1, len(contents))
     for place in shards_of(study):
         _copy_file(path / place, study.home / place)
+    os.sync()
     kept = len(contents) - len(lost)
     return Written(path, {}, kept, kept, size, lost)
 
