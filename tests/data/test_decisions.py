@@ -291,3 +291,14 @@ def test_settings_of_its_own_are_kept(source: Study, tmp_path: Path) -> None:
         said = sightline.import_(back, tmp_path / "out").notes
         assert (back.home / SETTINGS_FILE).read_text() == '[truth]\nrule = "mean"\n'
         assert any("study.toml" in each and "own settings" in each for each in said)
+
+
+def test_what_the_study_has_already_is_left_alone(source: Study, tmp_path: Path) -> None:
+    before = content(source)
+    sightline.export(source, tmp_path / "out")
+    done = sightline.import_(source, tmp_path / "out")
+    assert not {"judgements", "annotators", "controls", "rounds", "tasks"} & done.counts.keys()
+    assert content(source) == before
+    assert done.number is not None
+    sightline.undo(source, done.number)
+    assert content(source) == before
