@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from sightline.reproductions.card import reproduce as reproduce
     from sightline.samples.study import demo as demo
     from sightline.selection.select import select as select
+    from sightline.study.backup import backup as backup
+    from sightline.study.backup import restore as restore
     from sightline.study.cache import cache as cache
     from sightline.study.init import init as init
     from sightline.study.study import create_study as create

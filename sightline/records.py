@@ -193,7 +193,73 @@ class Reference(NamedTuple):
     at: str = ""
 
 
-Record = Prompt | Image | System | Answer | Question | Judgement | Truth | Reference
+class Annotator(NamedTuple):
+    """What was decided of an annotator: their role, and the reason to count none of their judgements."""
+
+    key: AnnotatorKey
+    role: str = "annotator"
+    language: str | None = None
+    excluded: str | None = None
+    at: str = ""
+
+
+class KnownAnswer(NamedTuple):
+    """The right answer to a control item; `kind` says where it comes from, as in `Controls`."""
+
+    question: str
+    item: Item
+    kind: str
+    expected: float
+    tolerance: float = 0.0
+    at: str = ""
+
+
+class JudgingRound(NamedTuple):
+    """A round as it was opened; what it shows and to whom it was assigned are records of their own."""
+
+    name: str
+    mode: str
+    questions: Sequence[str]
+    settings: Mapping[str, Any]
+    seed: int
+    state: str
+    opened: str
+    at: str = ""
+
+
+class RoundSlot(NamedTuple):
+    """One thing to judge at a place of a round; `again_of` is the place that is judged again here."""
+
+    round: str
+    place: int
+    slot: int
+    item: Item
+    kind: str = "work"
+    control: bool = False
+    wanted: int = 1
+    again_of: int | None = None
+    at: str = ""
+
+
+class Assignment(NamedTuple):
+    """A place of a round as it was assigned; `slots` are its slots as shown: (slot, swapped, repetition)."""
+
+    round: str
+    annotator: AnnotatorKey
+    number: int
+    place: int
+    session: int
+    state: str
+    counted: bool
+    assigned: str
+    finished: str | None
+    took_ms: int | None
+    slots: Sequence[tuple[int, bool, int]]
+    at: str = ""
+
+
+Decided = Annotator | KnownAnswer | JudgingRound | RoundSlot | Assignment
+Record = Prompt | Image | System | Answer | Question | Judgement | Truth | Reference | Decided
 
 
 class Value(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,16 @@ from typing import Annotated, Any
 import polars as pl
 
 from sightline import registry
+from sightline.data.export_settings import FILES, named_files
 from sightline.data.sources import Source
-from sightline.data.sources.plain import EXPORT_NOTE, EXPORT_VERSION, TRANSLATION, export_note, setting_cell
+from sightline.data.sources.plain import (
+    EXPORT_NOTE,
+    EXPORT_VERSION,
+    LEFT_BEHIND,
+    TRANSLATION,
+    export_note,
+    setting_cell,
+)
 from sightline.errors import DataError, SightlineError, StudyError, UsageError, near
 from sightline.extension import Configured, Extension
 from sightline.records import NewPrompt
@@ -73,7 +82,8 @@ def export(
         str | Sequence[str] | None,
         option(
             "Write this table: prompts, tags, links, systems, answers, images, captions, scenes, references, "
-            "questions, judgements, truths, scores or predictions; repeatable.",
+            "questions, annotators, controls, rounds, round_items, tasks, judgements, truths, scores or "
+            "predictions; repeatable.",
             "--table",
             metavar="TABLE",
             shown="every table",
@@ -83,8 +93,10 @@ def export(
     """Write tables of a study to files, or copy the whole study.
 
     sightline import STUDY TO imports the folder again, except for scores and predictions, which can be
-    computed again. Prompts, answers, captions, judgements and truths have the columns of the plain import
-    forms. A copy is safe to make while others work on the study.
+    computed again. Roles, exclusions, adjudications, control answers and rounds go along, so that the truth
+    of the imported study is the same; a selection that leaves them behind says so. Prompts, answers,
+    captions, judgements and truths have the columns of the plain import forms. A copy is safe to make while
+    others work on the study.
     """
     folder = Path(to)
     if folder.exists() and not folder.is_dir():
@@ -100,6 +112,7 @@ def export(
             raise UsageError(f"there is no table called {name!r}", remedy=near(name, TABLES))
     exporter = registry.configure("exporter", form)
     exporter.require()
+    chosen += [each for each in ("round_items", "tasks") if "rounds" in chosen and each not in chosen]
     if not exporter.spec.details["suffix"]:
         return _own_layout(study, exporter, folder, chosen)
     frames: dict[str, pl.DataFrame] = {}
@@ -116,16 +129,59 @@ def export(
             # Without these rules and questions, the truth of the imported study would differ.
             (folder / SETTINGS_FILE).write_text(portable_settings(study), "utf-8")
             made.append(folder / SETTINGS_FILE)
-        _leave_note(folder, {f"{name}{suffix}": frame.height for name, frame in frames.items()})
+            made += _copy_named_files(study, folder)
+        rows = {f"{name}{suffix}": frame.height for name, frame in frames.items()}
+        _leave_note(folder, rows, _left_behind(study, chosen))
         return [*made, folder / EXPORT_NOTE]
 
     suffix = str(exporter.spec.details["suffix"])
     written = _written(write, folder)
     rows = {name: frame.height for name, frame in frames.items()}
-    return Export(exporter.short, str(folder), [str(path) for path in written], rows)
+    left = _left_behind(study, chosen)
+    return Export(exporter.short, str(folder), [str(path) for path in written], rows, _warned(left))
 
 
-def _leave_note(folder: Path, rows: Mapping[str, int]) -> None:
+def _copy_named_files(study: Study, folder: Path) -> list[Path]:
+    """Copy what the rounds of study.toml name: files of control answers, and pictures of examples."""
+    made = []
+    for name in named_files(study.settings):
+        file = Source(study.home).picture(name, SETTINGS_FILE)
+        if file is not None:
+            target = folder / FILES / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            made.append(Path(shutil.copyfile(file, target)))
+    return made
+
+
+def _left_behind(study: Study, tables: Sequence[str]) -> str:
+    """The decisions behind the truth that these tables lack; empty where they have all, or no judgements."""
+    if not {"judgements", "truths"} & set(tables):
+        return ""
+    people = listing.named_annotators(study) if "annotators" not in tables else None
+    lacking: list[tuple[int, str]] = []
+    if people is not None:
+        lacking.append((people["excluded"].count(), "excluded annotator"))
+        lacking += [
+            (people.filter(role=role).height, name)
+            for role, name in (("control", "control annotator"), ("adjudicator", "adjudicator"))
+        ]
+    if "controls" not in tables:
+        lacking.append((listing.named_controls(study).height, "control answer"))
+    if "rounds" not in tables:
+        lacking.append((listing.named_rounds(study).height, "round"))
+    return ", ".join(f"{n:,} {name}{'s' if n > 1 else ''}" for n, name in lacking if n)
+
+
+def _warned(left: str) -> Sequence[str]:
+    if not left:
+        return ()
+    return (
+        f"Not exported, and needed for the same truth: {left}. Export all tables, or add "
+        "--table annotators --table controls --table rounds.",
+    )
+
+
+def _leave_note(folder: Path, rows: Mapping[str, int], left: str) -> None:
     """Note which tables the folder holds; those of an earlier export to the same folder stay noted."""
     try:
         earlier = export_note(Source(folder))
@@ -138,7 +194,7 @@ def _leave_note(folder: Path, rows: Mapping[str, int]) -> None:
     for file, n in rows.items():
         # Of the forms only CSV is opened by spreadsheets, and has formulas guarded.
         files[file] = {"rows": n, **({"guard": True} if file.endswith(".csv") else {})}
-    note = {"sightline_export": EXPORT_VERSION, "files": files}
+    note = {"sightline_export": EXPORT_VERSION, "files": files, LEFT_BEHIND: left}
     (folder / EXPORT_NOTE).write_text(json.dumps(note, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
@@ -170,6 +226,10 @@ def _own_layout(study: Study, exporter: Configured, folder: Path, tables: Sequen
         if path.name != NOTES:
             with path.open("rb") as file:
                 rows[str(path.relative_to(folder))] = sum(1 for _ in file)
+    # Such a file has what was decided, not the decisions.
+    left = _left_behind(study, ["truths"])
+    if left:
+        notes.append(f"This form carries no decisions: {left} stay behind. Export as csv to keep them.")
     return Export(exporter.short, str(folder), [str(path) for path in written], rows, notes)
 
 
@@ -264,6 +324,10 @@ def _judgements(study: Study) -> pl.DataFrame:
     return _one_collection(listing.named_judgements(study)).with_columns(pl.col("control") == 1)
 
 
+def _round_items(study: Study) -> pl.DataFrame:
+    return _one_collection(listing.named_round_items(study)).with_columns(pl.col("control") == 1)
+
+
 def _truths(study: Study) -> pl.DataFrame:
     return _one_collection(listing.named_truths(study)).drop_nulls("value").drop("reason")
 
@@ -345,8 +409,14 @@ TABLES: Mapping[str, Callable[[Study], pl.DataFrame]] = {
     "scenes": _scenes,
     "references": _references,
     "questions": _questions,
+    "annotators": listing.named_annotators,
+    "controls": lambda study: _one_collection(listing.named_controls(study)),
+    "rounds": listing.named_rounds,
+    "round_items": _round_items,
+    "tasks": listing.named_tasks,
     "judgements": _judgements,
     "truths": _truths,
     "scores": listing.named_scores,
     "predictions": _predictions,
 }
+"""Tasks before judgements: who judges meanwhile leaves answers without their task, never the reverse."""

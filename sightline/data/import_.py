@@ -15,12 +15,27 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from sightline import registry
+from sightline.data.export_settings import take_over_settings
 from sightline.data.sources import IMAGES, TABLES, Source
 from sightline.data.sources.plain import export_note
 from sightline.data.sources.topics import topics_file
 from sightline.errors import DataError, SightlineError, StudyError, UsageError, near
 from sightline.extension import Configured, Extension, Spec
-from sightline.records import Answer, Image, ImageKey, Judgement, Prompt, Record, Reference, System, Truth
+from sightline.records import (
+    Annotator,
+    Answer,
+    Assignment,
+    Image,
+    ImageKey,
+    Judgement,
+    JudgingRound,
+    KnownAnswer,
+    Prompt,
+    Record,
+    Reference,
+    System,
+    Truth,
+)
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study import reading
@@ -47,6 +62,10 @@ _PLURALS: Mapping[type, str] = {
     Image: "images",
     System: "systems",
     Reference: "references",
+    Annotator: "annotators",
+    KnownAnswer: "controls",
+    JudgingRound: "rounds",
+    Assignment: "tasks",
 }
 
 
@@ -267,6 +286,10 @@ def import_(
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Stopped. Nothing was imported; run the same command again.") from None
     meter.finish()
+    if importer.name == "export" and not loaded.already:
+        take_over_settings(study, source)
+    elif importer.name == "judgements" and source.path.name in export_note(source):
+        source.note(source.path.name, "table of an export without its decisions: import the whole folder")
     return Import(
         importer.short,
         str(source.path),

@@ -1,4 +1,4 @@
-"""A study on disk or in PostgreSQL: its tables, files, vectors and cache; init, cache."""
+"""A study on disk or in PostgreSQL: its tables, files, vectors and cache; init, backup, restore, cache."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 from sightline.lazy import lazy
 
 if TYPE_CHECKING:
+    from sightline.study.backup import Backup as Backup
+    from sightline.study.backup import Restored as Restored
+    from sightline.study.backup import backup as backup
+    from sightline.study.backup import restore as restore
     from sightline.study.cache import Cache as Cache
     from sightline.study.cache import cache as cache
     from sightline.study.init import NewStudy as NewStudy

@@ -132,6 +132,84 @@ def named_judgements(study: Readable, round_id: int | None = None) -> pl.DataFra
     )
 
 
+def named_annotators(study: Readable) -> pl.DataFrame:
+    """Every annotator with their role and the reason why their judgements do not count."""
+    return frame(
+        study,
+        "SELECT panel, name, role, language, excluded FROM annotator ORDER BY id",
+        "panel annotator role language excluded",
+    )
+
+
+def named_controls(study: Readable) -> pl.DataFrame:
+    """Every answer to a control item that is known beforehand."""
+    return frame(
+        study,
+        f"SELECT q.name, {ITEM}, k.kind, k.expected, k.tolerance FROM control k "
+        f"JOIN question q ON q.id = k.question_id {ITEM_JOINS.format(of='k')} ORDER BY k.id",
+        f"question {ITEM_COLUMNS} kind expected:float tolerance:float",
+    )
+
+
+def named_rounds(study: Readable) -> pl.DataFrame:
+    """Every round as it was opened; its questions and settings as JSON."""
+    import polars as pl
+
+    names = dict(fetch_rows(study, "SELECT id, name FROM question"))
+    rounds = frame(
+        study,
+        "SELECT name, mode, CAST(questions AS TEXT), CAST(settings AS TEXT), seed, state, at FROM round "
+        "ORDER BY id",
+        "round mode questions settings seed:int state opened",
+    )
+    asked = [[names[key] for key in json.loads(cell)] for cell in rounds["questions"]]
+    cells = [json.dumps(each, ensure_ascii=False) for each in asked]
+    return rounds.with_columns(pl.Series("questions", cells, dtype=pl.String))
+
+
+def named_round_items(study: Readable) -> pl.DataFrame:
+    """What every place of every round shows: one row per slot."""
+    return frame(
+        study,
+        "SELECT r.name, n.ordinal, l.slot, n.kind, f.ordinal, n.wanted, l.control, "
+        f"{ITEM} FROM round_item n JOIN round r ON r.id = n.round_id "
+        "LEFT JOIN round_item f ON f.id = n.again_of JOIN round_item_slot l ON l.round_item_id = n.id "
+        f"{ITEM_JOINS.format(of='l')} ORDER BY n.round_id, n.ordinal, l.slot",
+        f"round place:int slot:int kind again_of:int wanted:int control:int {ITEM_COLUMNS}",
+    )
+
+
+def named_tasks(study: Readable) -> pl.DataFrame:
+    """Every task: which place of a round was assigned to whom, and its slots as shown, as JSON."""
+    import polars as pl
+
+    slots: dict[int, dict[int, list[int]]] = {}
+    query = "SELECT round_item_id, item_id, slot FROM round_item_slot ORDER BY round_item_id, slot"
+    for key, item, slot in fetch_rows(study, query):
+        slots.setdefault(key, {}).setdefault(item, []).append(slot)
+    shown: dict[int, list[tuple[int, bool, int]]] = {}
+    query = (
+        "SELECT s.task_id, p.round_item_id, s.item_id, s.swapped, s.repetition FROM task_slot s "
+        "JOIN task p ON p.id = s.task_id ORDER BY s.task_id, s.slot"
+    )
+    met: dict[tuple[int, int], int] = {}
+    for task, key, item, swapped, repetition in fetch_rows(study, query):
+        # An item that stands twice in a place has its slots in turn.
+        again = met[task, item] = met.get((task, item), -1) + 1
+        shown.setdefault(task, []).append((slots[key][item][again], bool(swapped), int(repetition)))
+    tasks = frame(
+        study,
+        "SELECT p.id, r.name, a.panel, a.name, p.ordinal, n.ordinal, p.session, p.state, p.counted, "
+        "p.assigned, p.finished, p.took_ms FROM task p JOIN round r ON r.id = p.round_id "
+        "JOIN annotator a ON a.id = p.annotator_id JOIN round_item n ON n.id = p.round_item_id "
+        "ORDER BY p.id",
+        "id:int round panel annotator number:int place:int session:int state counted:int assigned finished "
+        "took_ms:int",
+    )
+    cells = [json.dumps(shown.get(key, [])) for key in tasks["id"]]
+    return tasks.drop("id").with_columns(pl.col("counted") == 1, pl.Series("slots", cells, dtype=pl.String))
+
+
 def named_truths(study: Readable) -> pl.DataFrame:
     """The truths of the newest settlement of each question and rule, with the reason where there is none."""
     return frame(

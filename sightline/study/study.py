@@ -273,14 +273,39 @@ def read_settings(file: Path) -> Mapping[str, Any]:
     return settings
 
 
+def is_template(study: Study) -> bool:
+    """Whether the settings are still those that every new study has."""
+    file = study.home / SETTINGS_FILE
+    store = study.settings.get("store", {})
+    fresh = _settings(study.home.resolve().name, store.get("database", ""), store.get("images", ""))
+    return file.is_file() and file.read_text("utf-8") == fresh
+
+
+def adopt_settings(study: Study, settings: str) -> None:
+    """Put these settings in the place of the study's own; where its records and images are stays as it is."""
+    file = study.home / SETTINGS_FILE
+    store = study.settings.get("store", {})
+    kept = _store(store["database"], store.get("images", "")) if "database" in store else ""
+    draft = file.with_name(f".{SETTINGS_FILE}.part")
+    try:
+        draft.write_text(settings + kept, "utf-8")
+        read_settings(draft)
+        draft.replace(file)
+    finally:
+        draft.unlink(missing_ok=True)
+    study.settings = read_settings(file)
+
+
 def _settings(name: str, address: str, images: str) -> str:
     template = (Path(__file__).parent / "study.toml").read_text("utf-8")
     shown = "".join(letter if letter.isprintable() else "_" for letter in name)
     content = template.replace('"{name}"', _quoted(shown))
-    if address:
-        content += "\n[store]\n# The password is not kept here: PGPASSWORD or ~/.pgpass give it.\n"
-        content += f"database = {_quoted(database.without_password(address))}\nimages = {_quoted(images)}\n"
-    return content
+    return content + _store(address, images) if address else content
+
+
+def _store(address: str, images: str) -> str:
+    note = "\n[store]\n# The password is not kept here: PGPASSWORD or ~/.pgpass give it.\n"
+    return f"{note}database = {_quoted(database.without_password(address))}\nimages = {_quoted(images)}\n"
 
 
 def _quoted(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,10 +25,6 @@ from sightline.study.study import Study
 from sightline.study.writing import loading
 from sightline.systems.ranking import SUITE, SYSTEM, reasons_table
 from sightline.verbs import SEED, argument, option, verb
-
-BATCH = 8
-SECONDS = 5.0
-"""An answer is committed after this time at the latest: what a kill can lose."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +82,10 @@ def generate(
 ) -> Generation:
     """Generate images for the prompts of a study.
 
-    Images are stored as they are made: a run that was stopped resumes. Each image has a seed of its own,
-    derived from the seed, the prompt's id and the sample's number, so that it does not depend on what else is
-    made. A prompt that the generator fails on is an answer with that reason.
+    Each image is stored as soon as the generator returns it: a run that was stopped or killed resumes, and
+    repeats at most the calls in flight. Each image has a seed of its own, derived from the seed, the prompt's
+    id and the sample's number, so that it does not depend on what else is made. A prompt that the generator
+    fails on is an answer with that reason.
 
     \b
     sightline generate my-study mine --with 'command(line="python draw.py {prompt} {seed} {output}")'
@@ -115,10 +111,12 @@ def generate(
     before = len(prompts) * samples - len(todo)
     meter.add(known=before)
     failures: Counter[str] = Counter()
-    for part in _parts(_results(maker, todo)):
-        source_id = _store(study, system, maker, part, digest, source_id)
-        failures.update(result.reason for _, result in part if isinstance(result, Failure))
-        meter.add(computed=len(part))
+    # One commit each: a call may cost money, and what a kill finds uncommitted is called for again.
+    for task, result in _results(maker, todo):
+        source_id = _store(study, system, maker, task, result, digest, source_id)
+        if isinstance(result, Failure):
+            failures[result.reason] += 1
+        meter.add(computed=1)
     meter.finish()
     made = len(todo) - failures.total()
     return Generation(system, str(maker), source_id, seed, made, before, dict(failures))
@@ -187,37 +185,17 @@ def _validated(maker: Configured, result: bytes | Failure) -> bytes | Failure:
     return result
 
 
-def _parts(
-    results: Iterator[Made],
-) -> Iterator[list[Made]]:
-    """Results in small batches, smaller where they come slowly; what was made before an error is not lost."""
-    part: list[Made] = []
-    since = time.monotonic()
-    try:
-        for result in results:
-            part.append(result)
-            if len(part) >= BATCH or time.monotonic() - since >= SECONDS:
-                yield part
-                part = []
-                since = time.monotonic()
-    except (Exception, KeyboardInterrupt):
-        if part:
-            yield part
-        raise
-    if part:
-        yield part
-
-
 def _store(
     study: Study,
     system: str,
     maker: Configured,
-    part: Sequence[Made],
+    task: _Task,
+    result: bytes | Failure,
     digest: str,
     source_id: int | None,
 ) -> int:
     with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
-        records = list(_records(system, maker, part, Path(folder)))
+        records = list(_records(system, maker, task, result, Path(folder)))
         path = f"{system} by {maker.short}"
         loaded = loading.load(study, records, importer="generate", path=path, digest=digest, extend=source_id)
         if loaded.already:  # another process began the same run a moment ago
@@ -226,19 +204,18 @@ def _store(
     return loaded.source_id
 
 
-def _records(system: str, maker: Configured, part: Sequence[Made], folder: Path) -> Iterator[Record]:
+def _records(
+    system: str, maker: Configured, task: _Task, result: bytes | Failure, folder: Path
+) -> Iterator[Record]:
     yield System(system)
     settings = {"generator": str(maker), "version": maker.spec.version}
-    for n, (task, result) in enumerate(part):
-        at = f"{system}, {task.prompt.key.ref}, sample {task.position}"
-        answer = Answer(
-            task.prompt.key, system, task.position, None, seed=task.seed, settings=settings, at=at
-        )
-        if isinstance(result, Failure):
-            yield answer._replace(failure=result.reason)
-            continue
-        file = folder / str(n)
-        file.write_bytes(result)
-        key = ImageKey(system, f"{task.prompt.key.suite}/{task.prompt.key.ref}/{task.position}")
-        yield Image(key, str(file), at=at)
-        yield answer._replace(image=key)
+    at = f"{system}, {task.prompt.key.ref}, sample {task.position}"
+    answer = Answer(task.prompt.key, system, task.position, None, seed=task.seed, settings=settings, at=at)
+    if isinstance(result, Failure):
+        yield answer._replace(failure=result.reason)
+        return
+    file = folder / "image"
+    file.write_bytes(result)
+    key = ImageKey(system, f"{task.prompt.key.suite}/{task.prompt.key.ref}/{task.position}")
+    yield Image(key, str(file), at=at)
+    yield answer._replace(image=key)

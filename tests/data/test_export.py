@@ -99,8 +99,8 @@ def test_what_is_written_is_told(study: Study, tmp_path: Path) -> None:
     told = sightline.export(study, tmp_path / "out")
     assert told.rows == {
         "prompts": 2, "tags": 3, "links": 2, "systems": 2, "answers": 5, "images": 3, "captions": 2,
-        "scenes": 0, "references": 0, "questions": 2, "judgements": 5, "truths": 3, "scores": 3,
-        "predictions": 0,
+        "scenes": 0, "references": 0, "questions": 2, "annotators": 2, "controls": 0, "rounds": 0,
+        "round_items": 0, "tasks": 0, "judgements": 5, "truths": 3, "scores": 3, "predictions": 0,
     }  # fmt: skip
     assert {Path(file).name for file in told.files} == {
         *(f"{name}.csv" for name in TABLES),

@@ -197,8 +197,8 @@ with sightline.open(sys.argv[1]) as study:
 """
 
 
-def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
-    texts = [f"prompt {n}" for n in range(14)]
+def test_a_killed_run_resumes_and_repeats_only_the_call_in_flight(tmp_path: Path) -> None:
+    texts = [f"prompt {n}" for n in range(7)]
     with create_study(tmp_path / "whole") as whole:
         ask(whole, *texts)
         sightline.generate(whole, "mine", line(tmp_path), samples=2)
@@ -206,22 +206,22 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     (tmp_path / "log").unlink()
     with create_study(tmp_path / "killed") as study:
         ask(study, *texts)
-    child = start(CHILD, tmp_path / "killed", line(tmp_path), HELD="12")
-    # 8 answers a commit: with 12 begun, 8 are kept and the others under way.
-    until = time.monotonic() + 120
-    while not (tmp_path / "log").exists() or len(log(tmp_path)) < 12:
-        assert child.poll() is None and time.monotonic() < until
-        time.sleep(0.01)
-    os.killpg(child.pid, signal.SIGKILL)
-    child.communicate()
+    # Each run is killed in its last call: the calls before it are kept, that one is made again.
+    for kills, begun in enumerate((1, 5, 11)):
+        child = start(CHILD, tmp_path / "killed", line(tmp_path), HELD=str(begun))
+        until = time.monotonic() + 120
+        while not (tmp_path / "log").exists() or len(log(tmp_path)) < begun:
+            assert child.poll() is None and time.monotonic() < until
+            time.sleep(0.01)
+        os.killpg(child.pid, signal.SIGKILL)
+        child.communicate()
+        with open_study(tmp_path / "killed") as study:
+            assert reading.counts(study)["answer"] == begun - 1 - kills
     with open_study(tmp_path / "killed") as study:
-        kept = reading.counts(study)["answer"]
-        assert kept == 8
-        begun = len(log(tmp_path))
         done = sightline.generate(study, "mine", line(tmp_path), samples=2)
-        assert (done.known, done.made) == (kept, 28 - kept)
-        # Only what was not committed is drawn again.
-        assert len(log(tmp_path)) == begun + 28 - kept
+        assert (done.known, done.made) == (8, 6)
+        # 14 images, three kills, one call in flight at each.
+        assert len(log(tmp_path)) == 14 + 3
         assert [source["importer"] for source in sources(study)] == ["test", "generate"]
         same = ["system", "prompt_id", "position", "seed", "sha256"]
         found = reading.answers(study).select(same)

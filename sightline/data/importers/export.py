@@ -7,11 +7,35 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from sightline.data.sources import Once, Row, Source
-from sightline.data.sources.plain import EXPORT_NOTE, QUESTION_COLUMNS, export_note, questions_of, rows_of
+from sightline.data.sources.plain import (
+    EXPORT_NOTE,
+    QUESTION_COLUMNS,
+    SUBJECT_COLUMNS,
+    export_note,
+    left_behind,
+    questions_of,
+    rows_of,
+    subject_of,
+)
 from sightline.data.sources.rows import Required
 from sightline.errors import DataError
 from sightline.extension import importer, needs
-from sightline.records import NOTHING, Image, ImageKey, Prompt, PromptKey, Record, Reference, System
+from sightline.records import (
+    NOTHING,
+    Annotator,
+    AnnotatorKey,
+    Assignment,
+    Image,
+    ImageKey,
+    JudgingRound,
+    KnownAnswer,
+    Prompt,
+    PromptKey,
+    Record,
+    Reference,
+    RoundSlot,
+    System,
+)
 
 Links = dict[PromptKey, list[tuple[str, PromptKey]]]
 Plain = Callable[[Source], Iterator[Record]]
@@ -53,7 +77,9 @@ def export(
 ) -> Iterator[Record]:
     """A folder that `sightline export` wrote as csv, jsonl or parquet: all its tables at once.
 
-    Images come by name, since an export holds no image files; scores and predictions are computed again.
+    Roles, exclusions, adjudications, control answers and rounds with their tasks come back; a new study takes
+    over the settings too. Links of annotators do not: invite them again. Images come by name, since an export
+    holds no image files; scores and predictions are computed again.
     """
     readers: dict[str, Plain] = {
         "questions": _questions,
@@ -63,6 +89,11 @@ def export(
         "captions": captions,
         "scenes": _scenes,
         "answers": answers,
+        "annotators": _annotators,
+        "controls": _controls,
+        "rounds": _rounds,
+        "round_items": _round_items,
+        "tasks": _tasks,
         "judgements": judgements,
         "truths": truths,
         "references": _references,
@@ -80,8 +111,11 @@ def export(
             source.skip(table.name, STAYS[name])
         elif name not in readers and name not in (*ALSO_ELSEWHERE, "links"):
             source.skip(table.name, "tables that have no way back")
-    if (source.root / "study.toml").is_file():
-        source.skip("study.toml", "settings of the study it was: copy the file into the new study's folder")
+    lacking, noted = left_behind(source), export_note(source)
+    if lacking and "judgements" in tables:
+        source.skip(lacking, "decisions that the export lacks, without which the truth is another")
+    elif "judgements" in tables and not any(PurePosixPath(file).stem == "annotators" for file in noted):
+        source.note("annotators", "tables that the export lacks: nobody is excluded, and nobody decides")
 
 
 class Table(Source):
@@ -178,6 +212,79 @@ def _scenes(table: Source) -> Iterator[Record]:
         if not isinstance(scene, dict):
             raise row.wrong("scene", "a JSON object", 'For example {"objects": [{"kind": "dog"}]}.')
         yield Image(_image(row), at=row.at, scene=scene)
+
+
+def _annotators(table: Source) -> Iterator[Record]:
+    columns = ("panel", "annotator", "role", "language", "excluded")
+    for row in rows_of(table, columns[:3], columns):
+        language, excluded = row.text("language", None), row.text("excluded", None)
+        yield Annotator(_annotator(row), row.text("role"), language, excluded, row.at)
+
+
+def _controls(table: Source) -> Iterator[Record]:
+    columns = ("question", "kind", "expected", "tolerance")
+    for row in rows_of(table, columns, (*SUBJECT_COLUMNS, *columns)):
+        item = subject_of(row, "", "")
+        expected, tolerance = row.number("expected"), row.number("tolerance")
+        yield KnownAnswer(row.text("question"), item, row.text("kind"), expected, tolerance, row.at)
+
+
+def _rounds(table: Source) -> Iterator[Record]:
+    columns = ("round", "mode", "questions", "settings", "seed", "state", "opened")
+    for row in rows_of(table, columns, columns):
+        asked, settings = row.structure("questions"), row.structure("settings")
+        if not isinstance(asked, list) or not all(isinstance(name, str) for name in asked):
+            raise row.wrong("questions", "a JSON list of names", 'For example ["relevance"].')
+        if not isinstance(settings, dict):
+            raise row.wrong("settings", "a JSON object", 'For example {"per_item": 3}.')
+        name, mode, state, opened = (row.text(column) for column in ("round", "mode", "state", "opened"))
+        yield JudgingRound(name, mode, asked, settings, row.whole("seed"), state, opened, row.at)
+
+
+def _round_items(table: Source) -> Iterator[Record]:
+    columns = ("round", "place", "slot", "kind", "wanted", "control", "again_of")
+    for row in rows_of(table, columns[:5], (*SUBJECT_COLUMNS, *columns)):
+        yield RoundSlot(
+            row.text("round"),
+            row.count("place"),
+            row.count("slot"),
+            subject_of(row, "", ""),
+            row.text("kind"),
+            row.flag("control"),
+            row.count("wanted"),
+            row.whole("again_of", None),
+            row.at,
+        )
+
+
+def _tasks(table: Source) -> Iterator[Record]:
+    columns = ("round", "panel", "annotator", "number", "place", "session", "state", "assigned", "slots")
+    for row in rows_of(table, columns, (*columns, "counted", "finished", "took_ms")):
+        shown = row.structure("slots")
+        if not isinstance(shown, list) or not all(_is_slot(each) for each in shown):
+            raise row.wrong("slots", "a JSON list of slots", "Each is [slot, swapped, repetition].")
+        yield Assignment(
+            row.text("round"),
+            _annotator(row),
+            row.count("number"),
+            row.count("place"),
+            row.count("session"),
+            row.text("state"),
+            row.flag("counted"),
+            row.text("assigned"),
+            row.text("finished", None),
+            row.whole("took_ms", None),
+            [(slot, swapped, repetition) for slot, swapped, repetition in shown],
+            row.at,
+        )
+
+
+def _is_slot(cell: object) -> bool:
+    return isinstance(cell, list) and [type(each) for each in cell] == [int, bool, int]
+
+
+def _annotator(row: Row) -> AnnotatorKey:
+    return AnnotatorKey(row.text("panel"), row.text("annotator"))
 
 
 def _references(table: Source) -> Iterator[Record]:

@@ -44,6 +44,8 @@ TRANSLATION = "prompt."
 EXPORT_NOTE = "sightline-export.json"
 """What an export leaves next to its tables: which they are, how many rows each has, which are guarded."""
 EXPORT_VERSION = 1
+LEFT_BEHIND = "left_behind"
+"""What the note says of decisions that the exported tables lack."""
 _GUARDED = re.compile(r"'('*[=+\-@\t\r])")
 
 
@@ -101,11 +103,9 @@ def translated(source: Source) -> tuple[str, ...]:
 
 def export_note(source: Source) -> dict[str, dict[str, Any]]:
     """What an export said of each of its files; nothing where the folder is no export."""
-    path = source.root / EXPORT_NOTE
-    if not path.is_file():
+    content = _note(source)
+    if content is None:
         return {}
-    note = Source(path)
-    content = note.json(EXPORT_NOTE)
     version, files = (
         (content.get("sightline_export"), content.get("files")) if isinstance(content, dict) else (None, None)
     )
@@ -116,6 +116,18 @@ def export_note(source: Source) -> dict[str, dict[str, Any]]:
             remedy="Export again, or take the note away if the tables are not an export.",
         )
     return files
+
+
+def left_behind(source: Source) -> str:
+    """The decisions that an export says it lacks."""
+    content = _note(source)
+    said = content.get(LEFT_BEHIND) if isinstance(content, dict) else None
+    return said if isinstance(said, str) else ""
+
+
+def _note(source: Source) -> Any:
+    path = source.root / EXPORT_NOTE
+    return Source(path).json(EXPORT_NOTE) if path.is_file() else None
 
 
 def _is_file(entry: Any) -> bool:

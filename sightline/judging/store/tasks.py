@@ -216,8 +216,13 @@ def repetitions(
 
 
 def order_group(connection: Connection, round_: Round, round_item_id: int) -> str:
-    """What an order that is given in a task is called: the same whenever the item is put in order again."""
-    return f"{round_.name}-{_first_item(connection, round_item_id)}"
+    """What an order that is given in a task is called: the same whenever the item is put in order again.
+
+    Named by its place in the round, which is the same in a study that an export was imported into.
+    """
+    query = text("SELECT ordinal FROM round_item WHERE id = :i")
+    first = connection.execute(query, {"i": _first_item(connection, round_item_id)}).scalar_one()
+    return f"{round_.name}-{first}"
 
 
 def orders_given(connection: Connection, annotator_id: int, round_item_id: int) -> int:

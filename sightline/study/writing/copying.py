@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import JSON, select
+from sqlalchemy import JSON, Connection, Table, select, text
 
 from sightline.errors import StudyError
 from sightline.study.schema import database, tables
@@ -48,19 +48,24 @@ def _copy_database(study: Study, folder: Path) -> None:
     settings = portable_settings(study)
     if study.engine.dialect.name == "sqlite":
         with database.explained(study.engine):
-            _copy_sqlite(study.home / DATABASE_FILE, folder / DATABASE_FILE)
+            copy_sqlite(study.home / DATABASE_FILE, folder / DATABASE_FILE)
         if settings:
             (folder / SETTINGS_FILE).write_text(settings, "utf-8")
         return
     with create_study(folder, settings=settings) as copied:
-        _copy_rows(study, copied)
+        copy_rows(study, copied)
 
 
 def portable_settings(study: Study) -> str:
     """The settings file without its [store] table: whoever takes it elsewhere has a database of its own."""
     file = study.home / SETTINGS_FILE
+    return without_store(file.read_text("utf-8")) if file.exists() else ""
+
+
+def without_store(settings: str) -> str:
+    """These settings without the [store] table."""
     kept, inside = [], False
-    for line in file.read_text("utf-8").splitlines(keepends=True) if file.exists() else ():
+    for line in settings.splitlines(keepends=True):
         if line.lstrip().startswith("["):
             inside = line.replace(" ", "").startswith("[store")
         if not inside:
@@ -68,22 +73,42 @@ def portable_settings(study: Study) -> str:
     return "".join(kept)
 
 
-def _copy_sqlite(source: Path, target: Path) -> None:
-    # SQLite's own backup takes a consistent picture while others write.
+def copy_sqlite(source: Path, target: Path) -> dict[str, int]:
+    """Copy a SQLite database as of one moment, while others write to it; gives its rows by table."""
     address = f"{source.resolve().as_uri()}?mode=ro"
     with (
         closing(sqlite3.connect(address, uri=True, timeout=database.WAIT_SECONDS)) as before,
         closing(sqlite3.connect(target)) as after,
     ):
+        # Rows are counted in the transaction that SQLite's own backup then copies.
+        before.execute("BEGIN")
+        rows = count_rows(before)
         before.backup(after)
+        return rows
 
 
-def _copy_rows(study: Study, copied: Study) -> None:
+def count_rows(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many rows each table of a SQLite database has."""
+    found = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    names = [str(row[0]) for row in connection.execute(found).fetchall()]
+    return {name: int(connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]) for name in names}
+
+
+ELSEWHERE = (database.SCHEMA, "files", "name")
+"""Settings that belong to where a study is."""
+
+
+def copy_rows(study: Study, copied: Study, *, secrets: bool = False) -> dict[str, int]:
+    """Copy every row as of one moment into a new study, from either database to either; gives their number.
+
+    With `secrets` the key that links are signed with goes along.
+    """
+    written: dict[str, int] = {}
     with database.reading(study.engine) as before, database.writing(copied.engine) as after:
         # Keys go over as they are; a self-reference between rows of one table does not occur.
-        taken = select(tables.setting).where(tables.setting.c.name == "last_import")
-        numbers = [tuple(row) for row in before.execute(taken)]
-        database.upsert(after, tables.setting, ["name", "value"], numbers, replace=True)
+        left = {*ELSEWHERE} if secrets else {*ELSEWHERE, "secret"}
+        settings = [tuple(row) for row in before.execute(select(tables.setting)) if row[0] not in left]
+        database.upsert(after, tables.setting, ["name", "value"], settings, replace=True)
         for table in tables.metadata.sorted_tables:
             if table.name == "setting":
                 continue
@@ -91,23 +116,66 @@ def _copy_rows(study: Study, copied: Study) -> None:
             texts = {i for i, column in enumerate(table.columns) if isinstance(column.type, JSON)}
             order = list(table.primary_key.columns)
             found = before.execution_options(yield_per=ROWS).execute(select(table).order_by(*order))
+            written[table.name] = 0
             for part in found.partitions(ROWS):
                 rows = [
                     tuple(database.as_json(cell) if i in texts else cell for i, cell in enumerate(row))
                     for row in part
                 ]
                 database.insert(after, table, names, rows)
+                written[table.name] += len(rows)
+            if "id" in names:
+                _keep_keys(before, after, table)
+    return written
+
+
+def _keep_keys(before: Connection, after: Connection, table: Table) -> None:
+    """Have the copy give out only keys that the study has never given out."""
+    largest = _largest_key(before, table)
+    if not largest:
+        return
+    if after.dialect.name == "postgresql":
+        database.fetch(after, f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {largest})")
+    elif _has_sequences(after):
+        after.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), {"name": table.name})
+        row = {"name": table.name, "seq": largest}
+        after.execute(text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :seq)"), row)
+
+
+def _largest_key(connection: Connection, table: Table) -> int:
+    newest = f'SELECT coalesce(max(id), 0) FROM "{table.name}"'
+    ((largest,),) = database.fetch(connection, newest)
+    if connection.dialect.name == "postgresql":
+        drawn = f"SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('{table.name}', 'id')), 0)"
+    elif _has_sequences(connection):
+        drawn = f"SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{table.name}'"
+    else:
+        return int(largest)
+    return max(int(largest), int(database.fetch(connection, drawn)[0][0]))
+
+
+def _has_sequences(connection: Connection) -> bool:
+    return bool(database.fetch(connection, "SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'"))
 
 
 def _copy_files(study: Study, copied: Study) -> None:
-    with database.reading(copied.engine) as connection:
-        wanted = select(tables.image.c.sha256).where(tables.image.c.sha256.is_not(None)).distinct()
-        for (sha256,) in connection.execute(wanted):
-            copied.files.put(study.files.read(sha256))
-        shards = connection.execute(
-            select(tables.vector.c.encoder, tables.vector.c.shard).distinct()
-        ).fetchall()
-    for encoder, shard in shards:
-        place = Path("vectors") / encoder / f"{shard:06d}.npy"
+    for sha256 in contents_of(copied):
+        copied.files.put(study.files.read(sha256))
+    for place in shards_of(copied):
         (copied.home / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(study.home / place, copied.home / place)
+
+
+def contents_of(study: Study) -> list[str]:
+    """The content hashes of all images whose bytes a study has, in order."""
+    with database.reading(study.engine) as connection:
+        wanted = select(tables.image.c.sha256).where(tables.image.c.sha256.is_not(None)).distinct()
+        return sorted(connection.execute(wanted).scalars())
+
+
+def shards_of(study: Study) -> list[Path]:
+    """The files of vectors that a study refers to, relative to its folder."""
+    with database.reading(study.engine) as connection:
+        wanted = select(tables.vector.c.encoder, tables.vector.c.shard).distinct()
+        rows = connection.execute(wanted.order_by(*wanted.selected_columns)).fetchall()
+    return [Path("vectors") / encoder / f"{shard:06d}.npy" for encoder, shard in rows]

@@ -17,10 +17,26 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from sightline.errors import DataError
-from sightline.records import Answer, Image, Judgement, Prompt, Question, Record, Reference, System, Truth
+from sightline.records import (
+    Annotator,
+    Answer,
+    Assignment,
+    Image,
+    Judgement,
+    JudgingRound,
+    KnownAnswer,
+    Prompt,
+    Question,
+    Record,
+    Reference,
+    RoundSlot,
+    System,
+    Truth,
+)
 from sightline.study.schema import database, tables
 from sightline.study.schema.storable import now
 from sightline.study.study import Study
+from sightline.study.writing.decisions import Decisions
 from sightline.study.writing.entities import Entities
 from sightline.study.writing.facts import Facts
 from sightline.study.writing.references import keep_references
@@ -131,6 +147,7 @@ def _load_all(
 ) -> dict[str, int]:
     entities = Entities(study, connection, source_id, keep_broken)
     facts = Facts(entities)
+    decisions = Decisions(entities, facts)
     done = 0
     for chunk in _chunks(records, batch):
         entities.forget_many()
@@ -142,6 +159,11 @@ def _load_all(
         entities.prompts(by_kind.get(Prompt, []))
         entities.images(by_kind.get(Image, []))
         facts.answers(by_kind.get(Answer, []))
+        decisions.annotators(by_kind.get(Annotator, []))
+        decisions.known_answers(by_kind.get(KnownAnswer, []))
+        decisions.rounds(by_kind.get(JudgingRound, []))
+        decisions.slots(by_kind.get(RoundSlot, []))
+        decisions.assignments(by_kind.get(Assignment, []))
         facts.judgements(by_kind.get(Judgement, []))
         facts.truths(by_kind.get(Truth, []))
         facts.counts["references"] += keep_references(entities, by_kind.get(Reference, []))
@@ -151,7 +173,8 @@ def _load_all(
     if not done:
         raise DataError("there is nothing in it to import", remedy="See the formats: sightline list importer")
     entities.finish()
-    counts = {**entities.counts, **facts.counts}
+    decisions.finish()
+    counts = entities.counts + facts.counts + decisions.counts
     return {kind: n for kind, n in counts.items() if n}
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, text
 
 from sightline.errors import ConflictError, UsageError
 from sightline.study.schema import database, tables
+from sightline.study.writing.decisions import undo_decisions
 
 FACTS = (
     *("truth", "judgement", "answer", "caption", "scene", "prompt_tag", "prompt_link", "translation"),
@@ -62,7 +63,7 @@ def undo_within(connection: Connection, source_id: int) -> dict[str, int]:
     """Undo a source inside an open transaction; gives how many rows of each table went."""
     values = {"source": source_id}
     _refuse(connection, values)
-    gone: dict[str, int] = {}
+    gone = undo_decisions(connection, values)
     _delete_computed(connection, values)
     for table in FACTS:
         gone[table] = _run(connection, f"DELETE FROM {table} WHERE source_id = :source", values)
