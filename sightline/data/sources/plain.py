@@ -208,7 +208,7 @@ def prompts_of(row: Row, once: Once, suite: str) -> Iterator[Prompt]:
     """The prompt of a row that has its text, for studies that have no prompts yet."""
     text = row.text("prompt", None)
     if text is not None:
-        key = PromptKey(row.text("suite", suite), row.text("prompt_id", None) or prompt_ref(text))
+        key = PromptKey(row.text("suite", suite), row.text("prompt_id", prompt_ref(text)))
         if once.new((key, text)):
             yield Prompt(key, text, at=row.at)
 
