@@ -353,14 +353,28 @@ def drop_temporary(connection: Connection, name: str) -> None:
     connection.exec_driver_sql(f"DROP TABLE IF EXISTS {home}.{name}")
 
 
-def fetch(connection: Connection, query: str) -> list[tuple[Any, ...]]:
-    """All rows of a query without parameters as plain tuples, much faster than through SQLAlchemy."""
+def fetch(connection: Connection, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """All rows of a query, with ? for values, as plain tuples, much faster than through SQLAlchemy."""
+    if parameters and connection.dialect.name == "postgresql":
+        query = query.replace("?", "%s")
     cursor = connection.connection.cursor()
     try:
-        cursor.execute(query)
+        cursor.execute(query, parameters) if parameters else cursor.execute(query)
         return list(cursor.fetchall())
     finally:
         cursor.close()
+
+
+def among(connection: Connection, column: str) -> str:
+    """The condition that a column is one of the keys of an `id_list`, which takes the place of its ?."""
+    if connection.dialect.name == "postgresql":
+        return f"{column} = ANY(?)"
+    return f"{column} IN (SELECT value FROM json_each(?))"
+
+
+def id_list(connection: Connection, ids: Sequence[int]) -> Any:
+    """Keys as the one parameter that `among` takes."""
+    return list(ids) if connection.dialect.name == "postgresql" else json.dumps(list(ids))
 
 
 def as_json(value: Any, at: str = "") -> str | None:
@@ -383,10 +397,10 @@ def _plain(value: Any) -> Any:
 
 
 def fresh_ids(connection: Connection, table: Table, n: int) -> Sequence[int]:
-    """n unused keys of a table.
+    """n keys that no row of a table has or ever had.
 
     PostgreSQL hands them out itself, since an annotation server may be inserting meanwhile; on SQLite
-    nobody else can be.
+    nobody else can be, and the largest key there ever was is kept next to the table.
     """
     if n == 0:
         return []
@@ -394,8 +408,9 @@ def fresh_ids(connection: Connection, table: Table, n: int) -> Sequence[int]:
         sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
         drawn = fetch(connection, f"SELECT nextval({sequence}) FROM generate_series(1, {n})")
         return [row[0] for row in drawn]
-    taken = int(connection.exec_driver_sql(f'SELECT coalesce(max(id), 0) FROM "{table.name}"').scalar_one())
-    return range(taken + 1, taken + 1 + n)
+    largest = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?"
+    ((taken,),) = fetch(connection, largest, [table.name])
+    return range(int(taken) + 1, int(taken) + 1 + n)
 
 
 def add(

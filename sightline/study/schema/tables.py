@@ -1,8 +1,8 @@
 """The tables of a study, the same on SQLite and PostgreSQL.
 
-Keys are integers (text keys cost five times the space); 0 stands for "not part of it" in items and
-scores, so that a key is never null. Numbers are finite: SQLite would turn NaN into NULL and PostgreSQL
-keep it, so a CHECK refuses it on both.
+Keys are integers (text keys cost five times the space) and are never given out twice; 0 stands for "not
+part of it" in items and scores, so that a key is never null. Numbers are finite: SQLite would turn NaN into
+NULL and PostgreSQL keep it, so a CHECK refuses it on both.
 """
 
 from __future__ import annotations
@@ -521,3 +521,7 @@ vector = Table(
     Column("row", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
+
+for _table in metadata.tables.values():
+    # A process that remembers the key of a row that was undone must not meet another row under it.
+    _table.dialect_options["sqlite"]["autoincrement"] = "id" in _table.columns

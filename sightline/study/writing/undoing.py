@@ -123,9 +123,6 @@ def _delete_computed(connection: Connection, values: Mapping[str, int]) -> None:
     _run(connection, f"DELETE FROM fit WHERE id IN ({fits})", values)
     _run(connection, f"DELETE FROM truth WHERE settlement_id IN ({_SETTLED})", values)
     _run(connection, f"DELETE FROM settlement WHERE id IN ({_SETTLED})", values)
-    # SQLite gives the keys of deleted judgements out again: what comes next must still count as newer.
-    left = "(SELECT coalesce(max(id), 0) FROM judgement WHERE source_id IS NULL OR source_id <> :source)"
-    _run(connection, f"UPDATE settlement SET up_to = {left} WHERE up_to > {left}", values)
 
 
 def _delete_scores_of_sets(connection: Connection, values: Mapping[str, int]) -> None:
@@ -140,12 +137,19 @@ def _delete_scores_of_sets(connection: Connection, values: Mapping[str, int]) ->
         "SELECT l.prompt_id FROM prompt_link l WHERE l.kind = 'rephrases' "
         f"AND (l.source_id = :source OR l.to_prompt_id IN ({judged}))"
     )
+    lost = "SELECT id FROM image WHERE bytes_source_id = :source"
+    shown = (
+        f"SELECT 1 FROM answer a WHERE a.image_id IN ({lost}) AND a.prompt_id = {{table}}.prompt_id "
+        "AND a.system_id = {table}.system_id"
+    )
     rests_on = (
+        ("of_set", f"EXISTS ({shown})"),
         ("of_set", f"EXISTS ({answered} AND a.system_id = {{table}}.system_id)"),
         ("of_ranking", f"EXISTS ({answered} AND a.system_id = {{table}}.system_id)"),
         ("of_ranking", f"prompt_id IN ({judged} UNION {heirs})"),
         ("of_answer", f"EXISTS ({answered} AND a.image_id = {{table}}.image_id)"),
-        ("of_image", "image_id IN (SELECT id FROM image WHERE bytes_source_id = :source)"),
+        ("of_answer", f"image_id IN ({lost})"),
+        ("of_image", f"image_id IN ({lost})"),
     )
     for table in ("evidence", "score"):
         for kind, condition in rests_on:

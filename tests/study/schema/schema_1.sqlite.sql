@@ -1,73 +1,67 @@
 CREATE TABLE annotator (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     panel TEXT NOT NULL,
     name TEXT NOT NULL,
     role VARCHAR(16) NOT NULL,
     source_id INTEGER,
     language VARCHAR(16),
     excluded TEXT,
-    PRIMARY KEY (id),
     UNIQUE (panel, name)
 )
 ;
 CREATE TABLE collection (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL,
     source_id INTEGER,
-    PRIMARY KEY (id),
     UNIQUE (name)
 )
 ;
 CREATE TABLE event (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     at VARCHAR(32) NOT NULL,
     actor TEXT NOT NULL,
     what VARCHAR(32) NOT NULL,
-    json JSON,
-    PRIMARY KEY (id)
+    json JSON
 )
 ;
 CREATE TABLE item (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     prompt_id INTEGER NOT NULL,
     system_id INTEGER NOT NULL,
     image_id INTEGER NOT NULL,
     image_b INTEGER NOT NULL,
     image_c INTEGER NOT NULL,
     system_b INTEGER NOT NULL,
-    PRIMARY KEY (id),
     UNIQUE (prompt_id, system_id, image_id, image_b, image_c, system_b)
 )
 ;
 CREATE INDEX item_by_image ON item (image_id)
 ;
 CREATE TABLE measure (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     kind VARCHAR(16) NOT NULL,
     spec TEXT NOT NULL,
     version INTEGER NOT NULL,
     direction VARCHAR(8) NOT NULL,
     identity VARCHAR(64) NOT NULL,
-    PRIMARY KEY (id),
     UNIQUE (identity)
 )
 ;
 CREATE TABLE prompt (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     suite TEXT NOT NULL,
     ref TEXT NOT NULL,
     text TEXT NOT NULL,
     text_sha BIGINT NOT NULL,
     expects JSON,
     source_id INTEGER,
-    PRIMARY KEY (id),
     UNIQUE (suite, ref)
 )
 ;
 CREATE INDEX ix_prompt_text_sha ON prompt (text_sha)
 ;
 CREATE TABLE question (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL,
     version INTEGER NOT NULL,
     scale VARCHAR(16) NOT NULL,
@@ -78,7 +72,6 @@ CREATE TABLE question (
     wording TEXT NOT NULL,
     direction VARCHAR(8) NOT NULL,
     source_id INTEGER,
-    PRIMARY KEY (id),
     UNIQUE (name, version)
 )
 ;
@@ -93,7 +86,7 @@ CREATE TABLE reference (
 )
 ;
 CREATE TABLE round (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL,
     mode TEXT NOT NULL,
     questions JSON NOT NULL,
@@ -101,7 +94,6 @@ CREATE TABLE round (
     seed BIGINT NOT NULL,
     state VARCHAR(16) NOT NULL,
     at VARCHAR(32) NOT NULL,
-    PRIMARY KEY (id),
     UNIQUE (name)
 )
 ;
@@ -112,21 +104,19 @@ CREATE TABLE setting (
 )
 ;
 CREATE TABLE settings (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     sha256 VARCHAR(64) NOT NULL,
     json JSON NOT NULL,
-    PRIMARY KEY (id),
     UNIQUE (sha256)
 )
 ;
 CREATE TABLE source (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     importer TEXT NOT NULL,
     path TEXT NOT NULL,
     sha256 VARCHAR(64) NOT NULL,
     at VARCHAR(32) NOT NULL,
     counts JSON,
-    PRIMARY KEY (id),
     UNIQUE (importer, sha256)
 )
 ;
@@ -140,13 +130,12 @@ CREATE TABLE vector (
  WITHOUT ROWID
 ;
 CREATE TABLE control (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     item_id INTEGER NOT NULL,
     question_id INTEGER NOT NULL,
     kind VARCHAR(16) NOT NULL,
     expected DOUBLE NOT NULL,
     tolerance DOUBLE NOT NULL,
-    PRIMARY KEY (id),
     UNIQUE (item_id, question_id, kind),
     FOREIGN KEY(item_id) REFERENCES item (id),
     FOREIGN KEY(question_id) REFERENCES question (id)
@@ -164,7 +153,7 @@ CREATE TABLE evidence (
  WITHOUT ROWID
 ;
 CREATE TABLE image (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     collection_id INTEGER NOT NULL,
     name TEXT NOT NULL,
     sha256 VARCHAR(64),
@@ -173,7 +162,6 @@ CREATE TABLE image (
     defect TEXT,
     source_id INTEGER,
     bytes_source_id INTEGER,
-    PRIMARY KEY (id),
     UNIQUE (collection_id, name),
     FOREIGN KEY(collection_id) REFERENCES collection (id)
 )
@@ -217,7 +205,7 @@ CREATE TABLE prompt_tag (
 CREATE INDEX prompt_tag_by_value ON prompt_tag (name, value, prompt_id)
 ;
 CREATE TABLE round_item (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     round_id INTEGER NOT NULL,
     ordinal INTEGER NOT NULL,
     kind VARCHAR(16) NOT NULL,
@@ -225,7 +213,6 @@ CREATE TABLE round_item (
     wanted INTEGER NOT NULL,
     given INTEGER NOT NULL,
     done INTEGER NOT NULL,
-    PRIMARY KEY (id),
     UNIQUE (round_id, ordinal),
     FOREIGN KEY(round_id) REFERENCES round (id)
 )
@@ -250,7 +237,7 @@ CREATE TABLE score (
 CREATE INDEX score_by_inputs ON score (measure_id, inputs)
 ;
 CREATE TABLE settlement (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     question_id INTEGER NOT NULL,
     rule TEXT NOT NULL,
     screening TEXT NOT NULL,
@@ -259,7 +246,6 @@ CREATE TABLE settlement (
     at VARCHAR(32) NOT NULL,
     notes JSON,
     source_id INTEGER,
-    PRIMARY KEY (id),
     FOREIGN KEY(question_id) REFERENCES question (id),
     UNIQUE (identity)
 )
@@ -267,12 +253,11 @@ CREATE TABLE settlement (
 CREATE INDEX ix_settlement_question_id ON settlement (question_id)
 ;
 CREATE TABLE system (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL,
     kind VARCHAR(16) NOT NULL,
     collection_id INTEGER,
     source_id INTEGER,
-    PRIMARY KEY (id),
     CONSTRAINT kind_known CHECK (kind IN ('generator', 'retriever')),
     UNIQUE (name),
     FOREIGN KEY(collection_id) REFERENCES collection (id)
@@ -338,7 +323,7 @@ CREATE TABLE caption (
  WITHOUT ROWID
 ;
 CREATE TABLE fit (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     spec TEXT NOT NULL,
     settlement_id INTEGER NOT NULL,
     split TEXT NOT NULL,
@@ -346,7 +331,6 @@ CREATE TABLE fit (
     seed BIGINT NOT NULL,
     state TEXT,
     identity VARCHAR(64) NOT NULL,
-    PRIMARY KEY (id),
     FOREIGN KEY(settlement_id) REFERENCES settlement (id),
     UNIQUE (identity)
 )
@@ -374,7 +358,7 @@ CREATE TABLE scene (
  WITHOUT ROWID
 ;
 CREATE TABLE task (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     "key" VARCHAR(32) NOT NULL,
     round_id INTEGER NOT NULL,
     annotator_id INTEGER NOT NULL,
@@ -386,7 +370,6 @@ CREATE TABLE task (
     assigned VARCHAR(32) NOT NULL,
     finished VARCHAR(32),
     took_ms INTEGER,
-    PRIMARY KEY (id),
     UNIQUE (annotator_id, round_id, ordinal),
     UNIQUE ("key"),
     FOREIGN KEY(round_id) REFERENCES round (id),
@@ -418,7 +401,7 @@ CREATE TABLE truth (
 CREATE INDEX ix_truth_item_id ON truth (item_id)
 ;
 CREATE TABLE judgement (
-    id INTEGER NOT NULL,
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     "key" VARCHAR(32) NOT NULL,
     question_id INTEGER NOT NULL,
     item_id INTEGER NOT NULL,
@@ -436,7 +419,6 @@ CREATE TABLE judgement (
     took_ms INTEGER,
     at VARCHAR(40),
     source_id INTEGER,
-    PRIMARY KEY (id),
     UNIQUE (annotator_id, question_id, item_id, group_name, repetition, revision),
     CONSTRAINT value_or_skipped CHECK ((value IS NULL) = (skipped IS NOT NULL)),
     CONSTRAINT counted_votes_are_anonymous CHECK (n = 1 OR annotator_id IS NULL),

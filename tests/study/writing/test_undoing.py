@@ -276,7 +276,7 @@ def test_undo_takes_scores_of_what_is_gone(study: Study, put: Put) -> None:
     put(study, [prompt(1)], "b")
     words = find_measure("words")
     scores.register(study, words)
-    items = [scores.Target(key, 0, 0, key, None, ()) for key in reading.prompts(study)["prompt_id"]]
+    (items,) = scores.pages(study, "of_prompt")
     scores.write(study, 1, [(item, scores.Outcome(1.0, evidence={"n": 1})) for item in items])
     assert undo(study, 1) == {"prompt": 1, "score": 1}
     assert reading.scores(study, words.identity)["prompt_id"].to_list() == [items[1].prompt_id]
