@@ -161,10 +161,17 @@ def _chunks(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
         yield chunk
 
 
-def undo(study: Study, source_id: int) -> dict[str, int]:
-    """Undo an import: remove its facts, and every prompt, image and system that only it contains."""
+def undo(study: Study, source_id: int, *, dry_run: bool = False) -> dict[str, int]:
+    """Undo an import: remove its facts, and every prompt, image and system that only it contains.
+
+    Gives how many rows of each kind that removes; with `dry_run` they stay.
+    """
     with database.writing(study.engine) as connection:
-        return undo_within(connection, source_id)
+        whole = connection.begin_nested()
+        gone = undo_within(connection, source_id)
+        if dry_run:
+            whole.rollback()
+        return gone
 
 
 def sources(study: Study) -> list[dict[str, Any]]:
