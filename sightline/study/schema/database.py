@@ -204,31 +204,50 @@ SCHEMA = "schema"
 """The setting that holds the version of the tables; 0.1 called it `version`."""
 
 
+def create(engine: Engine) -> None:
+    """Make the tables of a new study."""
+    with writing(engine) as connection:
+        if version(connection) is not None:
+            raise StudyError(
+                "there is a study already", where=place(engine), remedy="Use it, or another place."
+            )
+        tables.metadata.create_all(connection)
+        connection.execute(tables.setting.insert().values(name=SCHEMA, value=str(tables.VERSION)))
+
+
 def prepare(
     engine: Engine, known_steps: Mapping[int, Step] | None = None, newest: int = tables.VERSION
 ) -> None:
-    """Make the tables of a new study, bring an older one up to date, refuse a newer one."""
+    """Bring an older study up to date; refuse a newer one, and a database that holds none."""
     with reading(engine) as connection:
         found = version(connection)
     if found == newest:
         return
-    if found is not None and found > newest:
+    if found is None:
+        raise emptied(engine)
+    if found > newest:
         raise StudyError(
             f"this study was written by a newer Sightline (tables version {found}, this one knows {newest})",
             where=place(engine),
             remedy="Upgrade: pip install --upgrade sightline. The study was not touched.",
         )
     with writing(engine) as connection:
-        found = version(connection)  # another process may have been quicker
-        if found is None:
-            tables.metadata.create_all(connection)
-            connection.execute(tables.setting.insert().values(name=SCHEMA, value=str(newest)))
-            return
+        found = version(connection) or newest  # another process may have been quicker
         todo = steps() if known_steps is None else known_steps
         for number in range(found + 1, newest + 1):
             todo[number](connection)
         changed = tables.setting.update().where(tables.setting.c.name == SCHEMA)
         connection.execute(changed.values(value=str(newest)))
+
+
+def emptied(engine: Engine) -> StudyError:
+    """That a study's database holds nothing: it was lost, and must not be taken for a new study."""
+    return StudyError(
+        "the study's database is empty: its tables are gone",
+        where=place(engine),
+        remedy="Restore it from a backup or a copy; the image files are still there. To start anew, make "
+        "another study: sightline init",
+    )
 
 
 def version(connection: Connection) -> int | None:
@@ -243,6 +262,12 @@ def version(connection: Connection) -> int | None:
             where=place(connection.engine),
             remedy="With 0.1: sightline export STUDY FOLDER. With 0.2: sightline import NEW-STUDY FOLDER. "
             "The study was not touched.",
+        )
+    if SCHEMA in values and not values[SCHEMA].isdecimal():
+        raise StudyError(
+            f"the study's database is damaged (its version is {values[SCHEMA]!r})",
+            where=place(connection.engine),
+            remedy="Restore it from a copy.",
         )
     return int(values[SCHEMA]) if SCHEMA in values else None
 

@@ -170,6 +170,36 @@ def test_a_damaged_file_is_called_damaged(tmp_path: Path) -> None:
     assert "copy" in caught.value.remedy
 
 
+@pytest.mark.parametrize("lost", ["every byte", "every table", "the settings", "the version", "its number"])
+def test_an_emptied_database_is_no_new_study(study: Study, put: Put, lost: str) -> None:
+    put(study, [Prompt(PromptKey("s", "1"), "x")])
+    file = study.home / "study.sqlite"
+    if lost == "every byte":
+        if study.engine.dialect.name != "sqlite":
+            pytest.skip("not needed here: a server's database has no file of ours")
+        study.close()
+        for each in study.home.glob("study.sqlite*"):
+            each.write_bytes(b"")
+    else:
+        with database.writing(study.engine) as connection:
+            if lost == "every table":
+                tables.metadata.drop_all(connection)
+            elif lost == "the settings":
+                tables.setting.drop(connection)
+            elif lost == "the version":
+                connection.execute(tables.setting.delete())
+            else:
+                connection.execute(tables.setting.update().values(value="abc"))
+    with pytest.raises(StudyError, match=r"is (empty|damaged)") as caught:
+        open_study(study.home)
+    assert caught.value.where == database.place(study.engine)
+    assert "Restore it" in caught.value.remedy
+    if lost == "every byte":
+        assert file.stat().st_size == 0
+    with pytest.raises(StudyError, match="a study already"):
+        create_study(study.home)
+
+
 def test_a_file_with_a_torn_page_is_called_damaged(tmp_path: Path, put: Put) -> None:
     with create_study(tmp_path / "s") as study:
         put(study, [Prompt(PromptKey("s", str(i)), "x" * 500) for i in range(500)], batch=1000)
