@@ -104,6 +104,7 @@ def _copy_files(study: Study, copied: Study) -> None:
         wanted = select(tables.image.c.sha256).where(tables.image.c.sha256.is_not(None)).distinct()
         for (sha256,) in connection.execute(wanted):
             copied.files.put(study.files.read(sha256))
+        copied.files.sync()
         shards = connection.execute(
             select(tables.vector.c.encoder, tables.vector.c.shard).distinct()
         ).fetchall()

@@ -17,7 +17,18 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from sightline.errors import DataError
-from sightline.records import Answer, Image, Judgement, Prompt, Question, Record, Reference, System, Truth
+from sightline.records import (
+    Answer,
+    Image,
+    ImageKey,
+    Judgement,
+    Prompt,
+    Question,
+    Record,
+    Reference,
+    System,
+    Truth,
+)
 from sightline.study.schema import database, tables
 from sightline.study.schema.storable import now
 from sightline.study.study import Study
@@ -29,11 +40,15 @@ from sightline.study.writing.undoing import undo_within
 
 @dataclass(frozen=True)
 class Loaded:
-    """What an import did: the source it is recorded under, and how many records of each kind came in."""
+    """What an import did: the source it is recorded under, and how many records of each kind came in.
+
+    `restored` counts images that the study held, but whose files were lost, and that it has again.
+    """
 
     source_id: int
     already: bool
     counts: dict[str, int]
+    restored: int = 0
 
 
 def load(
@@ -57,7 +72,7 @@ def load(
     with database.writing(study.engine) as connection:
         known = _known_source(connection, importer, digest, extend)
         if known is not None and extend is None:
-            return Loaded(known[0], True, known[1])
+            return Loaded(known[0], True, known[1], restored=_restore(study, connection, known[0], records))
         source_id, before = known or (_new_source(connection, importer, path, digest, replace), {})
         with _fewer_collections(10 * batch):
             added = _load_all(study, connection, source_id, records, batch, keep_broken, progress)
@@ -65,7 +80,25 @@ def load(
         connection.execute(
             tables.source.update().where(tables.source.c.id == source_id).values(counts=counts)
         )
+        study.files.sync()
         return Loaded(source_id, False, counts)
+
+
+def _restore(study: Study, connection: Connection, source_id: int, records: Iterable[Record]) -> int:
+    """Put back image files of a source that the study has lost; gives how many images have theirs again."""
+    query = "SELECT c.name, i.name, i.sha256 FROM image i JOIN collection c ON c.id = i.collection_id"
+    held = {ImageKey(*key): sha256 for *key, sha256 in database.fetch(connection, query) if sha256}
+    lost = study.files.lost(held.values())
+    if not lost:
+        return 0
+    wanted = [
+        Image(record.key, record.path, at=record.at)
+        for record in records
+        if isinstance(record, Image) and record.path is not None and held.get(record.key) in lost
+    ]
+    Entities(study, connection, source_id, keep_broken=True).images(wanted)
+    study.files.sync()
+    return len({image.key for image in wanted})
 
 
 def _known_source(
