@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sightline.samples.study import demo as demo
     from sightline.selection.select import select as select
     from sightline.study.cache import cache as cache
+    from sightline.study.doctor import doctor as doctor
     from sightline.study.init import init as init
     from sightline.study.study import create_study as create
     from sightline.study.study import open_study as open

@@ -1,4 +1,4 @@
-"""A study on disk or in PostgreSQL: its tables, files, vectors and cache; init, cache."""
+"""A study on disk or in PostgreSQL: its tables, files, vectors and cache; init, doctor, cache."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from sightline.lazy import lazy
 if TYPE_CHECKING:
     from sightline.study.cache import Cache as Cache
     from sightline.study.cache import cache as cache
+    from sightline.study.doctor import Diagnosis as Diagnosis
+    from sightline.study.doctor import doctor as doctor
     from sightline.study.init import NewStudy as NewStudy
     from sightline.study.init import init as init
     from sightline.study.study import Study as Study

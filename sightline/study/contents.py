@@ -81,6 +81,7 @@ def _of_answer(connection: Connection, keys: Collection[Key] | None) -> dict[Key
     return {
         (int(prompt), 0, int(image)): answer_inputs(prompts[int(prompt)], sha)
         for prompt, image, sha in _rows(connection, query, keys, a__prompt_id=0, a__image_id=2)
+        if int(prompt) in prompts
     }
 
 

@@ -26,7 +26,8 @@ class ImageFiles:
     def __init__(self, root: str) -> None:
         self.root = root.rstrip("/")
         self.local = "://" not in self.root or self.root.startswith("file://")
-        self._folder = Path(self.root.removeprefix("file://")) if self.local else None
+        self.folder = Path(self.root.removeprefix("file://")) if self.local else None
+        """None where the files are on another machine."""
         self._remote: Any = None
         self._unsynced: set[Path] = set()
 
@@ -38,9 +39,19 @@ class ImageFiles:
         sha256 = hashlib.sha256(data).hexdigest()
         place = image_place(sha256)
         self._write(place, data)
-        if self._folder is not None:
-            self._unsynced.add(self._folder / place)
+        if self.folder is not None:
+            self._unsynced.add(self.folder / place)
         return sha256
+
+    def remove(self, sha256: str) -> None:
+        """Remove what is left of a damaged image, and what was made of it."""
+        if self.folder is None:
+            with suppress(FileNotFoundError):
+                self._far().rm_file(f"{self.root}/{image_place(sha256)}")
+            return
+        small = self.folder.glob(f"thumbnails/*/{sha256[:2]}/{sha256}.jpg")
+        for path in (self.folder / image_place(sha256), *small):
+            path.unlink(missing_ok=True)
 
     def sync(self) -> None:
         """Have everything that was put on the disk: before the commit that names it.
@@ -49,21 +60,21 @@ class ImageFiles:
         once.
         """
         paths, self._unsynced = sorted(self._unsynced), set()
-        if not paths or self._folder is None:
+        if not paths or self.folder is None:
             return
         homes = {path.parent for path in paths}
-        folders = sorted(homes | {home.parent for home in homes} | {self._folder})
+        folders = sorted(homes | {home.parent for home in homes} | {self.folder})
         with ThreadPoolExecutor(SYNCING) as pool:
             list(pool.map(_sync, paths))
             list(pool.map(_sync, folders))
 
     def lost(self, contents: Iterable[str]) -> set[str]:
         """Those whose file is not here or is empty; of files on another machine none is known to be."""
-        if self._folder is None:
+        if self.folder is None:
             return set()
         sizes: dict[str, int] = {}
         with suppress(FileNotFoundError):
-            for home in os.scandir(self._folder / "images"):
+            for home in os.scandir(self.folder / "images"):
                 if home.is_dir():
                     sizes.update((file.name, file.stat().st_size) for file in os.scandir(home.path))
         empty = hashlib.sha256(b"").hexdigest()
@@ -78,7 +89,7 @@ class ImageFiles:
                 where=self.root,
                 remedy="Restore the study's images folder from a copy, or import the images again.",
             )
-        if self._folder is None and hashlib.sha256(data).hexdigest() != sha256:
+        if self.folder is None and hashlib.sha256(data).hexdigest() != sha256:
             raise DataError(
                 f"the image file {sha256[:12]}... came back changed", where=self.root, remedy="Try again."
             )
@@ -87,8 +98,8 @@ class ImageFiles:
 
     def picture(self, sha256: str, name: str = "") -> Picture:
         """The image as extensions see it; read only when asked for."""
-        if self._folder is not None:
-            path = self._folder / image_place(sha256)
+        if self.folder is not None:
+            path = self.folder / image_place(sha256)
             if path.is_file():
                 return Picture(path=path, sha256=sha256, name=name or sha256)
         return Picture(self.read(sha256), sha256=sha256, name=name or sha256)
@@ -107,8 +118,8 @@ class ImageFiles:
 
     def _read(self, place: str) -> bytes | None:
         try:
-            if self._folder is not None:
-                return (self._folder / place).read_bytes()
+            if self.folder is not None:
+                return (self.folder / place).read_bytes()
             found: bytes = self._far().cat_file(f"{self.root}/{place}")
             return found
         except FileNotFoundError:
@@ -121,13 +132,13 @@ class ImageFiles:
             ) from None
 
     def _write(self, place: str, data: bytes) -> None:
-        if self._folder is None:
+        if self.folder is None:
             address = f"{self.root}/{place}"
             if not self._far().exists(address):
                 self._far().makedirs(address.rpartition("/")[0], exist_ok=True)
                 self._far().pipe_file(address, data)
             return
-        path = self._folder / place
+        path = self.folder / place
         if path.exists() and path.stat().st_size == len(data) and path.read_bytes() == data:
             return
         temporary = path.with_name(f".part-{uuid.uuid4().hex}")

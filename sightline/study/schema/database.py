@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from sightline.errors import DataError, MissingPackage, StudyError, UsageError
-from sightline.study.schema import tables
+from sightline.study.schema import guards, tables
 from sightline.study.schema.migrations import Step, steps
 
 WAIT_SECONDS = 30
@@ -212,6 +212,8 @@ def create(engine: Engine) -> None:
                 "there is a study already", where=place(engine), remedy="Use it, or another place."
             )
         tables.metadata.create_all(connection)
+        for statement in guards.triggers(engine.dialect.name):
+            connection.exec_driver_sql(statement)
         connection.execute(tables.setting.insert().values(name=SCHEMA, value=str(tables.VERSION)))
 
 
@@ -245,7 +247,7 @@ def emptied(engine: Engine) -> StudyError:
     return StudyError(
         "the study's database is empty: its tables are gone",
         where=place(engine),
-        remedy="Restore it from a backup or a copy; the image files are still there. To start anew, make "
+        remedy="Restore it from a backup or a copy; the image files are still there. To start over, make "
         "another study: sightline init",
     )
 
@@ -324,17 +326,6 @@ def upsert(
     marks = ", ".join("?" * len(columns))
     insert_into = f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})'
     execute_many(connection, f"{insert_into} ON CONFLICT ({keys}) DO {does}", rows)
-
-
-def require_ids(connection: Connection, table: Table, ids: Iterable[int]) -> None:
-    """Prove that rows about to be referred to exist, where the database has no foreign key to do it."""
-    if connection.dialect.name != "postgresql":
-        return
-    wanted = list(set(ids))
-    query = f'SELECT count(*) FROM "{table.name}" WHERE id = ANY(%s)'
-    found = int(connection.exec_driver_sql(query, (wanted,)).scalar_one())
-    if found != len(wanted):
-        raise RuntimeError(f"{len(wanted) - found} keys of {table.name} do not exist; nothing was written")
 
 
 def look_up(

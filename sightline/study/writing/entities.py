@@ -348,7 +348,6 @@ class Entities(Keeper):
             (homes[key.collection], key.name, sha, width, height, defect, self.source_id if sha else None)
             for key, sha, width, height, defect in fresh
         ]
-        database.require_ids(self.connection, tables.collection, homes.values())
         ids = self.add(tables.image, columns, rows)
         self._images.update({row[0]: i for i, row in zip(ids, fresh, strict=True)})
         self.counts["images"] += len(fresh)

@@ -23,7 +23,7 @@ class DiskUse:
 def disk_use(study: Study) -> dict[str, DiskUse]:
     """The disk use of images, thumbnails and vectors; images on another machine are not counted."""
     with database.reading(study.engine) as connection:
-        known = _referred(connection)
+        known = contents_in_use(connection)
     images = list(_below(study, "images"))
     return {
         "images": _size(images),
@@ -34,22 +34,36 @@ def disk_use(study: Study) -> dict[str, DiskUse]:
 
 
 def sweep(study: Study) -> DiskUse:
-    """Remove image files and thumbnails of contents the study does not hold."""
+    """Remove image files, thumbnails and vectors that nothing in the study refers to."""
     # An import puts files down before it commits their rows: as the one writer we can meet none half-way.
     with database.writing(study.engine) as connection:
-        known = _referred(connection)
-        # Thumbnails are made by readers too: one under way has a name that begins with a dot.
-        small = [path for path in _below(study, "thumbnails") if not path.name.startswith(".")]
-        files = [*_below(study, "images"), *small]
-        unused = [path for path in files if _content(path) not in known]
+        unused = _unused(study, connection)
         gone = _size(unused)
         for path in unused:
             path.unlink(missing_ok=True)
     return gone
 
 
-def _referred(connection: Connection) -> set[str]:
-    return set(connection.execute(select(tables.image.c.sha256).distinct()).scalars())
+def unused_files(study: Study) -> list[Path]:
+    """The files that `sweep` would remove; while something is being imported also those it puts down."""
+    with database.reading(study.engine) as connection:
+        return _unused(study, connection)
+
+
+def _unused(study: Study, connection: Connection) -> list[Path]:
+    known = contents_in_use(connection)
+    # Thumbnails are made by readers too: one under way has a name that begins with a dot.
+    small = [path for path in _below(study, "thumbnails") if not path.name.startswith(".")]
+    files = [path for path in (*_below(study, "images"), *small) if _content(path) not in known]
+    shards = database.fetch(connection, "SELECT DISTINCT encoder, shard FROM vector")
+    held = {study.vectors.file(encoder, int(shard)) for encoder, shard in shards}
+    return files + [path for path in _files(study.vectors.folder) if path not in held]
+
+
+def contents_in_use(connection: Connection) -> set[str]:
+    """The contents of all images."""
+    query = select(tables.image.c.sha256).where(tables.image.c.sha256.is_not(None)).distinct()
+    return set(connection.execute(query).scalars())
 
 
 def _content(path: Path) -> str:

@@ -68,6 +68,7 @@ def undo_within(connection: Connection, source_id: int) -> dict[str, int]:
     _refuse(connection, values)
     _refuse_used(connection, values)
     computed = _delete_computed(connection, values)
+    before = _count_computed(connection)
     gone: dict[str, int] = {}
     for table in FACTS:
         gone[table] = _run(connection, f"DELETE FROM {table} WHERE source_id = :source", values)
@@ -83,8 +84,9 @@ def undo_within(connection: Connection, source_id: int) -> dict[str, int]:
         "DELETE FROM settings WHERE id IN (SELECT id FROM settings EXCEPT SELECT settings_id FROM answer)",
         {},
     )
-    computed["score"] += _delete_orphans(connection, "score")
-    computed["prediction"] += _delete_orphans(connection, "prediction")
+    # The database itself deletes what was computed of a prompt, system or image that goes.
+    for table, n in _count_computed(connection).items():
+        computed[table] += before[table] - n
     _run(connection, "DELETE FROM source WHERE id = :source", values)
     return {table: n for table, n in (*gone.items(), *computed.items()) if n}
 
@@ -275,14 +277,8 @@ def _forget_bytes(connection: Connection, values: Mapping[str, int]) -> None:
     )
 
 
-def _delete_orphans(connection: Connection, table: str) -> int:
-    """Drop scores or predictions of what is gone, with their evidence."""
-    if table == "score":
-        _delete_orphans(connection, "evidence")
-    parts = [("prompt_id", "prompt"), ("system_id", "system"), ("image_id", "image")]
-    lost = " OR ".join(
-        f"({column} <> 0 AND NOT EXISTS (SELECT 1 FROM {owner} o WHERE o.id = {table}.{column}))"
-        for column, owner in parts
-        if column in tables.metadata.tables[table].columns
-    )
-    return _run(connection, f"DELETE FROM {table} WHERE {lost}", {})
+def _count_computed(connection: Connection) -> dict[str, int]:
+    return {
+        table: int(connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar_one())
+        for table in ("score", "prediction")
+    }

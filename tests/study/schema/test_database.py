@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from processes import start
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 
 from sightline.errors import DataError, StudyError, UsageError
 from sightline.records import Answer, ImageKey, Prompt, PromptKey
@@ -19,7 +18,6 @@ from sightline.study import reading
 from sightline.study.schema import database, tables
 from sightline.study.schema.migrations import steps
 from sightline.study.study import Study, create_study, open_study
-from sightline.study.writing.loading import load
 
 Put = Callable[..., Any]
 
@@ -447,15 +445,3 @@ def test_errors_of_the_program_itself_pass_through(study: Study) -> None:
         raise DataError("mine")
     with pytest.raises(ZeroDivisionError), database.reading(study.engine):
         raise ZeroDivisionError
-
-
-def test_keys_that_do_not_exist_are_refused_on_both(study: Study) -> None:
-    # SQLite has the foreign key; PostgreSQL is asked once a batch.
-    load(study, [Prompt(PromptKey("s", "1"), "a ball")], importer="t", path="p", digest="1")
-    row = (1, 1, 0, 999, None)
-    refused = pytest.raises((RuntimeError, DBAPIError, sqlite3.IntegrityError))
-    with refused, database.writing(study.engine) as connection:
-        database.require_ids(connection, tables.image, [999])
-        columns = ["system_id", "prompt_id", "position", "image_id", "source_id"]
-        database.insert(connection, tables.answer, columns, [row])
-    assert reading.counts(study)["answer"] == 0
