@@ -73,6 +73,9 @@ class Scores(Result):
 
     @property
     def next(self) -> Sequence[str]:
+        if self._dropped:
+            names = " ".join(shlex.quote(each.short) for each in self.measures)
+            return (f"sightline score STUDY {names}",)
         if not self._any:
             return ("sightline check STUDY",)
         of_systems = [each for each in self.measures if each.spec.kind != "of_prompt"]

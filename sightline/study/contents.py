@@ -26,6 +26,11 @@ def prompt_inputs(text: str, expects: Any) -> int:
     return hashed(text, expects)
 
 
+def image_inputs(sha256: str) -> int:
+    """The hash of an image: that of `hashed`, without its detour, since there are many."""
+    return int.from_bytes(hashlib.sha256(f'["{sha256}"]'.encode()).digest()[:8], "big", signed=True)
+
+
 def answer_inputs(prompt: int, sha256: str) -> int:
     """The hash of a prompt, given by its own, and an image."""
     return hashed(prompt, sha256)
@@ -69,7 +74,7 @@ def _prompts(connection: Connection, keys: Collection[Key] | None) -> dict[int, 
 
 def _of_image(connection: Connection, keys: Collection[Key] | None) -> dict[Key, int]:
     query = "SELECT id, sha256 FROM image WHERE sha256 IS NOT NULL AND {among}"
-    return {(0, 0, int(key)): hashed(sha) for key, sha in _rows(connection, query, keys, id=2)}
+    return {(0, 0, int(key)): image_inputs(sha) for key, sha in _rows(connection, query, keys, id=2)}
 
 
 def _of_answer(connection: Connection, keys: Collection[Key] | None) -> dict[Key, int]:

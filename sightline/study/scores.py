@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select, text
 from sightline.extension import Configured
 from sightline.records import Prompt
 from sightline.study import reading
-from sightline.study.contents import answer_inputs, current_inputs, hashed, prompt_inputs
+from sightline.study.contents import answer_inputs, current_inputs, hashed, image_inputs, prompt_inputs
 from sightline.study.schema import database, tables
 from sightline.study.study import Study
 
@@ -105,7 +105,7 @@ def _image_pages(study: Study, size: int) -> Iterator[list[Target]]:
     query = "SELECT id, sha256 FROM image WHERE id > :last AND sha256 IS NOT NULL ORDER BY id LIMIT :size"
     while rows := reading.fetch_rows(study, query, last=last, size=size):
         last = int(rows[-1][0])
-        yield [Target(0, 0, int(key), hashed(sha), None, (sha,)) for key, sha in rows]
+        yield [Target(0, 0, int(key), image_inputs(sha), None, (sha,)) for key, sha in rows]
 
 
 def _answer_pages(study: Study, size: int) -> Iterator[list[Target]]:

@@ -12,6 +12,7 @@ from sightline.measures.score import score
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
 from sightline.registry import find_measure
 from sightline.study import listing, reading, scores
+from sightline.study.contents import hashed, image_inputs
 from sightline.study.schema import database, tables
 from sightline.study.study import Study, open_study
 from sightline.study.writing.loading import Loaded, load, undo
@@ -124,7 +125,7 @@ def test_scoring_while_an_import_is_replaced(
     function.func.__globals__["MEDDLE"].append(meddle)
     result = score(study, name)
     assert "4 values were computed of what it no longer holds" in result.sentence
-    assert result.exit_code != 0
+    assert result.exit_code != 0 and result.next == (f"sightline score STUDY {name}",)
     assert result.table("dropped").rows == [(name, "the image was removed while it was scored", 4)]
     # The images that came in meanwhile were scored by the same run, under keys of their own.
     assert reading.stored_scores(study, measure.identity)["value"].to_list() == [1.0] * 4
@@ -176,3 +177,7 @@ def test_bytes_that_are_undone_take_the_scores_of_answers_and_sets(
     assert kept["values"].sum() + kept["without"].sum() == 4
     undo(study, bytes_of.source_id)
     assert stored(study) == 0
+
+
+def test_the_hash_of_an_image_is_that_of_any_input() -> None:
+    assert image_inputs("ab" * 32) == hashed("ab" * 32)
