@@ -26,7 +26,7 @@ from sightline.verbs import option, verb
 EXAMPLES = 3
 READING = 4
 """Image files that are read at the same time."""
-REMOVE = "Remove them: sightline doctor STUDY --repair"
+REPAIR = "Repair it: sightline doctor STUDY --repair"
 RESTORE = "Restore the study from a backup or a copy."
 IMPORT = "Import these images again: sightline import STUDY PATH"
 
@@ -66,7 +66,7 @@ class Diagnosis(Result):
 
     @property
     def next(self) -> Sequence[str]:
-        if any(each.remedy == REMOVE and not each.repaired for each in self.findings):
+        if any(each.remedy == REPAIR and not each.repaired for each in self.findings):
             return ("sightline doctor STUDY --repair",)
         return ("sightline import STUDY PATH",) if self.exit_code else ("sightline status STUDY",)
 
@@ -111,7 +111,7 @@ def doctor(
         damaged = Finding("damage of the database", len(said), RESTORE, said[:EXAMPLES])
         return Diagnosis([damaged], 0, repair)
     with database.reading(study.engine) as connection:
-        found = [Finding(each.what, each.n, REMOVE) for each in troubles(connection) if each.n]
+        found = [Finding(each.what, each.n, REPAIR) for each in troubles(connection) if each.n]
         contents = sorted(contents_in_use(connection))
     if found and repair:
         with database.writing(study.engine) as connection:
@@ -121,7 +121,7 @@ def doctor(
                     each.repair(connection)
         with database.reading(study.engine) as connection:
             left = {each.what for each in troubles(connection) if each.n}
-        found = [Finding(each.what, each.n, REMOVE, repaired=each.what not in left) for each in found]
+        found = [Finding(each.what, each.n, REPAIR, repaired=each.what not in left) for each in found]
     found += _images(study, contents, repair, listener)
     found += _vectors(study, repair)
     found += _unused(study, repair)
@@ -199,7 +199,7 @@ def _vectors(study: Study, repair: bool) -> Iterator[Finding]:
         if repair:
             study.vectors.forget(list(lost))
         examples = [f"{encoder[:12]}/{shard:06d}.npy" for encoder, shard in list(lost)[:EXAMPLES]]
-        yield Finding("vectors whose file is missing or damaged", n, REMOVE, examples, repair)
+        yield Finding("vectors whose file is missing or damaged", n, REPAIR, examples, repair)
 
 
 def _unused(study: Study, repair: bool) -> Iterator[Finding]:
@@ -209,4 +209,4 @@ def _unused(study: Study, repair: bool) -> Iterator[Finding]:
             sweep(study)
         examples = [str(Path(*path.parts[-3:])) for path in files[:EXAMPLES]]
         left = unused_files(study) if repair else files
-        yield Finding("files that nothing refers to", len(files), REMOVE, examples, not left)
+        yield Finding("files that nothing refers to", len(files), REPAIR, examples, not left)

@@ -189,6 +189,15 @@ def test_rows_without_parents(whole: Study) -> None:
     assert (counts["prompt"], counts["answer"], counts["judgement"], counts["image"]) == (2, 2, 2, 3)
 
 
+def test_triggers_that_were_lost_are_made_again(whole: Study) -> None:
+    with database.writing(whole.engine) as connection:
+        on = "" if whole.engine.dialect.name == "sqlite" else " ON item"
+        connection.exec_driver_sql(f"DROP TRIGGER item_insert{on}")
+    assert found(whole) == {"triggers that check references and are missing": 1}
+    assert doctor(whole, repair=True).exit_code == 0
+    sound(whole)
+
+
 def test_a_missing_table_is_said(whole: Study) -> None:
     unguarded(whole, "DROP TABLE evidence")
     result = doctor(whole, repair=True)

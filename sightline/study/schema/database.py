@@ -188,6 +188,9 @@ def _explanation(error: BaseException | None, where: str) -> StudyError | None:
         what, remedy = "the disk is full", "Free some space and run this again; nothing was changed."
     elif "not a database" in low or "malformed" in low:
         what, remedy = f"the study's database is damaged ({said})", "Restore it from a copy."
+    elif "foreign key constraint" in low:
+        what = f"the study was changed meanwhile: what this refers to is gone ({said.splitlines()[0]})"
+        remedy = "Run it again; nothing was changed."
     elif "password" in low:
         what = f"the database refuses the password: {said}"
         remedy = "Give it in the environment (PGPASSWORD) or in ~/.pgpass; study.toml never holds it."

@@ -7,13 +7,15 @@ with what it was computed of; anything else that is referred to cannot be delete
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from sightline.study.schema import tables
 
 COMPUTED = ("score", "evidence", "prediction")
 _BULK = ("answer", "image")
+_NAME = re.compile(r"CREATE TRIGGER (\w+)")
 
 
 class Reference(NamedTuple):
@@ -57,6 +59,14 @@ def triggers(dialect: str) -> Iterator[str]:
     for target in dict.fromkeys(each.target for each in guarded):
         mine = [each for each in guarded if each.target == target]
         yield from _sqlite_removed(target, mine) if row_by_row else _postgresql_removed(target, mine)
+
+
+def missing(dialect: str, held: Collection[str]) -> list[str]:
+    """The statements that make the triggers which a database with these ones has lost."""
+    made = list(triggers(dialect))
+    named = [(statement, _NAME.match(statement)) for statement in made]
+    lost = [statement for statement, name in named if name is not None and name[1] not in held]
+    return [statement for statement, name in named if name is None] + lost if lost else []
 
 
 def _failed(reference: Reference) -> str:

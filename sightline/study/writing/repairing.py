@@ -9,7 +9,7 @@ from sqlalchemy import Connection, inspect, text
 
 from sightline.study.contents import current_inputs
 from sightline.study.schema import database, tables
-from sightline.study.schema.guards import Reference, references
+from sightline.study.schema.guards import Reference, missing, references
 
 EMPTIED = ("source_id", "bytes_source_id", "settings_id", "again_of", "collection_id")
 """References that may be empty: a row outlives what they name, except an image its collection."""
@@ -62,6 +62,21 @@ def troubles(connection: Connection) -> Iterator[Trouble]:
         "AND j.question_id = settlement.question_id)",
         "truth of judgements that were removed since",
     )
+    yield _lost_checks(connection)
+
+
+def _lost_checks(connection: Connection) -> Trouble:
+    query = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+    if connection.dialect.name == "postgresql":
+        query = "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"
+    lost = missing(connection.dialect.name, {str(row[0]) for row in database.fetch(connection, query)})
+
+    def repair(connection: Connection) -> None:
+        for statement in lost:
+            connection.exec_driver_sql(statement)
+
+    n = sum(statement.startswith("CREATE TRIGGER") for statement in lost)
+    return Trouble("triggers that check references and are missing", n, repair)
 
 
 def _orphans(connection: Connection, reference: Reference) -> Trouble:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sqlalchemy import JSON, String, Table, inspect
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from sightline.errors import StudyError
 from sightline.measures.score import score
 from sightline.records import Item, Prompt, PromptKey, Truth
 from sightline.study.schema import database, guards, tables
@@ -109,7 +109,7 @@ def test_no_row_refers_to_one_that_is_not_there(study: Study) -> None:
     for reference in guards.references():
         table = tables.metadata.tables[reference.table]
         row = _row(table, 2) | {reference.column: 999}
-        refused = pytest.raises(Exception, match=r"(?i)foreign key constraint")
+        refused = pytest.raises(StudyError, match=r"(?i)what this refers to is gone .*foreign key constraint")
         with refused as caught, database.writing(study.engine) as connection:
             database.insert(connection, table, list(row), [tuple(row.values())])
         said = str(caught.value)
@@ -138,7 +138,7 @@ def test_what_is_referred_to_stays_and_what_is_computed_goes_with_it(study: Stud
     load(study, [Truth("q", Item(PromptKey("s", "1")), 1.0), Prompt(PromptKey("s", "1"), "a ball")], **SOURCE)
     load(study, [Prompt(PromptKey("s", "2"), "a cat")], importer="t", path="q", digest="2")
     score(study, "words")
-    refused = pytest.raises(DBAPIError, match=r"(?i)foreign key constraint failed: item.prompt_id")
+    refused = pytest.raises(StudyError, match=r"FOREIGN KEY constraint failed: item.prompt_id")
     with refused, database.writing(study.engine) as connection:
         connection.exec_driver_sql("DELETE FROM prompt WHERE id = 1")
     with database.writing(study.engine) as connection:
