@@ -248,7 +248,7 @@ def prepare(
 def emptied(engine: Engine) -> StudyError:
     """That a study's database holds nothing: it was lost, and must not be taken for a new study."""
     return StudyError(
-        "the study's database is empty: its tables are gone",
+        "the study's database is empty or has lost its tables",
         where=place(engine),
         remedy="Restore it from a backup or a copy; the image files are still there. To start over, make "
         "another study: sightline init",
