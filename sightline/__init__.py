@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from sightline.study.backup import backup as backup
     from sightline.study.backup import restore as restore
     from sightline.study.cache import cache as cache
+    from sightline.study.doctor import doctor as doctor
     from sightline.study.init import init as init
     from sightline.study.study import create_study as create
     from sightline.study.study import open_study as open

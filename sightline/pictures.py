@@ -23,6 +23,10 @@ TURNED = (5, 6, 7, 8)
 """Values of that EXIF tag that exchange width and height."""
 
 
+class DamagedImage(DataError):
+    """An image file of a study does not hold the bytes it is named after."""
+
+
 class Picture:
     """An image file with its content hash, and its pixels decoded once."""
 
@@ -48,6 +52,8 @@ class Picture:
                 self._data = Path(self._path).read_bytes()
             except OSError as error:
                 raise DataError(f"cannot read the image ({error.strerror})", where=self.name) from None
+            if self._sha256:
+                refuse_damaged(self._data, self._sha256, self.name)
         return self._data
 
     @property
@@ -63,6 +69,16 @@ class Picture:
         if self._rgb is None:
             self._rgb = decode(self.data, self.name)
         return self._rgb
+
+
+def refuse_damaged(data: bytes, sha256: str, where: str) -> None:
+    """Raise unless these bytes have the hash they are known by."""
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise DamagedImage(
+            f"the image file {sha256[:12]}... is damaged",
+            where=where,
+            remedy="Run sightline doctor STUDY --repair, then import the image again.",
+        )
 
 
 def image_size(data: bytes, where: str = "") -> tuple[int, int]:

@@ -103,7 +103,8 @@ class Skipped:
 class Import(Result):
     """What an import did; of a dry run (without `number`) what it would do, with the first records.
 
-    `already` is true where the study held this very source before, `created` where the study is new.
+    `already` is true where the study held this very source before, `created` where the study is new;
+    `restored` counts images whose files it had lost and has again.
     """
 
     layout: str
@@ -117,6 +118,7 @@ class Import(Result):
     examples: Sequence[Record] = ()
     skipped: Sequence[Skipped] = ()
     claims: Sequence[Claim] = ()
+    restored: int = 0
 
     @property
     def sentence(self) -> str:
@@ -125,6 +127,10 @@ class Import(Result):
             copied = f", copying {self.image_bytes / 1e6:,.1f} MB of images" if self.image_bytes else ""
             read = f"{self.path} is read as {self.layout}: {', '.join(parts) or 'nothing'}{copied}."
             return f"{read} Nothing was written."
+        if self.already and self.restored:
+            return (
+                f"The study holds this as import {self.number}; {self.restored:,} lost images were restored."
+            )
         if self.already:
             return f"The study already holds exactly this, as import {self.number}. Nothing was changed."
         return f"This is import {self.number}{' of a new study' if self.created else ''}."
@@ -299,6 +305,7 @@ def import_(
         study.created,
         skipped=_skipped(source),
         claims=claims,
+        restored=loaded.restored,
     )
 
 

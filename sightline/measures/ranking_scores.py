@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from sightline import registry
 from sightline.errors import DataError, UsageError
 from sightline.extension import Configured
-from sightline.measures.rankings import UNJUDGED, Ranked, looks_beyond, rankings_for, rankings_of
+from sightline.measures.rankings import UNJUDGED, Ranked, looks_beyond, rankings_of
 from sightline.study import reading, scores
 from sightline.study.running.run import Ran
 from sightline.study.scores import Target
@@ -18,24 +19,29 @@ def score_all_rankings(study: Study, measures: Sequence[Configured]) -> list[Ran
     """Score rankings by measures that need relevance and those that do not, each read once."""
     read: dict[bool, Ranked] = {}
     ran = []
+    state = scores.state(study)
     for measure in measures:
         judged = measure.spec.details["rests_on"] not in UNJUDGED
         if judged not in read:
             read[judged] = rankings_of(study, judged=judged)
-        ran.append(score_rankings(study, measure, read[judged]))
+        ran.append(_score_rankings(study, measure, read[judged], state))
     return ran
 
 
-def score_rankings(study: Study, measure: Configured, ranked: Ranked | None = None) -> Ran:
+def score_rankings(study: Study, measure: Configured) -> Ran:
     """Score every ranking of every retriever by its relevance, or by its scores alone."""
-    known = rankings_for(study, measure) if ranked is None else ranked
+    return score_all_rankings(study, [measure])[0]
+
+
+def _score_rankings(
+    study: Study, measure: Configured, known: Ranked, state: Sequence[tuple[Any, ...]]
+) -> Ran:
     ran = Ran(str(measure), len(known))
     results = list(zip(_items(known, *_looks_at(measure)), known.outcomes(measure), strict=True))
-    # A ranking that no longer exists, or that the rules now exclude, must lose its score.
-    scores.clear(study, measure.identity)
-    scores.write(study, scores.register(study, measure), results)
+    ran.dropped = scores.write_all(study, scores.register(study, measure), results, state)
     ran.computed = len(results)
-    ran.reasons.update(outcome.reason for _, outcome in results if outcome.reason is not None)
+    if not ran.dropped:
+        ran.reasons.update(outcome.reason for _, outcome in results if outcome.reason is not None)
     ran.notes = known.notes_for(measure)
     return ran
 

@@ -39,6 +39,11 @@ class Scores(Result):
 
     @property
     def sentence(self) -> str:
+        if self._dropped:
+            return (
+                f"The study was changed meanwhile: {self._dropped:,} values were computed of what it no "
+                "longer holds, and were not stored. Run the same command again."
+            )
         if self._any:
             return ""
         if any(run.total for run in self.runs):
@@ -47,7 +52,11 @@ class Scores(Result):
 
     @property
     def exit_code(self) -> int:
-        return 0 if self._any else DataError.exit_code
+        return 0 if self._any and not self._dropped else DataError.exit_code
+
+    @property
+    def _dropped(self) -> int:
+        return sum(run.dropped.total() for run in self.runs)
 
     @property
     def _any(self) -> bool:
@@ -57,12 +66,16 @@ class Scores(Result):
     def notes(self) -> Sequence[str]:
         notes = list(dict.fromkeys(note for run in self.runs for note in run.notes))
         copies = sum(run.total - run.known - run.computed for run in self.runs)
-        if copies:
+        # Of a study that was changed on the way, the items that were counted are not those that were scored.
+        if copies > 0 and not self._dropped:
             notes.append(f"{copies:,} have the same content as others and share their values.")
         return notes
 
     @property
     def next(self) -> Sequence[str]:
+        if self._dropped:
+            names = " ".join(shlex.quote(each.short) for each in self.measures)
+            return (f"sightline score STUDY {names}",)
         if not self._any:
             return ("sightline check STUDY",)
         of_systems = [each for each in self.measures if each.spec.kind != "of_prompt"]
@@ -81,15 +94,17 @@ class Scores(Result):
             Column("computed"),
             Column("without", "without a value"),
         ]
-        rows, reasons = [], []
+        rows, reasons, dropped = [], [], []
         for measure, run in zip(self.measures, self.runs, strict=True):
             about = (measure.short, measure.spec.kind.replace("_", " "), measure.spec.direction)
             rows.append((*about, run.total, run.known, run.computed, run.reasons.total()))
             reasons += [(measure.short, reason, n) for reason, n in run.reasons.most_common()]
+            dropped += [(measure.short, reason, n) for reason, n in run.dropped.most_common()]
         names = [*map(Column, ("measure", "reason", "n"))]
         return {
             "measures": Table(columns, rows, "Scores"),
             "reasons": Table(names, reasons, "Why there is no value"),
+            "dropped": Table(names, dropped, "Computed but not stored"),
         }
 
 

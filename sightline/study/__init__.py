@@ -1,4 +1,4 @@
-"""A study on disk or in PostgreSQL: its tables, files, vectors and cache; init, backup, restore, cache."""
+"""A study on disk or in PostgreSQL: tables, files, vectors, cache; init, backup, restore, doctor, cache."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from sightline.study.backup import restore as restore
     from sightline.study.cache import Cache as Cache
     from sightline.study.cache import cache as cache
+    from sightline.study.doctor import Diagnosis as Diagnosis
+    from sightline.study.doctor import doctor as doctor
     from sightline.study.init import NewStudy as NewStudy
     from sightline.study.init import init as init
     from sightline.study.study import Study as Study

@@ -98,7 +98,7 @@ def cache(
     study: Study,
     *,
     clear: Annotated[str | None, option("Delete the scores of this measure.", metavar="MEASURE")] = None,
-    clean: Annotated[bool, option("Remove image files that nothing refers to any more.")] = False,
+    clean: Annotated[bool, option("Remove files that nothing refers to any more.")] = False,
 ) -> Cache:
     """Show what is cached of computed things, or clear it.
 

@@ -6,14 +6,18 @@ import hashlib
 import io
 import os
 import uuid
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sightline.errors import DataError, StudyError
-from sightline.pictures import Picture, decode
+from sightline.pictures import Picture, decode, refuse_damaged
 
 THUMBNAIL = 192
+SYNCING = 8
+"""Files that wait for the disk at the same time."""
 
 
 class ImageFiles:
@@ -22,34 +26,80 @@ class ImageFiles:
     def __init__(self, root: str) -> None:
         self.root = root.rstrip("/")
         self.local = "://" not in self.root or self.root.startswith("file://")
-        self._folder = Path(self.root.removeprefix("file://")) if self.local else None
+        self.folder = Path(self.root.removeprefix("file://")) if self.local else None
+        """None where the files are on another machine."""
         self._remote: Any = None
+        self._unsynced: set[Path] = set()
 
     def put(self, data: bytes) -> str:
-        """Keep these bytes; gives their sha256. What is there already is not written again."""
+        """Keep these bytes; gives their sha256. What is there already is not written again, unless damaged.
+
+        They survive a power cut from `sync` on.
+        """
         sha256 = hashlib.sha256(data).hexdigest()
-        self._write(f"images/{sha256[:2]}/{sha256}", data)
+        place = image_place(sha256)
+        self._write(place, data)
+        if self.folder is not None:
+            self._unsynced.add(self.folder / place)
         return sha256
 
+    def remove(self, sha256: str) -> None:
+        """Remove what is left of a damaged image, and what was made of it."""
+        if self.folder is None:
+            with suppress(FileNotFoundError):
+                self._far().rm_file(f"{self.root}/{image_place(sha256)}")
+            return
+        small = self.folder.glob(f"thumbnails/*/{sha256[:2]}/{sha256}.jpg")
+        for path in (self.folder / image_place(sha256), *small):
+            path.unlink(missing_ok=True)
+
+    def sync(self) -> None:
+        """Have everything that was put on the disk: before the commit that names it.
+
+        Files are synced after they are all written, so that the disk takes them in one go, then each folder
+        once.
+        """
+        paths, self._unsynced = sorted(self._unsynced), set()
+        if not paths or self.folder is None:
+            return
+        homes = {path.parent for path in paths}
+        folders = sorted(homes | {home.parent for home in homes} | {self.folder})
+        with ThreadPoolExecutor(SYNCING) as pool:
+            list(pool.map(_sync, paths))
+            list(pool.map(_sync, folders))
+
+    def lost(self, contents: Iterable[str]) -> set[str]:
+        """Those whose file is not here or is empty; of files on another machine none is known to be."""
+        if self.folder is None:
+            return set()
+        sizes: dict[str, int] = {}
+        with suppress(FileNotFoundError):
+            for home in os.scandir(self.folder / "images"):
+                if home.is_dir():
+                    sizes.update((file.name, file.stat().st_size) for file in os.scandir(home.path))
+        empty = hashlib.sha256(b"").hexdigest()
+        return {sha256 for sha256 in contents if not sizes.get(sha256) and sha256 != empty}
+
     def read(self, sha256: str) -> bytes:
-        """The bytes of an image, checked against its name where they come from afar."""
-        data = self._read(f"images/{sha256[:2]}/{sha256}")
+        """The bytes of an image, checked against its name."""
+        data = self._read(image_place(sha256))
         if data is None:
             raise DataError(
                 f"the image file {sha256[:12]}... is missing from the study",
                 where=self.root,
                 remedy="Restore the study's images folder from a copy, or import the images again.",
             )
-        if self._folder is None and hashlib.sha256(data).hexdigest() != sha256:
+        if self.folder is None and hashlib.sha256(data).hexdigest() != sha256:
             raise DataError(
                 f"the image file {sha256[:12]}... came back changed", where=self.root, remedy="Try again."
             )
+        refuse_damaged(data, sha256, self.root)
         return data
 
     def picture(self, sha256: str, name: str = "") -> Picture:
         """The image as extensions see it; read only when asked for."""
-        if self._folder is not None:
-            path = self._folder / "images" / sha256[:2] / sha256
+        if self.folder is not None:
+            path = self.folder / image_place(sha256)
             if path.is_file():
                 return Picture(path=path, sha256=sha256, name=name or sha256)
         return Picture(self.read(sha256), sha256=sha256, name=name or sha256)
@@ -68,8 +118,8 @@ class ImageFiles:
 
     def _read(self, place: str) -> bytes | None:
         try:
-            if self._folder is not None:
-                return (self._folder / place).read_bytes()
+            if self.folder is not None:
+                return (self.folder / place).read_bytes()
             found: bytes = self._far().cat_file(f"{self.root}/{place}")
             return found
         except FileNotFoundError:
@@ -82,14 +132,14 @@ class ImageFiles:
             ) from None
 
     def _write(self, place: str, data: bytes) -> None:
-        if self._folder is None:
+        if self.folder is None:
             address = f"{self.root}/{place}"
             if not self._far().exists(address):
                 self._far().makedirs(address.rpartition("/")[0], exist_ok=True)
                 self._far().pipe_file(address, data)
             return
-        path = self._folder / place
-        if path.exists() and path.stat().st_size == len(data):
+        path = self.folder / place
+        if path.exists() and path.stat().st_size == len(data) and path.read_bytes() == data:
             return
         temporary = path.with_name(f".part-{uuid.uuid4().hex}")
         try:
@@ -111,6 +161,25 @@ class ImageFiles:
 
             self._remote = fsspec.core.url_to_fs(self.root)[0]
         return self._remote
+
+
+def image_place(sha256: str) -> str:
+    """Where an image is, below the root."""
+    return f"images/{sha256[:2]}/{sha256}"
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        raise StudyError(
+            f"an image cannot be written to the disk ({error.strerror})",
+            where=str(path),
+            remedy="Check free space and the disk.",
+        ) from None
+    finally:
+        os.close(handle)
 
 
 def _shrunk(data: bytes, side: int, where: str) -> bytes:

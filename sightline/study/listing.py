@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sightline.study.reading import LATEST, Readable, decoded, fetch_rows, frame, images
+from sightline.study.reading import LATEST, Readable, current_scores, decoded, fetch_rows, frame, images
 
 if TYPE_CHECKING:
     import polars as pl
@@ -223,16 +223,21 @@ def named_truths(study: Readable) -> pl.DataFrame:
 
 
 def named_scores(study: Readable) -> pl.DataFrame:
-    """Every score of every measure, with the reason where there is none."""
-    return frame(
+    """Every score of every measure of what the study holds now, with the reason where there is no value."""
+    stored = frame(
         study,
-        "SELECT m.spec, m.direction, p.suite, p.ref, y.name, c.name, i.name, r.value, r.reason FROM score r "
+        "SELECT m.kind, r.inputs, r.prompt_id, r.system_id, r.image_id, "
+        "m.spec, m.direction, p.suite, p.ref, y.name, c.name, i.name, r.value, r.reason FROM score r "
         "JOIN measure m ON m.id = r.measure_id LEFT JOIN prompt p ON p.id = r.prompt_id "
         "LEFT JOIN system y ON y.id = r.system_id LEFT JOIN image i ON i.id = r.image_id "
         "LEFT JOIN collection c ON c.id = i.collection_id "
         "ORDER BY r.measure_id, r.prompt_id, r.system_id, r.image_id",
-        "measure direction suite prompt_id system collection image value:float reason",
-    )
+        "kind inputs:int prompt_id:int system_id:int image_id:int "
+        "measure direction suite ref system collection image value:float reason",
+    ).with_row_index("place")
+    current = current_scores(study, stored).sort("place")
+    names = ("measure", "direction", "suite", "ref", "system", "collection", "image", "value", "reason")
+    return current.select(names).rename({"ref": "prompt_id"})
 
 
 def source_of(study: Readable, importer: str, digest: str) -> int | None:

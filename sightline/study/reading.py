@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, text
 
 from sightline.errors import DataError, UsageError, near
 from sightline.records import BOTH_BAD, AnnotatorKey, Prompt, PromptKey, Question, Votes
+from sightline.study.contents import current_inputs
 from sightline.study.schema import database, tables
 
 if TYPE_CHECKING:
@@ -403,15 +404,56 @@ def predictions(study: Readable, settlement_id: int) -> pl.DataFrame:
 
 
 def scores(study: Readable, identity: str) -> pl.DataFrame:
-    """The scores of one measure, values and reasons."""
+    """The scores of one measure, values and reasons, of what the study holds now.
+
+    Those of rankings are as they were stored.
+    """
+    return current_scores(study, stored_scores(study, identity)).drop("kind", "inputs")
+
+
+def stored_scores(study: Readable, identity: str) -> pl.DataFrame:
+    """The scores of one measure as stored: some may be of contents that have changed since."""
     return frame(
         study,
-        "SELECT c.prompt_id, c.system_id, c.image_id, c.value, c.reason FROM score c "
+        "SELECT m.kind, c.inputs, c.prompt_id, c.system_id, c.image_id, c.value, c.reason FROM score c "
         "JOIN measure m ON m.id = c.measure_id WHERE m.identity = :identity "
         "ORDER BY c.prompt_id, c.system_id, c.image_id",
-        "prompt_id:int system_id:int image_id:int value:float reason",
+        "kind inputs:int prompt_id:int system_id:int image_id:int value:float reason",
         identity=identity,
     )
+
+
+def current_scores(study: Readable, stored: pl.DataFrame) -> pl.DataFrame:
+    """Of scores with their kind, keys and inputs, those whose inputs are what the study holds now."""
+    import polars as pl
+
+    keys = ["prompt_id", "system_id", "image_id", "inputs"]
+    kept = []
+    for (kind,), part in stored.group_by("kind", maintain_order=True):
+        now = _inputs(study, str(kind))
+        same = now is None or part.join(now, on=keys, how="anti").is_empty()
+        kept.append(
+            part if same or now is None else part.join(now, on=keys, how="semi", maintain_order="left")
+        )
+    return pl.concat(kept) if kept else stored
+
+
+def _inputs(study: Readable, kind: str) -> pl.DataFrame | None:
+    """prompt_id, system_id, image_id and inputs of all that a measure of this kind can be of now."""
+    import polars as pl
+
+    known = _remembered.get()
+    if known is not None and (study.engine, "inputs", kind) in known:
+        made: pl.DataFrame | None = known[study.engine, "inputs", kind]
+        return made
+    with database.reading(study.engine) as connection:
+        now = current_inputs(connection, kind)
+    names = ("prompt_id", "system_id", "image_id", "inputs")
+    rows = None if now is None else [(*key, inputs) for key, inputs in now.items()]
+    made = None if rows is None else pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Int64), orient="row")
+    if known is not None:
+        known[study.engine, "inputs", kind] = made
+    return made
 
 
 def measures(study: Readable) -> pl.DataFrame:

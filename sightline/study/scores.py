@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,11 +12,15 @@ from sqlalchemy import Connection, select, text
 from sightline.extension import Configured
 from sightline.records import Prompt
 from sightline.study import reading
+from sightline.study.contents import answer_inputs, current_inputs, hashed, image_inputs, prompt_inputs
 from sightline.study.schema import database, tables
 from sightline.study.study import Study
 
 ERROR = "error: "
 """How the reason of a value begins that could not be computed this time; such a one is tried again."""
+
+
+_SCORED = {"of_prompt": "prompt", "of_image": "image", "of_answer": "answer", "of_set": "set of images"}
 
 
 class Target(NamedTuple):
@@ -64,12 +66,6 @@ def register(study: Study, measure: Configured) -> int:
         )
 
 
-def hashed(*parts: Any) -> int:
-    """64 bits over what a measure is given, signed for the databases."""
-    canonical = json.dumps(parts, ensure_ascii=False, sort_keys=True, default=str)
-    return int.from_bytes(hashlib.sha256(canonical.encode()).digest()[:8], "big", signed=True)
-
-
 def count_items(study: Study, kind: str) -> int:
     """How many things a measure of this kind applies to."""
     queries = {
@@ -109,7 +105,7 @@ def _image_pages(study: Study, size: int) -> Iterator[list[Target]]:
     query = "SELECT id, sha256 FROM image WHERE id > :last AND sha256 IS NOT NULL ORDER BY id LIMIT :size"
     while rows := reading.fetch_rows(study, query, last=last, size=size):
         last = int(rows[-1][0])
-        yield [Target(0, 0, int(key), hashed(sha), None, (sha,)) for key, sha in rows]
+        yield [Target(0, 0, int(key), image_inputs(sha), None, (sha,)) for key, sha in rows]
 
 
 def _answer_pages(study: Study, size: int) -> Iterator[list[Target]]:
@@ -127,7 +123,7 @@ def answer_items(study: Study, answers: Sequence[tuple[int, int, str]]) -> list[
     """Pairs of a prompt and an image, given as prompt id, image id and content, as things to measure."""
     found = reading.prompt_records(study, sorted({int(row[0]) for row in answers}))
     return [
-        Target(int(p), 0, int(i), hashed(_prompt_hash(found[int(p)]), sha), found[int(p)], (sha,))
+        Target(int(p), 0, int(i), answer_inputs(_prompt_hash(found[int(p)]), sha), found[int(p)], (sha,))
         for p, i, sha in answers
     ]
 
@@ -149,7 +145,7 @@ def _set_pages(study: Study, size: int) -> Iterator[list[Target]]:
 
 
 def _prompt_hash(prompt: Prompt) -> int:
-    return hashed(prompt.text, prompt.expects)
+    return prompt_inputs(prompt.text, prompt.expects)
 
 
 def known(
@@ -196,22 +192,32 @@ def _evidence(study: Study, measure_id: int, inputs: set[int]) -> dict[int, dict
     return {int(key): reading.decoded(cell) for key, cell in rows}
 
 
-def write(study: Study, measure_id: int, results: Sequence[tuple[Target, Outcome]]) -> None:
-    """Keep results; a score whose inputs changed is replaced."""
-    write_several(study, {measure_id: results})
+def write(study: Study, measure_id: int, results: Sequence[tuple[Target, Outcome]]) -> Counter[str]:
+    """Keep results; a score whose inputs changed is replaced. Gives what was dropped, see `write_within`."""
+    return write_several(study, {measure_id: results})[measure_id]
 
 
-def write_several(study: Study, results: Mapping[int, Sequence[tuple[Target, Outcome]]]) -> None:
-    """Keep the results of several measures at once, all or nothing."""
+def write_several(
+    study: Study, results: Mapping[int, Sequence[tuple[Target, Outcome]]]
+) -> dict[int, Counter[str]]:
+    """Keep the results of several measures at once, all or nothing; gives what was dropped of each."""
     if not any(results.values()):
-        return
+        return {measure_id: Counter() for measure_id in results}
     with database.writing(study.engine, durable=False) as connection:
-        for measure_id, rows in results.items():
-            write_within(connection, measure_id, rows)
+        return {
+            measure_id: write_within(connection, measure_id, rows) for measure_id, rows in results.items()
+        }
 
 
-def write_within(connection: Connection, measure_id: int, results: Sequence[tuple[Target, Outcome]]) -> None:
-    """The same inside an open transaction."""
+def write_within(
+    connection: Connection, measure_id: int, results: Sequence[tuple[Target, Outcome]]
+) -> Counter[str]:
+    """The same inside an open transaction.
+
+    A result is of a content: where the study holds another one by now, or none, it is dropped. Gives how
+    many were, by reason.
+    """
+    results, dropped = _still_current(connection, measure_id, results)
     columns = ["measure_id", "prompt_id", "system_id", "image_id", "inputs", "value", "reason"]
     rows = [
         (measure_id, i.prompt_id, i.system_id, i.image_id, i.inputs, o.value, o.reason) for i, o in results
@@ -225,6 +231,54 @@ def write_within(connection: Connection, measure_id: int, results: Sequence[tupl
     columns = ["measure_id", "prompt_id", "system_id", "image_id", "json"]
     database.upsert(connection, tables.evidence, columns, evidence, replace=True)
     _drop_evidence(connection, measure_id, [item for item, outcome in results if outcome.evidence is None])
+    return dropped
+
+
+def _still_current(
+    connection: Connection, measure_id: int, results: Sequence[tuple[Target, Outcome]]
+) -> tuple[Sequence[tuple[Target, Outcome]], Counter[str]]:
+    kind = str(connection.execute(text("SELECT kind FROM measure WHERE id = :m"), {"m": measure_id}).scalar())
+    now = current_inputs(connection, kind, [item[:3] for item, _ in results])
+    if now is None:
+        return results, Counter()
+    kept = [(item, outcome) for item, outcome in results if now.get(item[:3]) == item.inputs]
+    if len(kept) == len(results):
+        return results, Counter()
+    what = _SCORED[kind]
+    removed = sum(item[:3] not in now for item, _ in results)
+    reasons = {
+        f"the {what} was removed while it was scored": removed,
+        f"the {what} was changed while it was scored": len(results) - len(kept) - removed,
+    }
+    return kept, Counter({reason: n for reason, n in reasons.items() if n})
+
+
+def state(study: Study) -> list[tuple[Any, ...]]:
+    """What the rankings and the truth of a study depend on: another state, other rankings."""
+    with database.reading(study.engine) as connection:
+        return _state(connection)
+
+
+def _state(connection: Connection) -> list[tuple[Any, ...]]:
+    imported = "SELECT id, CAST(counts AS TEXT) FROM source ORDER BY id"
+    settled = "SELECT id, CAST(up_to AS TEXT) FROM settlement ORDER BY id"
+    return [*database.fetch(connection, imported), *database.fetch(connection, settled)]
+
+
+def write_all(
+    study: Study,
+    measure_id: int,
+    results: Sequence[tuple[Target, Outcome]],
+    of: Sequence[tuple[Any, ...]],
+) -> Counter[str]:
+    """Replace all scores of a measure of rankings by those of a state of the study, if it is still in it."""
+    with database.writing(study.engine, durable=False) as connection:
+        if _state(connection) != of:
+            return Counter({"the study was changed while its rankings were scored": len(results)})
+        # A ranking that no longer exists, or that the rules now exclude, must lose its score.
+        for table in ("evidence", "score"):
+            connection.execute(text(f"DELETE FROM {table} WHERE measure_id = :m"), {"m": measure_id})
+        return write_within(connection, measure_id, results)
 
 
 def _drop_evidence(connection: Connection, measure_id: int, items: Sequence[Target]) -> None:
@@ -235,23 +289,6 @@ def _drop_evidence(connection: Connection, measure_id: int, items: Sequence[Targ
     own = "measure_id = :m AND prompt_id = :p AND system_id = :s AND image_id = :i"
     keys = [{"m": measure_id, "p": i.prompt_id, "s": i.system_id, "i": i.image_id} for i in items]
     connection.execute(text(f"DELETE FROM evidence WHERE {own}"), keys)
-
-
-def unchanged(study: Study, kind: str, identity: str) -> set[tuple[int, int, int]]:
-    """Prompt, system and image of the scores that rest on what the study holds today."""
-    rows = reading.fetch_rows(
-        study,
-        "SELECT c.inputs, c.prompt_id, c.system_id, c.image_id FROM score c "
-        "JOIN measure m ON m.id = c.measure_id WHERE m.identity = :identity",
-        identity=identity,
-    )
-    kept = {tuple(map(int, row)) for row in rows}
-    return {
-        (item.prompt_id, item.system_id, item.image_id)
-        for page in pages(study, kind)
-        for item in page
-        if (item.inputs, item.prompt_id, item.system_id, item.image_id) in kept
-    }
 
 
 def reasons(study: Study, measure_id: int) -> Counter[str]:

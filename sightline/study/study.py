@@ -119,6 +119,8 @@ def open_study(path: str | Path) -> Study:
                 remedy=f"Make it one: sightline init {folder}",
             )
         engine = database.connect_file(file)
+        if file.is_file() and file.stat().st_size == 0:
+            raise database.emptied(engine)  # connecting would write to it
         files = ImageFiles(str(folder))
     database.prepare(engine)
     return Study(folder.resolve().name, engine, files, folder, settings)
@@ -153,7 +155,7 @@ def create_study(
         (folder / SETTINGS_FILE).write_text(
             settings or _settings(folder.resolve().name, database_address, images), "utf-8"
         )
-        database.prepare(engine)
+        database.create(engine)
         for file in folder.glob(f"{DATABASE_FILE}*"):
             file.chmod(0o600)
         if database_address:

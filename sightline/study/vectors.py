@@ -51,7 +51,7 @@ class Vectors:
             shard = 0 if newest is None else int(newest) + 1
             part = home / f".part-{os.getpid()}.npy"
             np.save(part, kept)
-            os.replace(part, home / f"{shard:06d}.npy")
+            os.replace(part, self.file(encoder, shard))
             entries = [(encoder, contents[i], shard, place) for place, i in enumerate(rows)]
             database.upsert(
                 connection, vector, ["encoder", "content", "shard", "row"], entries, replace=False
@@ -83,17 +83,41 @@ class Vectors:
             out[asked[rows]] = opened[at[rows, 1]]
         return out, known
 
+    def file(self, encoder: str, shard: int) -> Path:
+        """Where a shard is."""
+        return self.folder / encoder / f"{shard:06d}.npy"
+
+    def lost(self) -> dict[tuple[str, int], int]:
+        """The shards, by encoder and number, whose file does not hold what it should, with their vectors."""
+        query = "SELECT encoder, shard, count(*), max(row) FROM vector GROUP BY encoder, shard ORDER BY 1, 2"
+        with database.reading(self.engine) as connection:
+            rows = database.fetch(connection, query)
+        lost = {}
+        for encoder, shard, n, last in rows:
+            try:
+                whole = len(self._shard(encoder, int(shard))) > int(last)
+            except StudyError:
+                whole = False
+            if not whole:
+                lost[encoder, int(shard)] = int(n)
+        return lost
+
+    def forget(self, shards: Sequence[tuple[str, int]]) -> None:
+        """Drop shards: their vectors are computed again when they are asked for."""
+        with database.writing(self.engine) as connection:
+            database.execute_many(connection, "DELETE FROM vector WHERE encoder = ? AND shard = ?", shards)
+
     def _shard(self, encoder: str, shard: int) -> np.ndarray:
         import numpy as np
 
-        file = self.folder / encoder / f"{shard:06d}.npy"
+        file = self.file(encoder, shard)
         try:
             opened: np.ndarray = np.load(file, mmap_mode="r")
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError) as error:
             raise StudyError(
                 f"vectors of the study cannot be read ({error})",
                 where=str(file),
-                remedy="Restore the study's vectors folder from a copy.",
+                remedy="Have them computed again: sightline doctor STUDY --repair",
             ) from None
         return opened
 

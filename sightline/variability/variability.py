@@ -23,7 +23,6 @@ from sightline.statistics.sets import pairwise_mean_interval
 from sightline.study import reading
 from sightline.study.running.progress import Listener
 from sightline.study.running.run import run
-from sightline.study.scores import unchanged
 from sightline.study.study import Study
 from sightline.variability.scale import (
     DISTANCE,
@@ -202,10 +201,8 @@ def read_variability(
     distance = distance or measured_by(study)
     measure = registry.configure("of_set", "pairwise_mean", distance=distance)
     systems = reading.systems(study).filter(pl.col("kind") == "generator").select("system_id", "system")
-    stored = reading.scores(study, measure.identity).join(systems, on="system_id")
-    fresh = unchanged(study, "of_set", measure.identity) if stored.height else set()
-    keys = stored.select("prompt_id", "system_id", "image_id").iter_rows()
-    scores = stored.filter(pl.Series([key in fresh for key in keys], dtype=pl.Boolean))
+    stored = reading.stored_scores(study, measure.identity).join(systems, on="system_id")
+    scores = reading.scores(study, measure.identity).join(systems, on="system_id")
     reasons = dict(scores.filter(pl.col("reason").is_not_null())["reason"].value_counts().iter_rows())
     if scores.height < stored.height:
         reasons[CHANGED] = stored.height - scores.height

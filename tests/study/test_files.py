@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 from images import header
+from sqlalchemy import event
 
 from sightline.errors import DataError, StudyError
-from sightline.pictures import decode
+from sightline.pictures import DamagedImage, decode
 from sightline.records import Image, ImageKey
 from sightline.study import files as files_module
 from sightline.study import reading
@@ -62,6 +63,70 @@ def test_a_file_cut_short_by_a_crash_is_written_again(tmp_path: Path, png: Png) 
     path.write_bytes(png()[:20])
     files.put(png())
     assert path.read_bytes() == png()
+
+
+def test_damaged_bytes_are_never_handed_out(files: ImageFiles, png: Png, tmp_path: Path) -> None:
+    sha = files.put(png())
+    if not files.local:
+        pytest.skip("not needed here: test_bytes_from_afar_are_checked")
+    (path,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    rotten = bytearray(png())
+    rotten[-1] ^= 1
+    path.write_bytes(rotten)
+    for ask in (files.read, files.thumbnail, lambda sha: files.picture(sha).data):
+        with pytest.raises(DamagedImage, match="is damaged") as caught:
+            ask(sha)
+        assert "doctor" in caught.value.remedy
+    files.put(png())
+    assert files.read(sha) == png()
+
+
+def test_what_a_commit_names_is_on_the_disk_before(
+    study: Study, put: Put, png: Png, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happened: list[int | str] = []
+    sync = os.fsync
+
+    def noted(handle: int) -> None:
+        happened.append(os.fstat(handle).st_ino)
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+
+    @event.listens_for(study.engine, "commit")
+    def committed(connection: Any) -> None:
+        happened.append("commit")
+
+    (tmp_path / "a.png").write_bytes(png())
+    put(study, [Image(ImageKey("c", "a"), str(tmp_path / "a.png"))])
+    sha = hashlib.sha256(png()).hexdigest()
+    names = (f"images/{sha[:2]}/{sha}", f"images/{sha[:2]}", "images", ".")
+    own = [(study.home / name).stat().st_ino for name in names]
+    assert happened[0] == own[0] and set(happened[1:4]) == set(own[1:])
+    assert happened[4:] == ["commit"]
+
+
+def test_a_lost_image_is_restored_by_importing_it_again(
+    study: Study, put: Put, png: Png, tmp_path: Path
+) -> None:
+    records = []
+    for name in ("red", "blue", "green"):
+        (tmp_path / f"{name}.png").write_bytes(png(name))
+        records.append(Image(ImageKey("c", name), str(tmp_path / f"{name}.png")))
+    put(study, records)
+    before = reading.images(study).rows()
+    paths = [study.home / files_module.image_place(sha) for sha in reading.images(study)["sha256"]]
+    paths[0].unlink()
+    paths[1].write_bytes(b"")
+    again = put(study, records)
+    assert (again.already, again.restored) == (True, 2)
+    assert [path.read_bytes() for path in paths] == [png(name) for name in ("red", "blue", "green")]
+    assert put(study, records).restored == 0
+    # Another source of the same pictures compares every byte.
+    paths[2].write_bytes(bytes(len(png("green"))))
+    put(study, records, "other")
+    assert paths[2].read_bytes() == png("green")
+    assert reading.images(study).rows() == before
 
 
 def test_a_thumbnail_is_made_and_written_once(

@@ -114,7 +114,7 @@ def test_a_missing_shard_is_explained(study: Study) -> None:
     (study.vectors.folder / "clip" / "000000.npy").unlink()
     with pytest.raises(StudyError, match="vectors of the study cannot be read") as caught:
         study.vectors.get("clip", ["a"])
-    assert "copy" in caught.value.remedy
+    assert "doctor" in caught.value.remedy
 
 
 contents = st.lists(st.sampled_from("abcdefgh"), max_size=6)

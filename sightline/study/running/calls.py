@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sightline.errors import DataError, SightlineError
 from sightline.extension import Configured
-from sightline.pictures import Picture
+from sightline.pictures import DamagedImage, Picture
 from sightline.records import Prompt
 from sightline.study.files import ImageFiles
 from sightline.study.running.validate import gate
@@ -137,6 +137,8 @@ def _from_store(files: ImageFiles, sha256: str) -> tuple[Picture | None, str | N
 def _undecodable(picture: Picture) -> str | None:
     try:
         _ = picture.rgb
+    except DamagedImage as error:
+        return ERROR + error.what
     except DataError as error:
         return error.what
     except OSError as error:

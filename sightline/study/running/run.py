@@ -27,7 +27,8 @@ WORTH = 5.0
 class Ran:
     """What a run did: how much was known and computed, and why scores have no value, known ones included.
 
-    `notes` say what a reader must know besides the numbers, such as how many images nobody judged.
+    `dropped` counts, by reason, results that were not kept because the study changed while they were
+    computed. `notes` say what a reader must know besides the numbers, such as how many images nobody judged.
     """
 
     measure: str
@@ -35,6 +36,7 @@ class Ran:
     known: int = 0
     computed: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
 
@@ -125,7 +127,7 @@ class _Plan:
             first: dict[int, scores.Target] = {}
             for number, measure_id in enumerate(self.ids):
                 todo, copies = scores.known(self.study, measure_id, page)
-                scores.write(self.study, measure_id, copies)
+                self.ran[number].dropped += scores.write(self.study, measure_id, copies)
                 self.ran[number].known += len(page) - len(todo)
                 self.meter.add(known=len(page) - len(todo))
                 for item in todo:
@@ -169,7 +171,9 @@ class _Plan:
             self.ran[number].computed += len(asked)
             computed += len(asked)
             written += len(rows)
-        scores.write_several(self.study, results)
+        dropped = scores.write_several(self.study, results)
+        for ran, measure_id in zip(self.ran, self.ids, strict=True):
+            ran.dropped += dropped.get(measure_id, Counter())
         self.meter.add(computed=computed, known=written - computed)
 
     def finish(self) -> list[Ran]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from sightline.errors import DataError, MissingPackage, StudyError, UsageError
-from sightline.study.schema import tables
+from sightline.study.schema import guards, tables
 from sightline.study.schema.migrations import Step, steps
 
 WAIT_SECONDS = 30
@@ -188,6 +188,9 @@ def _explanation(error: BaseException | None, where: str) -> StudyError | None:
         what, remedy = "the disk is full", "Free some space and run this again; nothing was changed."
     elif "not a database" in low or "malformed" in low:
         what, remedy = f"the study's database is damaged ({said})", "Restore it from a copy."
+    elif "foreign key constraint" in low:
+        what = f"the study was changed meanwhile: what this refers to is gone ({said.splitlines()[0]})"
+        remedy = "Run it again; nothing was changed."
     elif "password" in low:
         what = f"the database refuses the password: {said}"
         remedy = "Give it in the environment (PGPASSWORD) or in ~/.pgpass; study.toml never holds it."
@@ -204,31 +207,52 @@ SCHEMA = "schema"
 """The setting that holds the version of the tables; 0.1 called it `version`."""
 
 
+def create(engine: Engine) -> None:
+    """Make the tables of a new study."""
+    with writing(engine) as connection:
+        if version(connection) is not None:
+            raise StudyError(
+                "there is a study already", where=place(engine), remedy="Use it, or another place."
+            )
+        tables.metadata.create_all(connection)
+        for statement in guards.triggers(engine.dialect.name):
+            connection.exec_driver_sql(statement)
+        connection.execute(tables.setting.insert().values(name=SCHEMA, value=str(tables.VERSION)))
+
+
 def prepare(
     engine: Engine, known_steps: Mapping[int, Step] | None = None, newest: int = tables.VERSION
 ) -> None:
-    """Make the tables of a new study, bring an older one up to date, refuse a newer one."""
+    """Bring an older study up to date; refuse a newer one, and a database that holds none."""
     with reading(engine) as connection:
         found = version(connection)
     if found == newest:
         return
-    if found is not None and found > newest:
+    if found is None:
+        raise emptied(engine)
+    if found > newest:
         raise StudyError(
             f"this study was written by a newer Sightline (tables version {found}, this one knows {newest})",
             where=place(engine),
             remedy="Upgrade: pip install --upgrade sightline. The study was not touched.",
         )
     with writing(engine) as connection:
-        found = version(connection)  # another process may have been quicker
-        if found is None:
-            tables.metadata.create_all(connection)
-            connection.execute(tables.setting.insert().values(name=SCHEMA, value=str(newest)))
-            return
+        found = version(connection) or newest  # another process may have been quicker
         todo = steps() if known_steps is None else known_steps
         for number in range(found + 1, newest + 1):
             todo[number](connection)
         changed = tables.setting.update().where(tables.setting.c.name == SCHEMA)
         connection.execute(changed.values(value=str(newest)))
+
+
+def emptied(engine: Engine) -> StudyError:
+    """That a study's database holds nothing: it was lost, and must not be taken for a new study."""
+    return StudyError(
+        "the study's database is empty or has lost its tables",
+        where=place(engine),
+        remedy="Restore it from a backup or a copy; the image files are still there. To start over, make "
+        "another study: sightline init",
+    )
 
 
 def version(connection: Connection) -> int | None:
@@ -243,6 +267,12 @@ def version(connection: Connection) -> int | None:
             where=place(connection.engine),
             remedy="With 0.1: sightline export STUDY FOLDER. With 0.2: sightline import NEW-STUDY FOLDER. "
             "The study was not touched.",
+        )
+    if SCHEMA in values and not values[SCHEMA].isdecimal():
+        raise StudyError(
+            f"the study's database is damaged (its version is {values[SCHEMA]!r})",
+            where=place(connection.engine),
+            remedy="Restore it from a copy.",
         )
     return int(values[SCHEMA]) if SCHEMA in values else None
 
@@ -296,20 +326,18 @@ def upsert(
         if replace and others
         else "NOTHING"
     )
-    marks = ", ".join("?" * len(columns))
-    insert_into = f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})'
-    execute_many(connection, f"{insert_into} ON CONFLICT ({keys}) DO {does}", rows)
-
-
-def require_ids(connection: Connection, table: Table, ids: Iterable[int]) -> None:
-    """Prove that rows about to be referred to exist, where the database has no foreign key to do it."""
-    if connection.dialect.name != "postgresql":
+    conflict = f"ON CONFLICT ({keys}) DO {does}"
+    if connection.dialect.name == "postgresql":
+        # One statement for all rows, since triggers check each as a whole; it may write a row only once.
+        at = [columns.index(column.name) for column in table.primary_key]
+        rows = list({tuple(row[n] for n in at): row for row in rows}.values())
+        kinds = [table.columns[column].type.compile(dialect=connection.dialect) for column in columns]
+        cells = ", ".join(f"CAST(%s AS {kind}[])" for kind in kinds)
+        statement = f'INSERT INTO "{table.name}" ({names}) SELECT * FROM unnest({cells}) {conflict}'
+        connection.exec_driver_sql(statement, tuple([*column] for column in zip(*rows, strict=True)))
         return
-    wanted = list(set(ids))
-    query = f'SELECT count(*) FROM "{table.name}" WHERE id = ANY(%s)'
-    found = int(connection.exec_driver_sql(query, (wanted,)).scalar_one())
-    if found != len(wanted):
-        raise RuntimeError(f"{len(wanted) - found} keys of {table.name} do not exist; nothing was written")
+    marks = ", ".join("?" * len(columns))
+    execute_many(connection, f'INSERT INTO "{table.name}" ({names}) VALUES ({marks}) {conflict}', rows)
 
 
 def look_up(
@@ -353,14 +381,28 @@ def drop_temporary(connection: Connection, name: str) -> None:
     connection.exec_driver_sql(f"DROP TABLE IF EXISTS {home}.{name}")
 
 
-def fetch(connection: Connection, query: str) -> list[tuple[Any, ...]]:
-    """All rows of a query without parameters as plain tuples, much faster than through SQLAlchemy."""
+def fetch(connection: Connection, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """All rows of a query, with ? for values, as plain tuples, much faster than through SQLAlchemy."""
+    if parameters and connection.dialect.name == "postgresql":
+        query = query.replace("?", "%s")
     cursor = connection.connection.cursor()
     try:
-        cursor.execute(query)
+        cursor.execute(query, parameters) if parameters else cursor.execute(query)
         return list(cursor.fetchall())
     finally:
         cursor.close()
+
+
+def among(connection: Connection, column: str) -> str:
+    """The condition that a column is one of the keys of an `id_list`, which takes the place of its ?."""
+    if connection.dialect.name == "postgresql":
+        return f"{column} = ANY(?)"
+    return f"{column} IN (SELECT value FROM json_each(?))"
+
+
+def id_list(connection: Connection, ids: Sequence[int]) -> Any:
+    """Keys as the one parameter that `among` takes."""
+    return list(ids) if connection.dialect.name == "postgresql" else json.dumps(list(ids))
 
 
 def as_json(value: Any, at: str = "") -> str | None:
@@ -383,10 +425,10 @@ def _plain(value: Any) -> Any:
 
 
 def fresh_ids(connection: Connection, table: Table, n: int) -> Sequence[int]:
-    """n unused keys of a table.
+    """n keys that no row of a table has or ever had.
 
     PostgreSQL hands them out itself, since an annotation server may be inserting meanwhile; on SQLite
-    nobody else can be.
+    nobody else can be, and the largest key there ever was is kept next to the table.
     """
     if n == 0:
         return []
@@ -394,8 +436,9 @@ def fresh_ids(connection: Connection, table: Table, n: int) -> Sequence[int]:
         sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
         drawn = fetch(connection, f"SELECT nextval({sequence}) FROM generate_series(1, {n})")
         return [row[0] for row in drawn]
-    taken = int(connection.exec_driver_sql(f'SELECT coalesce(max(id), 0) FROM "{table.name}"').scalar_one())
-    return range(taken + 1, taken + 1 + n)
+    largest = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?"
+    ((taken,),) = fetch(connection, largest, [table.name])
+    return range(int(taken) + 1, int(taken) + 1 + n)
 
 
 def add(

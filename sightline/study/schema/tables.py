@@ -1,8 +1,8 @@
 """The tables of a study, the same on SQLite and PostgreSQL.
 
-Keys are integers (text keys cost five times the space); 0 stands for "not part of it" in items and
-scores, so that a key is never null. Numbers are finite: SQLite would turn NaN into NULL and PostgreSQL
-keep it, so a CHECK refuses it on both.
+Keys are integers (text keys cost five times the space) and are never given out twice; 0 stands for "not
+part of it" in items and scores, so that a key is never null. Numbers are finite: SQLite would turn NaN into
+NULL and PostgreSQL keep it, so a CHECK refuses it on both.
 """
 
 from __future__ import annotations
@@ -43,19 +43,24 @@ def _id() -> Column[int]:
     return Column("id", Key, primary_key=True, autoincrement=True)
 
 
-def _source() -> Column[int | None]:
-    # Neither a foreign key nor an index: both would cost an import a look-up a row, for a value that only
-    # loading writes and only undoing asks for, which reads whole tables anyway.
-    return Column("source_id", Key, nullable=True)
+def _source() -> Column[int]:
+    # No index: only undoing asks for it, and reads whole tables anyway.
+    return _ref("source_id", "source", nullable=True)
 
 
-def _checked_by_loading(name: str, target: str) -> ForeignKeyConstraint:
-    """A foreign key of a large table, on SQLite only.
+def _of_bulk(name: str, target: str) -> ForeignKeyConstraint:
+    """A foreign key of a table that is loaded in bulk, on SQLite only.
 
-    PostgreSQL would check it row by row, which takes as long as the rest of a load; there
-    `database.require_ids` proves it once a batch instead.
+    PostgreSQL would check it row by row, which takes as long as the rest of a load; there a trigger checks
+    each statement as a whole (see `guards`).
     """
     return ForeignKeyConstraint([name], [f"{target}.id"]).ddl_if(dialect="sqlite")
+
+
+def _where_given(name: str, column: str) -> Index:
+    """An index that leaves out the 0 of "not part of it"."""
+    given = text(f"{column} <> 0")
+    return Index(name, column, sqlite_where=given, postgresql_where=given)
 
 
 def _ref(name: str, target: str, **more: object) -> Column[int]:
@@ -148,10 +153,12 @@ image = Table(
     Column("width", Integer),
     Column("height", Integer),
     Column("defect", Text),
-    _source(),
+    Column("source_id", Key, nullable=True),
     Column("bytes_source_id", Key, nullable=True),
     UniqueConstraint("collection_id", "name"),
-    _checked_by_loading("collection_id", "collection"),
+    _of_bulk("collection_id", "collection"),
+    _of_bulk("source_id", "source"),
+    _of_bulk("bytes_source_id", "source"),
 )
 
 caption = Table(
@@ -216,10 +223,11 @@ answer = Table(
     Column("seed", BigInteger),
     _ref("settings_id", "settings", nullable=True),
     Column("failure", Text),
-    _source(),
-    _checked_by_loading("system_id", "system"),
-    _checked_by_loading("prompt_id", "prompt"),
-    _checked_by_loading("image_id", "image"),
+    Column("source_id", Key, nullable=True),
+    _of_bulk("system_id", "system"),
+    _of_bulk("prompt_id", "prompt"),
+    _of_bulk("image_id", "image"),
+    _of_bulk("source_id", "source"),
     CheckConstraint("(image_id IS NULL) = (failure IS NOT NULL)", name="image_or_failure"),
     _finite("score"),
     # Undoing deletes settings, and each deletion asks whether an answer still has them.
@@ -261,6 +269,8 @@ item = Table(
     Column("system_b", Key, nullable=False),
     UniqueConstraint("prompt_id", "system_id", "image_id", "image_b", "image_c", "system_b"),
     Index("item_by_image", "image_id"),
+    _where_given("item_by_image_b", "image_b"),
+    _where_given("item_by_image_c", "image_c"),
 )
 
 annotator = Table(
@@ -323,7 +333,7 @@ round_item = Table(
     _ref("round_id", "round", nullable=False),
     Column("ordinal", Integer, nullable=False),
     Column("kind", String(16), nullable=False),
-    Column("again_of", Key, nullable=True),
+    _ref("again_of", "round_item", nullable=True),
     Column("wanted", Integer, nullable=False),
     Column("given", Integer, nullable=False),
     Column("done", Integer, nullable=False),
@@ -470,6 +480,8 @@ score = Table(
     Index("score_by_inputs", "measure_id", "inputs"),
     _finite("value"),
     CheckConstraint("(value IS NULL) = (reason IS NOT NULL)", name="value_or_reason"),
+    _where_given("score_by_prompt", "prompt_id"),
+    _where_given("score_by_image", "image_id"),
     sqlite_with_rowid=False,
 )
 
@@ -481,6 +493,8 @@ evidence = Table(
     Column("system_id", Key, primary_key=True, autoincrement=False),
     Column("image_id", Key, primary_key=True, autoincrement=False),
     Column("json", JSON, nullable=False),
+    _where_given("evidence_by_prompt", "prompt_id"),
+    _where_given("evidence_by_image", "image_id"),
     sqlite_with_rowid=False,
 )
 
@@ -509,6 +523,7 @@ prediction = Table(
     Column("high", Double),
     Column("reason", Text),
     _finite("value"),
+    _where_given("prediction_by_prompt", "prompt_id"),
     sqlite_with_rowid=False,
 )
 
@@ -521,3 +536,16 @@ vector = Table(
     Column("row", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
+
+PARTS = {"prompt_id": prompt, "system_id": system, "image_id": image}
+PARTS |= {"image_b": image, "image_c": image, "system_b": system}
+"""What the columns of items, scores and predictions refer to that are 0 where there is nothing."""
+PARTIAL = (item, score, evidence, prediction)
+
+for _table in metadata.tables.values():
+    # A process that remembers the key of a row that was undone must not meet another row under it.
+    _table.dialect_options["sqlite"]["autoincrement"] = "id" in _table.columns
+for _table in PARTIAL:
+    for _name, _target in PARTS.items():
+        if _name in _table.columns:
+            _table.add_is_dependent_on(_target)

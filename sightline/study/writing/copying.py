@@ -161,6 +161,7 @@ def _has_sequences(connection: Connection) -> bool:
 def _copy_files(study: Study, copied: Study) -> None:
     for sha256 in contents_of(copied):
         copied.files.put(study.files.read(sha256))
+    copied.files.sync()
     for place in shards_of(copied):
         (copied.home / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(study.home / place, copied.home / place)

@@ -22,6 +22,8 @@ from sightline.study.writing.keeping import Keeper
 from sightline.study.writing.scenes import keep_scenes
 from sightline.study.writing.translations import keep_translations
 
+LOST_FILE = "its file was damaged or lost: import the image again"
+"""The defect of an image whose bytes the study knows by their hash, but no longer has."""
 REMEMBERED = 200_000
 """Keys kept between batches; beyond that the database is asked again, so that memory stays bounded."""
 
@@ -303,7 +305,7 @@ class Entities(Keeper):
                 files.setdefault((record.key, record.path), record)
         facts = self._take_in(list(files.values()))
         found = self._find_images(first)
-        fresh, changed, owners, same_bytes = [], [], {}, []
+        fresh, changed, intact, owners, same_bytes = [], [], [], {}, []
         for key in first:
             sha, width, height, defect = facts.get(key, (None, None, None, None))
             if key not in found:
@@ -315,11 +317,15 @@ class Entities(Keeper):
                 if sha != before:
                     raise _another_picture(next(r for k, r in files.items() if k[0] == key))
                 same_bytes.append(known)
+                intact.append((defect, known, LOST_FILE))
             if sha is not None and before is None:
                 changed.append((sha, width, height, defect, self.source_id, known))
         self._insert_images(fresh)
         self._images.update({key: known for key, (known, _, _) in found.items()})
         self._fill_in(changed)
+        # What doctor found damaged or missing was put back just now.
+        marked = "UPDATE image SET defect = ? WHERE id = ? AND defect = ?"
+        database.execute_many(self.connection, marked, intact)
         self._mention("image", list(owners), owners)
         self._mention("bytes", same_bytes, self._bytes_owners(same_bytes))
         self._captions(records)
@@ -342,7 +348,6 @@ class Entities(Keeper):
             (homes[key.collection], key.name, sha, width, height, defect, self.source_id if sha else None)
             for key, sha, width, height, defect in fresh
         ]
-        database.require_ids(self.connection, tables.collection, homes.values())
         ids = self.add(tables.image, columns, rows)
         self._images.update({row[0]: i for i, row in zip(ids, fresh, strict=True)})
         self.counts["images"] += len(fresh)

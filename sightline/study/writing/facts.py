@@ -66,13 +66,6 @@ class Facts:
             if rows.setdefault(key, row) != row:
                 raise _twice(record)
             first.setdefault(key, record)
-        named = [row[0] for row in rows.values() if isinstance(row[0], int)]
-        for table, ids in (
-            (tables.system, (key[0] for key in rows)),
-            (tables.prompt, (key[1] for key in rows)),
-            (tables.image, named),
-        ):
-            database.require_ids(self.connection, table, ids)
         self.counts["answers"] += entities.keep(
             tables.answer,
             ["system_id", "prompt_id", "position"],

@@ -22,6 +22,7 @@ from sightline.records import (
     Answer,
     Assignment,
     Image,
+    ImageKey,
     Judgement,
     JudgingRound,
     KnownAnswer,
@@ -45,11 +46,15 @@ from sightline.study.writing.undoing import undo_within
 
 @dataclass(frozen=True)
 class Loaded:
-    """What an import did: the source it is recorded under, and how many records of each kind came in."""
+    """What an import did: the source it is recorded under, and how many records of each kind came in.
+
+    `restored` counts images that the study held, but whose files were lost, and that it has again.
+    """
 
     source_id: int
     already: bool
     counts: dict[str, int]
+    restored: int = 0
 
 
 def load(
@@ -73,7 +78,7 @@ def load(
     with database.writing(study.engine) as connection:
         known = _known_source(connection, importer, digest, extend)
         if known is not None and extend is None:
-            return Loaded(known[0], True, known[1])
+            return Loaded(known[0], True, known[1], restored=_restore(study, connection, known[0], records))
         source_id, before = known or (_new_source(connection, importer, path, digest, replace), {})
         with _fewer_collections(10 * batch):
             added = _load_all(study, connection, source_id, records, batch, keep_broken, progress)
@@ -81,7 +86,25 @@ def load(
         connection.execute(
             tables.source.update().where(tables.source.c.id == source_id).values(counts=counts)
         )
+        study.files.sync()
         return Loaded(source_id, False, counts)
+
+
+def _restore(study: Study, connection: Connection, source_id: int, records: Iterable[Record]) -> int:
+    """Put back image files of a source that the study has lost; gives how many images have theirs again."""
+    query = "SELECT c.name, i.name, i.sha256 FROM image i JOIN collection c ON c.id = i.collection_id"
+    held = {ImageKey(*key): sha256 for *key, sha256 in database.fetch(connection, query) if sha256}
+    lost = study.files.lost(held.values())
+    if not lost:
+        return 0
+    wanted = [
+        Image(record.key, record.path, at=record.at)
+        for record in records
+        if isinstance(record, Image) and record.path is not None and held.get(record.key) in lost
+    ]
+    Entities(study, connection, source_id, keep_broken=True).images(wanted)
+    study.files.sync()
+    return len({image.key for image in wanted})
 
 
 def _known_source(
@@ -184,10 +207,17 @@ def _chunks(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
         yield chunk
 
 
-def undo(study: Study, source_id: int) -> dict[str, int]:
-    """Undo an import: remove its facts, and every prompt, image and system that only it contains."""
+def undo(study: Study, source_id: int, *, dry_run: bool = False) -> dict[str, int]:
+    """Undo an import: remove its facts, and every prompt, image and system that only it contains.
+
+    Gives how many rows of each kind that removes; with `dry_run` they stay.
+    """
     with database.writing(study.engine) as connection:
-        return undo_within(connection, source_id)
+        whole = connection.begin_nested()
+        gone = undo_within(connection, source_id)
+        if dry_run:
+            whole.rollback()
+        return gone
 
 
 def sources(study: Study) -> list[dict[str, Any]]:

@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Connection, delete, func, select
 
+from sightline.errors import ConflictError
 from sightline.study.schema import database, tables
 from sightline.study.schema.storable import now
 from sightline.study.study import Study
@@ -31,6 +32,7 @@ def settle(
     others agree.
     """
     with database.writing(study.engine) as connection:
+        _refuse_outdated(connection, question_id, up_to)
         identity = _identity("settled", question_id, rule, screening, up_to, list(rows))
         table = tables.settlement
         known = connection.execute(select(table.c.id).where(table.c.identity == identity)).scalar()
@@ -55,6 +57,16 @@ def settle(
         columns = ["settlement_id", "item_id", "value", "low", "high", "n", "reason"]
         database.insert(connection, tables.truth, columns, [(key, *row) for row in rows])
         return key
+
+
+def _refuse_outdated(connection: Connection, question_id: int, up_to: int) -> None:
+    """Refuse truth of judgements that were undone while it was computed: keys are never given out twice."""
+    query = select(tables.judgement.c.question_id).where(tables.judgement.c.id == up_to)
+    if up_to and connection.execute(query).scalar() != question_id:
+        raise ConflictError(
+            "judgements were removed from the study while their truth was computed; nothing was stored",
+            remedy="Run it again.",
+        )
 
 
 def keep_predictions(

@@ -26,7 +26,7 @@ class DiskUse:
 def disk_use(study: Study) -> dict[str, DiskUse]:
     """The disk use of images and what was made from them; images on another machine are not counted."""
     with database.reading(study.engine) as connection:
-        known = _referred(connection)
+        known = contents_in_use(connection)
     images = list(_below(study, "images"))
     return {
         "images": _size(images),
@@ -38,22 +38,37 @@ def disk_use(study: Study) -> dict[str, DiskUse]:
 
 
 def sweep(study: Study) -> DiskUse:
-    """Remove image files, and what was made from them, of contents the study does not hold."""
+    """Remove image files, what was made from them, and vectors that nothing in the study refers to."""
     # An import puts files down before it commits their rows: as the one writer we can meet none half-way.
     with database.writing(study.engine) as connection:
-        known = _referred(connection)
-        made = [*_below(study, "thumbnails"), *_files(study.home / PREPARED)]
-        # These are made by readers too: one under way has a name that begins with a dot.
-        files = [*_below(study, "images"), *(path for path in made if not path.name.startswith("."))]
-        unused = [path for path in files if _content(path) not in known]
+        unused = _unused(study, connection)
         gone = _size(unused)
         for path in unused:
             path.unlink(missing_ok=True)
     return gone
 
 
-def _referred(connection: Connection) -> set[str]:
-    return set(connection.execute(select(tables.image.c.sha256).distinct()).scalars())
+def unused_files(study: Study) -> list[Path]:
+    """The files that `sweep` would remove; while something is being imported also those it puts down."""
+    with database.reading(study.engine) as connection:
+        return _unused(study, connection)
+
+
+def _unused(study: Study, connection: Connection) -> list[Path]:
+    known = contents_in_use(connection)
+    made = [*_below(study, "thumbnails"), *_files(study.home / PREPARED)]
+    # These are made by readers too: one under way has a name that begins with a dot.
+    made = [path for path in made if not path.name.startswith(".")]
+    files = [path for path in (*_below(study, "images"), *made) if _content(path) not in known]
+    shards = database.fetch(connection, "SELECT DISTINCT encoder, shard FROM vector")
+    held = {study.vectors.file(encoder, int(shard)) for encoder, shard in shards}
+    return files + [path for path in _files(study.vectors.folder) if path not in held]
+
+
+def contents_in_use(connection: Connection) -> set[str]:
+    """The contents of all images."""
+    query = select(tables.image.c.sha256).where(tables.image.c.sha256.is_not(None)).distinct()
+    return set(connection.execute(query).scalars())
 
 
 def _content(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 from sqlalchemy import Connection, text
@@ -60,11 +61,16 @@ def _heirs(table: str) -> Iterator[str]:
 
 
 def undo_within(connection: Connection, source_id: int) -> dict[str, int]:
-    """Undo a source inside an open transaction; gives how many rows of each table went."""
+    """Undo a source inside an open transaction; gives how many rows of each table went.
+
+    `computed_truth`, `score` and `prediction` count what was computed from it and went as well.
+    """
     values = {"source": source_id}
     _refuse(connection, values)
     gone = undo_decisions(connection, values)
-    _delete_computed(connection, values)
+    _refuse_used(connection, values)
+    computed = _delete_computed(connection, values)
+    before = _count_computed(connection)
     for table in FACTS:
         gone[table] = _run(connection, f"DELETE FROM {table} WHERE source_id = :source", values)
     _forget_bytes(connection, values)
@@ -79,9 +85,11 @@ def undo_within(connection: Connection, source_id: int) -> dict[str, int]:
         "DELETE FROM settings WHERE id IN (SELECT id FROM settings EXCEPT SELECT settings_id FROM answer)",
         {},
     )
-    gone["score"] = _delete_scores(connection)
+    # The database itself deletes what was computed of a prompt, system or image that goes.
+    for table, n in _count_computed(connection).items():
+        computed[table] += before[table] - n
     _run(connection, "DELETE FROM source WHERE id = :source", values)
-    return {table: n for table, n in gone.items() if n}
+    return {table: n for table, n in (*gone.items(), *computed.items()) if n}
 
 
 def _refuse(connection: Connection, values: Mapping[str, int]) -> None:
@@ -102,6 +110,49 @@ def _refuse(connection: Connection, values: Mapping[str, int]) -> None:
         )
 
 
+# What a source brought and no other one did.
+_OWN = (
+    "SELECT id FROM {table} WHERE {column} = :source EXCEPT "
+    "SELECT entity_id FROM mention WHERE kind = '{kind}' AND source_id <> :source"
+)
+_IN_ROUNDS = (
+    "SELECT DISTINCT r.name FROM round r JOIN round_item i ON i.round_id = r.id "
+    "JOIN round_item_slot l ON l.round_item_id = i.id JOIN item s ON s.id = l.item_id WHERE "
+)
+
+
+def _refuse_used(connection: Connection, values: Mapping[str, int]) -> None:
+    """Refuse while a round shows people what would be removed: they would judge what is not there."""
+    prompts = _OWN.format(table="prompt", column="source_id", kind="prompt")
+    images = _OWN.format(table="image", column="source_id", kind="image")
+    contents = _OWN.format(table="image", column="bytes_source_id", kind="bytes")
+    answered = (
+        f"EXISTS (SELECT 1 FROM answer a WHERE (a.source_id = :source OR a.image_id IN ({contents})) "
+        "AND s.prompt_id IN (0, a.prompt_id) AND (a.image_id IN (s.image_id, s.image_b, s.image_c) "
+        "OR (s.image_id = 0 AND a.system_id IN (s.system_id, s.system_b))))"
+    )
+    shown = [f"s.prompt_id IN ({prompts})", answered]
+    shown += [
+        f"s.{part} IN ({own})" for part in ("image_id", "image_b", "image_c") for own in (images, contents)
+    ]
+    found = {str(name) for (name,) in connection.execute(text(_IN_ROUNDS + " OR ".join(shown)), values)}
+    asked = set(
+        connection.execute(
+            text(_OWN.format(table="question", column="source_id", kind="question")), values
+        ).scalars()
+    )
+    for name, questions in connection.execute(text("SELECT name, CAST(questions AS TEXT) FROM round")):
+        if asked & set(json.loads(questions)):
+            found.add(str(name))
+    if found:
+        named = ", ".join(sorted(found))
+        raise ConflictError(
+            f"people judge what import {values['source']} contains, in the round {named}; it is not undone",
+            remedy="What they judged would be gone. Leave the import in, or export the study and import what "
+            "should stay into a new one.",
+        )
+
+
 def _run(connection: Connection, statement: str, values: Mapping[str, int]) -> int:
     return int(connection.execute(text(statement), values).rowcount)
 
@@ -113,23 +164,22 @@ _SETTLED = (
 )
 
 
-def _delete_computed(connection: Connection, values: Mapping[str, int]) -> None:
+def _delete_computed(connection: Connection, values: Mapping[str, int]) -> dict[str, int]:
     """Drop what was computed from votes and truths that are about to go: it can be computed again."""
     fits = (
         f"SELECT id FROM fit WHERE settlement_id IN ({_SETTLED} UNION "
         "SELECT settlement_id FROM truth WHERE source_id = :source)"
     )
-    _delete_scores_of_sets(connection, values)
-    _run(connection, f"DELETE FROM prediction WHERE fit_id IN ({fits})", values)
+    gone = {"score": _delete_scores_of_sets(connection, values)}
+    gone["prediction"] = _run(connection, f"DELETE FROM prediction WHERE fit_id IN ({fits})", values)
     _run(connection, f"DELETE FROM fit WHERE id IN ({fits})", values)
-    _run(connection, f"DELETE FROM truth WHERE settlement_id IN ({_SETTLED})", values)
+    truths = f"DELETE FROM truth WHERE settlement_id IN ({_SETTLED})"
+    gone["computed_truth"] = _run(connection, truths, values)
     _run(connection, f"DELETE FROM settlement WHERE id IN ({_SETTLED})", values)
-    # SQLite gives the keys of deleted judgements out again: what comes next must still count as newer.
-    left = "(SELECT coalesce(max(id), 0) FROM judgement WHERE source_id IS NULL OR source_id <> :source)"
-    _run(connection, f"UPDATE settlement SET up_to = {left} WHERE up_to > {left}", values)
+    return gone
 
 
-def _delete_scores_of_sets(connection: Connection, values: Mapping[str, int]) -> None:
+def _delete_scores_of_sets(connection: Connection, values: Mapping[str, int]) -> int:
     """Scores of a prompt's images, of rankings and of answers that lose a part do not hold any more."""
     answered = "SELECT 1 FROM answer a WHERE a.source_id = :source AND a.prompt_id = {table}.prompt_id"
     judged = (
@@ -141,19 +191,28 @@ def _delete_scores_of_sets(connection: Connection, values: Mapping[str, int]) ->
         "SELECT l.prompt_id FROM prompt_link l WHERE l.kind = 'rephrases' "
         f"AND (l.source_id = :source OR l.to_prompt_id IN ({judged}))"
     )
+    lost = "SELECT id FROM image WHERE bytes_source_id = :source"
+    shown = (
+        f"SELECT 1 FROM answer a WHERE a.image_id IN ({lost}) AND a.prompt_id = {{table}}.prompt_id "
+        "AND a.system_id = {table}.system_id"
+    )
     rests_on = (
+        ("of_set", f"EXISTS ({shown})"),
         ("of_set", f"EXISTS ({answered} AND a.system_id = {{table}}.system_id)"),
         ("of_ranking", f"EXISTS ({answered} AND a.system_id = {{table}}.system_id)"),
         ("of_ranking", f"prompt_id IN ({judged} UNION {heirs})"),
         ("of_answer", f"EXISTS ({answered} AND a.image_id = {{table}}.image_id)"),
-        ("of_image", "image_id IN (SELECT id FROM image WHERE bytes_source_id = :source)"),
+        ("of_answer", f"image_id IN ({lost})"),
+        ("of_image", f"image_id IN ({lost})"),
     )
+    gone = 0
     for table in ("evidence", "score"):
+        gone = 0
         for kind, condition in rests_on:
             of_kind = f"measure_id IN (SELECT id FROM measure WHERE kind = '{kind}')"
-            _run(
-                connection, f"DELETE FROM {table} WHERE {of_kind} AND {condition.format(table=table)}", values
-            )
+            statement = f"DELETE FROM {table} WHERE {of_kind} AND {condition.format(table=table)}"
+            gone += _run(connection, statement, values)
+    return gone
 
 
 def _delete_unused(connection: Connection, table: str, mine: str, values: Mapping[str, int]) -> int:
@@ -219,16 +278,8 @@ def _forget_bytes(connection: Connection, values: Mapping[str, int]) -> None:
     )
 
 
-def _delete_scores(connection: Connection) -> int:
-    gone = 0
-    for table in ("evidence", "score", "prediction"):
-        parts = [("prompt_id", "prompt"), ("system_id", "system")]
-        if table != "prediction":
-            parts.append(("image_id", "image"))
-        lost = " OR ".join(
-            f"({column} <> 0 AND NOT EXISTS (SELECT 1 FROM {owner} o WHERE o.id = {table}.{column}))"
-            for column, owner in parts
-        )
-        n = int(connection.execute(text(f"DELETE FROM {table} WHERE {lost}")).rowcount)
-        gone += n if table == "score" else 0
-    return gone
+def _count_computed(connection: Connection) -> dict[str, int]:
+    return {
+        table: int(connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar_one())
+        for table in ("score", "prediction")
+    }

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from processes import start
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 
 from sightline.errors import DataError, StudyError, UsageError
 from sightline.records import Answer, ImageKey, Prompt, PromptKey
@@ -19,7 +18,6 @@ from sightline.study import reading
 from sightline.study.schema import database, tables
 from sightline.study.schema.migrations import steps
 from sightline.study.study import Study, create_study, open_study
-from sightline.study.writing.loading import load
 
 Put = Callable[..., Any]
 
@@ -168,6 +166,36 @@ def test_a_damaged_file_is_called_damaged(tmp_path: Path) -> None:
         open_study(tmp_path / "s")
     assert caught.value.where == str(file)
     assert "copy" in caught.value.remedy
+
+
+@pytest.mark.parametrize("lost", ["every byte", "every table", "the settings", "the version", "its number"])
+def test_an_emptied_database_is_no_new_study(study: Study, put: Put, lost: str) -> None:
+    put(study, [Prompt(PromptKey("s", "1"), "x")])
+    file = study.home / "study.sqlite"
+    if lost == "every byte":
+        if study.engine.dialect.name != "sqlite":
+            pytest.skip("not needed here: a server's database has no file of ours")
+        study.close()
+        for each in study.home.glob("study.sqlite*"):
+            each.write_bytes(b"")
+    else:
+        with database.writing(study.engine) as connection:
+            if lost == "every table":
+                tables.metadata.drop_all(connection)
+            elif lost == "the settings":
+                tables.setting.drop(connection)
+            elif lost == "the version":
+                connection.execute(tables.setting.delete())
+            else:
+                connection.execute(tables.setting.update().values(value="abc"))
+    with pytest.raises(StudyError, match=r"is (empty|damaged)") as caught:
+        open_study(study.home)
+    assert caught.value.where == database.place(study.engine)
+    assert "Restore it" in caught.value.remedy
+    if lost == "every byte":
+        assert file.stat().st_size == 0
+    with pytest.raises(StudyError, match="a study already"):
+        create_study(study.home)
 
 
 def test_a_file_with_a_torn_page_is_called_damaged(tmp_path: Path, put: Put) -> None:
@@ -417,15 +445,3 @@ def test_errors_of_the_program_itself_pass_through(study: Study) -> None:
         raise DataError("mine")
     with pytest.raises(ZeroDivisionError), database.reading(study.engine):
         raise ZeroDivisionError
-
-
-def test_keys_that_do_not_exist_are_refused_on_both(study: Study) -> None:
-    # SQLite has the foreign key; PostgreSQL is asked once a batch.
-    load(study, [Prompt(PromptKey("s", "1"), "a ball")], importer="t", path="p", digest="1")
-    row = (1, 1, 0, 999, None)
-    refused = pytest.raises((RuntimeError, DBAPIError, sqlite3.IntegrityError))
-    with refused, database.writing(study.engine) as connection:
-        database.require_ids(connection, tables.image, [999])
-        columns = ["system_id", "prompt_id", "position", "image_id", "source_id"]
-        database.insert(connection, tables.answer, columns, [row])
-    assert reading.counts(study)["answer"] == 0

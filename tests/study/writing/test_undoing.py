@@ -276,7 +276,7 @@ def test_undo_takes_scores_of_what_is_gone(study: Study, put: Put) -> None:
     put(study, [prompt(1)], "b")
     words = find_measure("words")
     scores.register(study, words)
-    items = [scores.Target(key, 0, 0, key, None, ()) for key in reading.prompts(study)["prompt_id"]]
+    (items,) = scores.pages(study, "of_prompt")
     scores.write(study, 1, [(item, scores.Outcome(1.0, evidence={"n": 1})) for item in items])
     assert undo(study, 1) == {"prompt": 1, "score": 1}
     assert reading.scores(study, words.identity)["prompt_id"].to_list() == [items[1].prompt_id]
@@ -330,3 +330,16 @@ def test_a_number_is_not_given_twice(study: Study, put: Put) -> None:
     first = put(study, [Prompt(PromptKey("s", "1"), "one")], "a").source_id
     undo(study, first)
     assert put(study, [Prompt(PromptKey("s", "1"), "one")], "b").source_id > first
+
+
+def test_truth_of_votes_that_were_undone_meanwhile_is_not_stored(study: Study, put: Put) -> None:
+    votes = [Judgement("q", Item(PROMPTS[0]), 1.0, AnnotatorKey("p", "a"))]
+    put(study, [prompt(0)], "prompts")
+    done = put(study, votes, "votes")
+    key, seen = reading.question(study, "q")[0], reading.votes(study, "q")[0].up_to
+    (item,) = reading.fetch_rows(study, "SELECT id FROM item")
+    put(study, [Question("q")], "asked")
+    undo(study, done.source_id)
+    with pytest.raises(ConflictError, match="removed from the study while their truth was computed"):
+        settling.settle(study, key, "mean", "", [(item[0], 1.0, None, None, 1, None)], seen)
+    assert reading.counts(study)["truth"] == 0
