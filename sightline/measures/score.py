@@ -16,7 +16,7 @@ from sightline.pictures import Picture
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study import reading
-from sightline.study.running.calls import compute_pictures
+from sightline.study.running.calls import compute_files
 from sightline.study.running.progress import Listener
 from sightline.study.running.run import Ran, run_together
 from sightline.study.scores import Outcome
@@ -177,8 +177,7 @@ def score_files(measures: str | Sequence[str], paths: Sequence[str | Path]) -> F
             )
         measure.require()
         batches = [files[start : start + BATCH] for start in range(0, len(files), BATCH)]
-        computed = [compute_pictures(measure, [Picture(path=path) for path in batch]) for batch in batches]
-        outcomes.append([outcome for batch in computed for outcome in batch])
+        outcomes.append([outcome for batch in batches for outcome in compute_files(measure, batch)])
     without = [path for path, *row in zip(files, *outcomes, strict=True) if any(e.value is None for e in row)]
     return FileScores(chosen, files, outcomes, [path for path in without if not _readable(path)])
 

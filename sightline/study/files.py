@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import uuid
 from contextlib import suppress
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sightline.errors import DataError, StudyError
-from sightline.pictures import Picture, decode
+from sightline.pictures import Picture, shrunk
 
 THUMBNAIL = 192
 
@@ -60,7 +59,7 @@ class ImageFiles:
         known = self._read(place)
         if known is not None:
             return known
-        made = _shrunk(self.read(sha256), side, sha256)
+        made = shrunk(self.read(sha256), side, sha256)
         # A study on a read-only disk can be looked at too; its thumbnails are then made each time.
         with suppress(StudyError):
             self._write(place, made)
@@ -111,13 +110,3 @@ class ImageFiles:
 
             self._remote = fsspec.core.url_to_fs(self.root)[0]
         return self._remote
-
-
-def _shrunk(data: bytes, side: int, where: str) -> bytes:
-    from PIL import Image as Pillow
-
-    small = Pillow.fromarray(decode(data, where))
-    small.thumbnail((side, side), Pillow.Resampling.LANCZOS)
-    out = io.BytesIO()
-    small.save(out, "JPEG", quality=85, optimize=True)
-    return out.getvalue()
