@@ -269,3 +269,7 @@ def _answer(
         return {"raised": f"{type(error).__name__}: {error}"}
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+READERS = Crew(900 * MEGABYTE, most=1)
+"""For tables and pickles; pictures have processes of their own, with less memory."""

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 from sightline.errors import DataError
 
+LONGEST_TEXT = 131_072
+"""Bytes of one text in a table: as much as a cell of a CSV file may have."""
+LONGEST_LINE = 16_000_000
+MOST_TEXT = 64_000_000
+"""Bytes of a text file that is read as a whole, such as JSON."""
 
-def open_regular(path: str | Path, where: str = "", most: int | None = None) -> IO[bytes]:
+
+def open_regular(path: str | Path, where: str = "", most: int | None = None) -> BufferedReader:
     """A regular file of at most `most` bytes opened for reading; a DataError for a pipe, device or folder.
 
     A pipe would wait for ever for somebody to write into it, and a device may never end. Other faults of

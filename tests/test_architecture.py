@@ -27,7 +27,7 @@ ORDER = [
 ]  # fmt: skip
 FOUNDATION = {
     "records", "errors", "estimate", "extension", "registry", "pictures", "pickles", "weights", "version",
-    "lazy", "verbs", "cores", "bounded", "decoding", "regular",
+    "lazy", "verbs", "cores", "bounded", "decoding", "regular", "parquet",
 }  # fmt: skip
 # Files of a shelf hold extensions: besides plain libraries they use the foundation, statistics, language and
 # the shared helpers of its own shelf, whose names begin with an underscore; importers also the sources.
