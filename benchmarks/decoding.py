@@ -68,7 +68,7 @@ def in_process(name: str, paths: list[str]) -> list[float]:
 def bounded(name: str, paths: list[str]) -> list[float]:
     measure = registry.find_measure(name)
     batches = [paths[start : start + BATCH] for start in range(0, len(paths), BATCH)]
-    values = [found.value for batch in batches for found in compute_files(measure, batch)]
+    values = [found.value for batch in batches for found in compute_files(measure, batch)[0]]
     DECODERS.close()
     return [float(value) for value in values if value is not None]
 

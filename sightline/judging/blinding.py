@@ -22,14 +22,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sightline import decoding
 from sightline.errors import DataError
-from sightline.pictures import DECODERS
+from sightline.pictures import DECODERS, SECONDS
 
 if TYPE_CHECKING:
     from PIL import Image
 
 PNG = "image/png"
-SECONDS = 10.0
-"""Of processor time, for one picture: packing the pixels again takes longer than decoding them."""
 # Large contents are joined once: every copy of them costs as much as the sums do.
 Part = bytes | memoryview
 

@@ -12,7 +12,6 @@ from sightline.data.sources import IMAGES, natural
 from sightline.errors import DataError, UsageError
 from sightline.estimate import Cell, absent
 from sightline.extension import Configured
-from sightline.pictures import Picture
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study import reading
@@ -169,6 +168,7 @@ def score_files(measures: str | Sequence[str], paths: Sequence[str | Path]) -> F
     files = [file for path in paths for file in _files(Path(path))]
     chosen = [registry.find_measure(name) for name in names]
     outcomes = []
+    unreadable: list[str] = []
     for measure in chosen:
         if measure.spec.kind != "of_image":
             raise UsageError(
@@ -177,9 +177,10 @@ def score_files(measures: str | Sequence[str], paths: Sequence[str | Path]) -> F
             )
         measure.require()
         batches = [files[start : start + BATCH] for start in range(0, len(files), BATCH)]
-        outcomes.append([outcome for batch in batches for outcome in compute_files(measure, batch)])
-    without = [path for path, *row in zip(files, *outcomes, strict=True) if any(e.value is None for e in row)]
-    return FileScores(chosen, files, outcomes, [path for path in without if not _readable(path)])
+        computed = [compute_files(measure, batch) for batch in batches]
+        outcomes.append([outcome for batch, _ in computed for outcome in batch])
+        unreadable = [path for _, left in computed for path in left]
+    return FileScores(chosen, files, outcomes, unreadable)
 
 
 def _files(path: Path) -> list[str]:
@@ -192,10 +193,3 @@ def _files(path: Path) -> list[str]:
     if not inside:
         raise DataError("there are no images in this folder", where=str(path), remedy="Name image files.")
     return sorted(inside, key=natural)
-
-
-def _readable(path: str) -> bool:
-    try:
-        return Picture(path=path).rgb is not None
-    except DataError:
-        return False

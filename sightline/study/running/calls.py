@@ -72,16 +72,20 @@ def compute(
     return found
 
 
-def compute_files(measure: Configured, paths: Sequence[str]) -> list[Outcome]:
-    """Outcomes of a measure of an image on files that belong to no study."""
+def compute_files(measure: Configured, paths: Sequence[str]) -> tuple[list[Outcome], list[str]]:
+    """Outcomes of a measure of an image on files of no study, and the files that cannot be read."""
 
     def look(path: str) -> Look:
         picture = Picture(path=path)
         return picture, _undecodable(picture)
 
     function = measure.load()
-    parts = _parts(paths, look, AHEAD)
-    return [found for part in parts for found in _compute(measure, function, [(None, e) for _, e in part])]
+    outcomes: list[Outcome] = []
+    unreadable: list[str] = []
+    for part in _parts(paths, look, AHEAD):
+        outcomes += _compute(measure, function, [(None, seen) for _, seen in part])
+        unreadable += [path for path, (_, reason) in part if reason is not None]
+    return outcomes, unreadable
 
 
 def compute_picture(measure: Configured, picture: Picture) -> Outcome:
