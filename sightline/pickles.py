@@ -6,13 +6,21 @@ or is refused, so the result can only hold containers, numbers, texts and numeri
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import IO, Any
 
+from sightline.bounded import MEGABYTE, READERS
 from sightline.errors import DataError
+from sightline.regular import open_regular
 
+MOST_BYTES = 100 * MEGABYTE
+MOST_PARTS = 20_000_000
+UNIT = 64
+"""Bytes of text or numbers that count as one value more."""
 _KINDS = "?biufcSU"
 
 
@@ -115,10 +123,23 @@ class _Unpickler(pickle.Unpickler):
         return _Call(target)
 
 
+def read_pickle_file(path: Path, where: str) -> Any:
+    """The content of a pickle that somebody else made, read where memory and time are limited."""
+    with open_regular(path, where, MOST_BYTES) as stream:
+        seconds = 4.0 + stream.seek(0, io.SEEK_END) / (2 * MEGABYTE)
+    _, plain = READERS.run(_again, b"", str(path), where, seconds=seconds, where=where)
+    return read_pickle(io.BytesIO(plain), where)
+
+
+def _again(_: bytes, path: str, where: str) -> tuple[None, tuple[bytes]]:
+    with open_regular(path, where, MOST_BYTES) as stream:
+        return None, (pickle.dumps(read_pickle(stream, where)),)
+
+
 def read_pickle(stream: IO[bytes], where: str) -> Any:
     """The content of a pickle, or a DataError that names what in it was refused."""
     try:
-        return _finished(_Unpickler(stream).load())
+        return _Finishing().finish(_Unpickler(stream).load())[0]
     except _Refused as refused:
         raise DataError(
             f"the pickle asks for {refused}, which could run code",
@@ -135,18 +156,59 @@ def read_pickle(stream: IO[bytes], where: str) -> Any:
         ) from None
 
 
-def _finished(value: Any) -> Any:
-    if isinstance(value, _Array):
-        return value.value
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            value[key] = _finished(inner)
-        return value
-    if isinstance(value, list):
-        value[:] = [_finished(inner) for inner in value]
-        return value
-    if isinstance(value, tuple):
-        return tuple(_finished(inner) for inner in value)
-    if isinstance(value, _Call | _Dtype):
-        raise pickle.UnpicklingError("a bare name instead of data")
-    return value
+class _Finishing:
+    """Puts real arrays in the place of their descriptions, each container once however often it is named.
+
+    A list of two references to a list of two references, and so on, is small here and endless for whoever
+    walks through it: its size counts as if nothing were shared.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Any, Any, int]] = {}
+
+    def finish(self, value: Any) -> tuple[Any, int]:
+        """The plain value and how much it is, written out."""
+        if isinstance(value, _Array):
+            return value.value, 1 + getattr(value.value, "nbytes", 0) // UNIT
+        if isinstance(value, _Call | _Dtype):
+            raise pickle.UnpicklingError("a bare name instead of data")
+        if isinstance(value, str | bytes | bytearray):
+            return value, 1 + len(value) // UNIT
+        if not isinstance(value, dict | list | tuple | set | frozenset):
+            return value, 1
+        known = self._known.get(id(value))
+        if known is None:
+            # Kept with the value itself, so that no other can have its id.
+            self._known[id(value)] = (value, None, 0)
+            known = self._known[id(value)] = (value, *self._inside(value))
+        _, plain, size = known
+        if not size:
+            raise pickle.UnpicklingError("a container that contains itself")
+        if size > MOST_PARTS:
+            raise pickle.UnpicklingError(f"it unfolds to more than {MOST_PARTS:,} values")
+        return plain, size
+
+    def _inside(self, value: Any) -> tuple[Any, int]:
+        size = 1
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                size += self._fixed(key)
+                value[key], more = self.finish(inner)
+                size += more
+            return value, size
+        if isinstance(value, set | frozenset):
+            return value, size + sum(map(self._fixed, value))
+        found = [self.finish(inner) for inner in value]
+        size += sum(more for _, more in found)
+        plain = [inner for inner, _ in found]
+        if isinstance(value, list):
+            value[:] = plain
+            return value, size
+        return tuple(plain), size
+
+    def _fixed(self, value: Any) -> int:
+        """The size of a key or member, which cannot be replaced by another value."""
+        plain, size = self.finish(value)
+        if type(plain) is not type(value) or isinstance(value, _Array):
+            raise pickle.UnpicklingError("an array as a key")
+        return size

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import re
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sightline import decoding
+from sightline.bounded import MEGABYTE, Crew
 from sightline.errors import DataError
+from sightline.regular import read_regular
 
 if TYPE_CHECKING:
     import numpy as np
 
-MOST_PIXELS = 100_000_000
-LONGEST_SIDE = 32_768
-ORIENTATION = 0x0112
-TURNED = (5, 6, 7, 8)
-"""Values of that EXIF tag that exchange width and height."""
+MOST_BYTES = 160 * MEGABYTE
+"""As large a file may be: uncompressed, as many pixels as are decoded take less."""
+SECONDS = 4.0
+"""Of processor time, for one picture."""
+DECODERS = Crew(400 * MEGABYTE)
+"""Most pictures within the limit of pixels need 300 MB; Pillow's WebP takes more for each pixel."""
 
 
 class DamagedImage(DataError):
@@ -49,7 +48,7 @@ class Picture:
         if self._data is None:
             assert self._path is not None
             try:
-                self._data = Path(self._path).read_bytes()
+                self._data = read_regular(self._path, self.name, MOST_BYTES)
             except OSError as error:
                 raise DataError(f"cannot read the image ({error.strerror})", where=self.name) from None
             if self._sha256:
@@ -83,73 +82,33 @@ def refuse_damaged(data: bytes, sha256: str, where: str) -> None:
 
 def image_size(data: bytes, where: str = "") -> tuple[int, int]:
     """Width and height as `decode` gives them, from the header alone; refuses bombs and what is no image."""
-    with _opened(data, where) as opened:
-        width, height = opened.size
-        # Pillow turns a TIFF's size by itself, and decodes all of a PNG to look for what its header lacks.
-        oriented = opened.format != "TIFF" and (opened.format != "PNG" or "exif" in opened.info)
-        if oriented and opened.getexif().get(ORIENTATION, 1) in TURNED:
-            width, height = height, width
-        return int(width), int(height)
+    (width, height), _ = DECODERS.run(decoding.header, data, where, seconds=SECONDS, where=where)
+    return width, height
 
 
 def decode(data: bytes, where: str = "") -> np.ndarray:
     """Pixels of an image file as height x width x 3 bytes, or a DataError that says why not."""
     import numpy as np
-    from PIL import Image as Pillow
-    from PIL import ImageOps
 
-    with _opened(data, where) as opened:
-        turned = ImageOps.exif_transpose(opened)
-        if turned.mode.startswith("I"):
-            # Pillow clips 16-bit greys to white instead of scaling them.
-            grey = np.clip(np.asarray(turned, dtype=np.float64) / 257.0, 0, 255).round()
-            return np.repeat(grey.astype(np.uint8)[:, :, None], 3, axis=2)
-        if "A" in turned.getbands() or "transparency" in turned.info:
-            layer = turned.convert("RGBA")
-            ground = Pillow.new("RGBA", layer.size, "white")
-            return np.asarray(Pillow.alpha_composite(ground, layer).convert("RGB"))
-        return np.asarray(turned.convert("RGB"))
+    facts, stored = DECODERS.run(decoding.pixels, data, where, seconds=SECONDS, where=where)
+    height, width, orientation = facts
+    return _turned(np.frombuffer(stored, np.uint8).reshape(height, width, 3), orientation)
 
 
-@contextmanager
-def _opened(data: bytes, where: str) -> Iterator[Any]:
-    from PIL import Image as Pillow
-
-    try:
-        with warnings.catch_warnings():
-            # Our own limit below is stricter than the one Pillow warns about.
-            warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)
-            with Pillow.open(io.BytesIO(data)) as opened:
-                _refuse_bomb(*opened.size, where)
-                yield opened
-    except DataError:
-        raise
-    except Pillow.DecompressionBombError as error:
-        # Pillow stops before it tells the sides; its message holds the number of pixels.
-        pixels = re.search(r"\d+", str(error))
-        raise _bomb(f"the image claims {int(pixels[0]) if pixels else MOST_PIXELS:,} pixels", where) from None
-    except Exception as error:  # Pillow raises many types on broken files; to a user all mean this
-        raise DataError(
-            f"not a readable image ({_plain(error)})",
-            where=where,
-            remedy="Repair or remove the file, or import with --keep-broken to record it as broken.",
-        ) from None
+def shrunk(data: bytes, side: int, where: str = "") -> bytes:
+    """A small JPEG of an image file, no side longer than `side`."""
+    return DECODERS.run(decoding.thumbnail, data, where, side, seconds=SECONDS, where=where)[1]
 
 
-def _refuse_bomb(width: int, height: int, where: str) -> None:
-    if width * height > MOST_PIXELS or max(width, height) > LONGEST_SIDE:
-        raise _bomb(f"the image claims {width:,} x {height:,} pixels", where)
+def _turned(pixels: np.ndarray, orientation: int) -> np.ndarray:
+    """Stored pixels as an EXIF orientation asks them to be seen."""
+    import numpy as np
 
-
-def _bomb(claim: str, where: str) -> DataError:
-    return DataError(
-        f"{claim}: more than can be decoded safely",
-        where=where,
-        remedy=f"Scale it below {MOST_PIXELS:,} pixels and {LONGEST_SIDE:,} a side, or leave it out.",
-    )
-
-
-def _plain(error: Exception) -> str:
-    # Pillow names the in-memory buffer in its message, which tells a reader nothing.
-    said = str(error) or type(error).__name__
-    return "unknown format" if "cannot identify image file" in said else said
+    if orientation == 1:
+        return pixels
+    if orientation in decoding.TURNED:
+        pixels = pixels.transpose(1, 0, 2)
+    across, down = orientation in (2, 3, 6, 7), orientation in (3, 4, 7, 8)
+    turned = np.ascontiguousarray(pixels[:: -1 if down else 1, :: -1 if across else 1])
+    turned.flags.writeable = False
+    return turned

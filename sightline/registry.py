@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ SHELVES: Mapping[str, str] = {
 }
 HOUSE = Path(__file__).parent
 INDEX = HOUSE / "extensions.json"
+NO_PLUGINS = "SIGHTLINE_NO_PLUGINS"
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,11 @@ class Broken:
     name: str
     origin: str
     why: str
+
+
+def plugins_wanted() -> bool:
+    """Whether extensions of others are looked for; SIGHTLINE_NO_PLUGINS forbids it, as --no-plugins does."""
+    return os.environ.get(NO_PLUGINS, "") in ("", "0")
 
 
 def plugins_folder() -> Path:
@@ -296,7 +303,7 @@ def _entry_points() -> Sequence[Any]:
 
 
 def _in_packages(kind: str) -> Iterator[Place]:
-    for point in _entry_points():
+    for point in _entry_points() if plugins_wanted() else ():
         if point.group == f"sightline.{kind}":
             origin = point.dist.name if point.dist is not None else "an installed package"
             yield Place(kind, point.name, origin, point.value.partition(":")[0])
@@ -326,9 +333,41 @@ def extensions_in(module: ModuleType) -> list[Extension]:
 
 def _plugin_files() -> list[Path]:
     folder = plugins_folder()
-    if not folder.is_dir():
+    if not plugins_wanted() or not folder.is_dir():
         return []
-    return [file for file in sorted(folder.glob("*.py")) if not file.stem.startswith("_")]
+    files = [file for file in sorted(folder.glob("*.py")) if not file.stem.startswith("_")]
+    # Whoever can write there could have any program run here; an empty folder does no harm.
+    for path in (folder, *files) if files else ():
+        _refuse_shared(path)
+    return files
+
+
+def _refuse_shared(path: Path) -> None:
+    """Raise if somebody other than this user and root can change what will be run."""
+    status = path.stat()
+    by_group = bool(status.st_mode & stat.S_IWGRP) and not _is_private(status.st_gid)
+    if status.st_mode & stat.S_IWOTH or by_group:
+        why = "others can write to it"
+    elif status.st_uid not in (os.geteuid(), 0):
+        why = "it belongs to somebody else"
+    else:
+        return
+    raise ExtensionError(
+        f"plug-ins are not run from here: {why}",
+        where=str(path),
+        remedy=f"chmod go-w {path}, make it yours, or run with --no-plugins.",
+    )
+
+
+def _is_private(group: int) -> bool:
+    """Whether a group is root's, or the one of the user's own name that many systems give everybody."""
+    import grp
+    import pwd
+
+    try:
+        return group == 0 or grp.getgrgid(group).gr_name == pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return False
 
 
 @cache

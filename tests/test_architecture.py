@@ -27,7 +27,7 @@ ORDER = [
 ]  # fmt: skip
 FOUNDATION = {
     "records", "errors", "estimate", "extension", "registry", "pictures", "pickles", "weights", "version",
-    "lazy", "verbs", "cores",
+    "lazy", "verbs", "cores", "bounded", "decoding", "regular", "parquet",
 }  # fmt: skip
 # Files of a shelf hold extensions: besides plain libraries they use the foundation, statistics, language and
 # the shared helpers of its own shelf, whose names begin with an underscore; importers also the sources.
@@ -366,3 +366,26 @@ def test_scripts_import_what_the_package_has():
                     if importlib.util.find_spec(f"{node.module}.{name.name}") is None:
                         lost.append(f"{script.name}:{node.lineno}: {node.module} has no {name.name}")
     assert lost == []
+
+
+def opens_images(source: str) -> list[int]:
+    """The lines on which a source has Pillow open a file, under whatever name it imports it."""
+    tree = ast.parse(source)
+    names = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "PIL"
+        for alias in node.names
+    }
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "open"
+        if isinstance(node.func.value, ast.Name) and node.func.value.id in names
+    ]
+
+
+def test_image_files_are_opened_in_one_module_only() -> None:
+    assert opens_images("from PIL import Image as P\nP.open(f)\nopen(f)\nQ.open(f)") == [2]
+    found = {module_name(path) for path in modules() if opens_images(path.read_text("utf-8"))}
+    assert found == {"sightline.decoding"}

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
+import struct
 import warnings
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tasks
 from hypothesis import given
 from hypothesis import strategies as st
 from images import header
 from PIL import Image as Pillow
 
+from sightline import decoding
+from sightline.bounded import MEGABYTE, Crew
+from sightline.decoding import MOST_PIXELS
 from sightline.errors import DataError
-from sightline.pictures import MOST_PIXELS, Picture, decode, image_size
+from sightline.pictures import DECODERS, Picture, decode, image_size, shrunk
 
 # Four pixels, so that every turn and mirror looks different.
 CORNERS = np.array(
@@ -195,3 +202,108 @@ def test_a_picture_without_its_file_is_a_data_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot read the image") as caught:
         _ = Picture(path=tmp_path / "none.png").data
     assert caught.value.where == str(tmp_path / "none.png")
+
+
+EPS = b"""%!PS-Adobe-3.0 EPSF-3.0
+%%BoundingBox: 0 0 20 20
+%%EndComments
+1 0 0 setrgbcolor 0 0 20 20 rectfill
+showpage
+%%EOF
+"""
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>alert(1)</script></svg>'
+
+
+def others() -> dict[str, bytes]:
+    """Files of formats that Pillow reads and we do not."""
+    small = Pillow.fromarray(CORNERS)
+    forms = ("PPM", "ICO", "TGA", "PCX", "PDF")
+    return {"EPS": EPS, "SVG": SVG} | {form: saved(small, form) for form in forms}
+
+
+def test_only_the_named_formats_are_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A program called gs that leaves a mark stands for Ghostscript, which Pillow runs for an EPS file.
+    mark = tmp_path / "ran"
+    ghostscript = tmp_path / "gs"
+    ghostscript.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    ghostscript.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    DECODERS.close()
+    for form, data in others().items():
+        for ask in (image_size, decode, lambda data, where: shrunk(data, 64, where)):
+            with pytest.raises(DataError, match=r"not a readable image \(unknown format\)") as caught:
+                ask(data, f"{form}.png")
+            assert caught.value.where == f"{form}.png"
+    assert not mark.exists()
+
+
+def grey(width: int, height: int, depth: int = 16, colour: int = 0) -> bytes:
+    """A PNG of nothing, which packs to a thousandth."""
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    row = bytes(1 + width * (depth // 8) * (3 if colour == 2 else 1))
+    packer = zlib.compressobj(9)
+    body = b"".join(packer.compress(row) for _ in range(height)) + packer.flush()
+    claims = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", claims) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+
+
+KINDS = ("16 bits", "16 bits colour", "colour", "transparent", "JPEG", "progressive")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
+def test_pictures_near_the_limit_are_decoded_within_300_megabytes(kind: str) -> None:
+    side = int(MOST_PIXELS**0.5)
+    if kind in ("JPEG", "progressive"):
+        data = saved(Pillow.new("RGB", (side, side)), "JPEG", progressive=kind == "progressive")
+    elif kind == "transparent":
+        data = saved(Pillow.new("RGBA", (side, side)), "PNG", compress_level=1)
+    else:
+        data = grey(side, side, 16 if "16" in kind else 8, 2 if "colour" in kind else 0)
+    crew = Crew(DECODERS.memory, most=1)
+    try:
+        facts, stored = crew.run(decoding.pixels, data, "large.png", seconds=60)
+        assert facts == [side, side, 1]
+        assert len(stored) == 3 * side * side
+        crew.run(decoding.thumbnail, data, "large.png", 192, seconds=60)
+        assert crew.run(tasks.peak, seconds=5)[0] < 300 * MEGABYTE
+    finally:
+        crew.close()
+
+
+def test_a_picture_of_many_strips_is_the_same_as_one_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    layers = np.random.default_rng(0).integers(0, 255, (50, 40, 4), dtype=np.uint8)
+    for picture in (Pillow.fromarray(layers), Pillow.fromarray(layers[:, :, :3]).quantize(16)):
+        _, whole = decoding.pixels(saved(picture), "")
+        expected = b"".join(whole)
+        with monkeypatch.context() as patch:
+            patch.setattr(decoding, "STRIP", 7 * 40)
+            strips = list(decoding.pixels(saved(picture), "")[1])
+        assert len(strips) == 8
+        assert b"".join(strips) == expected
+
+
+def test_a_thumbnail_of_a_large_picture_looks_like_it() -> None:
+    left, right = np.array([255, 0, 0], np.uint8), np.array([0, 0, 255], np.uint8)
+    halves = np.concatenate([np.tile(left, (900, 800, 1)), np.tile(right, (900, 800, 1))], axis=1)
+    for form in ("PNG", "JPEG"):
+        small = decode(shrunk(saved(Pillow.fromarray(halves), form), 64)).astype(int)
+        assert small.shape == (36, 64, 3)
+        assert np.abs(small[:, :28] - left).max() <= 12
+        assert np.abs(small[:, -28:] - right).max() <= 12
+
+
+def test_a_pipe_is_no_picture(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.png")
+    with pytest.raises(DataError, match="it is a pipe, not a file"):
+        _ = Picture(path=tmp_path / "a.png").rgb
+
+
+def test_a_file_larger_than_any_picture_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "a.png").open("wb") as file:
+        file.truncate(10**12)
+    with pytest.raises(DataError, match="more than the 160,000,000 that are read"):
+        _ = Picture(path=tmp_path / "a.png").rgb

@@ -187,6 +187,56 @@ def test_a_broken_file_is_listed_with_its_error_and_stops_nobody(
         registry.get("of_image", "broken")
 
 
+def test_a_folder_or_file_that_others_can_change_is_refused(plugins: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    file = plugins / "constant.py"
+    file.write_text(f"open({str(mark)!r}, 'w')\n" + MEASURE.format(name="constant", value=2, more=""))
+    for path in (plugins, file):
+        for mode in (0o777, 0o757, 0o772):
+            before = path.stat().st_mode
+            path.chmod(mode)
+            with pytest.raises(ExtensionError, match="others can write to it") as caught:
+                registry.get("of_image", "constant")
+            assert caught.value.where == str(path)
+            assert f"chmod go-w {path}" in caught.value.remedy and "--no-plugins" in caught.value.remedy
+            path.chmod(before)
+    assert not mark.exists()
+    assert registry.get("of_image", "constant").spec.name == "constant"
+    assert mark.exists()
+
+
+def test_a_group_other_than_the_users_own_cannot_write(
+    plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (plugins / "constant.py").write_text(MEASURE.format(name="constant", value=2, more=""))
+    plugins.chmod(0o775)
+    monkeypatch.setattr(registry, "_is_private", lambda group: False)
+    with pytest.raises(ExtensionError, match="others can write to it"):
+        registry.get("of_image", "constant")
+    monkeypatch.setattr(registry, "_is_private", lambda group: True)
+    assert registry.get("of_image", "constant").spec.name == "constant"
+
+
+def test_a_file_of_somebody_else_is_refused(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (plugins / "constant.py").write_text(MEASURE.format(name="constant", value=2, more=""))
+    owner = (plugins / "constant.py").stat().st_uid
+    if owner == 0:
+        os.chown(plugins / "constant.py", 12345, 0)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(ExtensionError, match="it belongs to somebody else"):
+        registry.get("of_image", "constant")
+
+
+def test_extensions_of_others_can_be_left_out(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (plugins / "constant.py").write_text("raise SystemExit('it ran')\n")
+    plugins.chmod(0o777)
+    monkeypatch.setenv("SIGHTLINE_NO_PLUGINS", "1")
+    assert "constant" not in registry.names("of_image")
+    monkeypatch.setattr(registry, "_entry_points", lambda: pytest.fail("packages were looked through"))
+    assert registry.get("of_image", "sharpness").spec.origin == "sightline"
+
+
 def test_a_corrected_file_is_read_again(plugins: Path) -> None:
     file = plugins / "mended.py"
     file.write_text("1 / 0", encoding="utf-8")

@@ -54,6 +54,22 @@ def test_every_dependency_is_pinned() -> None:
     assert {canonical(one) for one in PROJECT["optional-dependencies"]["test"]} <= pins("test.txt").keys()
 
 
+FLOORS = {"jinja2": (3, 1, 6), "h11": (0, 16), "starlette": (1, 10), "pillow": (13, 0)}
+"""What meets strangers' bytes: older versions have known advisories."""
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+def test_versions_with_known_advisories_are_excluded() -> None:
+    asked = {canonical(one): one.partition(">=")[2].partition(",")[0] for one in PROJECT["dependencies"]}
+    for name, floor in FLOORS.items():
+        assert numbers(asked[name]) >= floor
+        for file in ("base.txt", "test.txt", "extras.txt"):
+            assert numbers(pins(file)[name]) >= floor
+
+
 def test_the_program_and_the_project_agree_on_the_version() -> None:
     import sightline
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -108,4 +109,23 @@ def build() -> Program:
     version = click.version_option(
         __version__, message="sightline %(version)s", help="Show the version and exit."
     )
-    return version(program)
+    plugins = click.option(
+        "--no-plugins",
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_without_plugins,
+        help="Use no extensions of others; SIGHTLINE_NO_PLUGINS=1 does the same.",
+    )
+    return plugins(version(program))
+
+
+def _without_plugins(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
+    if not given:
+        return
+    from sightline.registry import NO_PLUGINS
+
+    if NO_PLUGINS not in os.environ:
+        # In the environment, since worker processes look there as well.
+        os.environ[NO_PLUGINS] = "1"
+        ctx.call_on_close(lambda: os.environ.pop(NO_PLUGINS, None))

@@ -15,17 +15,17 @@ from __future__ import annotations
 import io
 import re
 import struct
-import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from sightline.pictures import ORIENTATION, decode, image_size
+from sightline import decoding
+from sightline.errors import DataError
+from sightline.pictures import DECODERS, SECONDS
 
 if TYPE_CHECKING:
-    import numpy as np
+    from PIL import Image
 
 PNG = "image/png"
 # Large contents are joined once: every copy of them costs as much as the sums do.
@@ -38,31 +38,37 @@ def blind(data: bytes, where: str = "") -> tuple[bytes, str]:
     Pixels stay as `pictures.decode` gives them, except that a colour profile other than sRGB is applied:
     without it the picture would look different to people.
     """
+    media, blinded = DECODERS.run(_blind, data, where, seconds=SECONDS, where=where)
+    return blinded, media
+
+
+def redrawn(data: bytes, where: str = "") -> bytes:
+    """A PNG of the picture's decoded pixels in sRGB: equal pictures give equal bytes."""
+    return DECODERS.run(_redrawn, data, where, seconds=SECONDS, where=where)[1]
+
+
+def _blind(data: bytes, where: str) -> tuple[str, tuple[bytes]]:
     strip = next((strip for start, strip in STRIPPERS.items() if data.startswith(start)), None)
     try:
         bare = strip(data) if strip else None
     except Odd:
         bare = None
     if bare is None or not _looks_as_stored(data, bare):
-        return redrawn(data, where), PNG
-    image_size(bare.data, where)
-    return bare.data, bare.media
+        return _redrawn(data, where)
+    decoding.header(bare.data, where)
+    return bare.media, (bare.data,)
 
 
-def redrawn(data: bytes, where: str = "") -> bytes:
-    """A PNG of the picture's decoded pixels in sRGB: equal pictures give equal bytes."""
-    from PIL import Image as Pillow
-
-    rgb = decode(data, where)
-    with _opened(data) as opened:
-        profile = _profile(opened)
+def _redrawn(data: bytes, where: str) -> tuple[str, tuple[bytes]]:
+    image, profile = decoding.picture(data, where)
     if profile and not _is_srgb(profile):
-        shown = _in_srgb(rgb, profile)
-        rgb = rgb if shown is None else shown
+        image = _in_srgb(image, profile) or image
+        # The profile it was converted to would be written as well.
+        image.info.clear()
     out = io.BytesIO()
     # Stronger packing takes half as long again for a tenth of the bytes.
-    Pillow.fromarray(rgb).save(out, "PNG", compress_level=3)
-    return out.getvalue()
+    image.save(out, "PNG", compress_level=3)
+    return PNG, (out.getvalue(),)
 
 
 class Bare(NamedTuple):
@@ -310,61 +316,42 @@ def _looks_as_stored(data: bytes, bare: Bare) -> bool:
     if not (bare.turns or bare.coloured):
         return True
     try:
-        with _opened(data) as opened:
-            profile = _profile(opened)
+        with decoding.opened(data, "") as opened:
+            profile = decoding.profile_of(opened)
             # Pillow may decode a whole PNG to find out, so that it is asked only where there is need.
-            upright = not bare.turns or opened.getexif().get(ORIENTATION, 1) not in range(2, 9)
-    except Exception:  # Pillow raises many types on broken files; the decoder then says what is wrong
+            upright = not bare.turns or opened.getexif().get(decoding.ORIENTATION, 1) not in range(2, 9)
+    except DataError:  # the decoder then says what is wrong
         return False
     return upright and (not profile or _is_srgb(profile))
-
-
-@contextmanager
-def _opened(data: bytes) -> Iterator[Any]:
-    from PIL import Image as Pillow
-
-    with warnings.catch_warnings():
-        # The decoder's own limit is stricter than the one Pillow warns about.
-        warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)
-        with Pillow.open(io.BytesIO(data)) as opened:
-            yield opened
-
-
-def _profile(opened: Any) -> bytes:
-    """The colour profile of an opened picture; a text of a PNG may have taken its place."""
-    profile = opened.info.get("icc_profile")
-    return profile if isinstance(profile, bytes) else b""
 
 
 @lru_cache(maxsize=32)
 def _is_srgb(profile: bytes) -> bool:
     """Whether a profile shows colours as sRGB does, to four levels of 255, or cannot be followed at all."""
-    import numpy as np
+    from PIL import Image as Pillow
 
-    steps = np.arange(0, 256, 51, dtype=np.uint8)
-    cube = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), axis=-1).reshape(1, -1, 3)
-    greys = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], 3, axis=2)
+    steps = range(0, 256, 51)
+    cube = bytes(level for red in steps for green in steps for blue in steps for level in (red, green, blue))
+    greys = bytes(level for level in range(256) for _ in range(3))
     for colours in (cube, greys):
-        shown = _in_srgb(colours, profile)
-        if shown is not None and np.abs(shown.astype(int) - colours).max() > 4:
+        shown = _in_srgb(Pillow.frombytes("RGB", (len(colours) // 3, 1), colours), profile)
+        if shown is not None and max(abs(a - b) for a, b in zip(shown.tobytes(), colours, strict=True)) > 4:
             return False
     return True
 
 
-def _in_srgb(rgb: np.ndarray, profile: bytes) -> np.ndarray | None:
+def _in_srgb(image: Image.Image, profile: bytes) -> Image.Image | None:
     """Colours of a profile as sRGB; None where it is broken or not about colours of this kind."""
-    import numpy as np
-    from PIL import Image as Pillow
-    from PIL import ImageCms
+    from PIL import ImageChops, ImageCms
 
     try:
         its = ImageCms.ImageCmsProfile(io.BytesIO(profile))
         space = its.profile.xcolor_space.strip()
-        if space == "GRAY" and np.ptp(rgb, axis=2).any():
-            return None
-        stored = Pillow.fromarray(rgb[:, :, 0].copy() if space == "GRAY" else rgb)
-        shown = ImageCms.profileToProfile(stored, its, ImageCms.createProfile("sRGB"), outputMode="RGB")
+        if space == "GRAY":
+            red, green, blue = image.split()
+            if any(ImageChops.difference(red, other).getbbox() for other in (green, blue)):
+                return None
+            image = red
+        return ImageCms.profileToProfile(image, its, ImageCms.createProfile("sRGB"), outputMode="RGB")
     except (ImageCms.PyCMSError, OSError, ValueError):
         return None
-    assert shown is not None
-    return np.asarray(shown)

@@ -16,7 +16,7 @@ from sightline.data.sources import Source
 from sightline.errors import SightlineError, StudyError, UsageError, near
 from sightline.extension import Configured
 from sightline.judging.store.answering import off_scale
-from sightline.pictures import image_size
+from sightline.pictures import Picture, image_size
 from sightline.records import Example, Mode, Question
 from sightline.study.settings import ControlTable, ExampleTable, RoundTable, RoundValues, declared_question
 from sightline.study.study import SETTINGS_FILE, Study
@@ -306,7 +306,7 @@ def _examples(study: Study, table: RoundTable, mode: Mode, where: str) -> list[R
         path = None if inner.image is None else _file(study, at, "image", inner.image)
         if path is not None:
             # Whoever judges gets to see this file: it must be a picture, and not any other of the study.
-            image_size(path.read_bytes(), f"{at} image {inner.image!r}")
+            image_size(Picture(path=path).data, f"{at} image {inner.image!r}")
         examples.append(RoundExample(inner.shown, inner.answer, inner.why or "", path))
     return examples
 

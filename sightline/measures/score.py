@@ -12,11 +12,10 @@ from sightline.data.sources import IMAGES, natural
 from sightline.errors import DataError, UsageError
 from sightline.estimate import Cell, absent
 from sightline.extension import Configured
-from sightline.pictures import Picture
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study import reading
-from sightline.study.running.calls import compute_pictures
+from sightline.study.running.calls import compute_files
 from sightline.study.running.progress import Listener
 from sightline.study.running.run import Ran, run_together
 from sightline.study.scores import Outcome
@@ -184,6 +183,7 @@ def score_files(measures: str | Sequence[str], paths: Sequence[str | Path]) -> F
     files = [file for path in paths for file in _files(Path(path))]
     chosen = [registry.find_measure(name) for name in names]
     outcomes = []
+    unreadable: list[str] = []
     for measure in chosen:
         if measure.spec.kind != "of_image":
             raise UsageError(
@@ -192,10 +192,10 @@ def score_files(measures: str | Sequence[str], paths: Sequence[str | Path]) -> F
             )
         measure.require()
         batches = [files[start : start + BATCH] for start in range(0, len(files), BATCH)]
-        computed = [compute_pictures(measure, [Picture(path=path) for path in batch]) for batch in batches]
-        outcomes.append([outcome for batch in computed for outcome in batch])
-    without = [path for path, *row in zip(files, *outcomes, strict=True) if any(e.value is None for e in row)]
-    return FileScores(chosen, files, outcomes, [path for path in without if not _readable(path)])
+        computed = [compute_files(measure, batch) for batch in batches]
+        outcomes.append([outcome for batch, _ in computed for outcome in batch])
+        unreadable = [path for _, left in computed for path in left]
+    return FileScores(chosen, files, outcomes, unreadable)
 
 
 def _files(path: Path) -> list[str]:
@@ -208,10 +208,3 @@ def _files(path: Path) -> list[str]:
     if not inside:
         raise DataError("there are no images in this folder", where=str(path), remedy="Name image files.")
     return sorted(inside, key=natural)
-
-
-def _readable(path: str) -> bool:
-    try:
-        return Picture(path=path).rgb is not None
-    except DataError:
-        return False

@@ -15,7 +15,9 @@ from typing import IO, Any, NamedTuple
 
 from sightline.data.sources.strict_json import parse_json
 from sightline.errors import DataError, UsageError, near
+from sightline.parquet import parquet_frames, parquet_schema
 from sightline.prediction.model import TARGETS, Prediction
+from sightline.regular import LONGEST_LINE, LONGEST_TEXT, open_regular
 from sightline.rendering.tables import neutralised
 
 SUFFIXES = (".txt", ".csv", ".tsv", ".jsonl", ".parquet")
@@ -156,9 +158,13 @@ def _predict(
 
 def _lines(path: Path) -> Iterator[tuple[int, str, str]]:
     """Lines with their numbers and, where one is no UTF-8, the reason; they end in LF, CR LF or CR."""
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
+        pieces = iter(lambda: stream.readline(LONGEST_LINE), b"")
         # Of bytes, splitlines knows these three ends only.
-        for number, raw in enumerate((line for piece in stream for line in piece.splitlines(True)), 1):
+        for number, raw in enumerate((line for piece in pieces for line in piece.splitlines(True)), 1):
+            if len(raw) == LONGEST_LINE:
+                what = f"a line of {LONGEST_LINE:,} bytes or more"
+                raise DataError(what, where=f"{path}:{number}", remedy="Break it into lines.")
             try:
                 yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8"), ""
             except UnicodeDecodeError as error:
@@ -174,6 +180,8 @@ def _line(row: int, prompt: Any, own: Any = "", reason: str = "") -> Line:
         return Line(row, key, "", "there is no prompt in this row")
     if not isinstance(prompt, str):
         return Line(row, key, "", f"the prompt is not a text but {type(prompt).__name__}")
+    if len(prompt) > LONGEST_TEXT:
+        return Line(row, key, "", f"the prompt has more than {LONGEST_TEXT:,} characters")
     return Line(row, key, prompt)
 
 
@@ -282,22 +290,14 @@ def _cells(text: str, separator: str, reason: str) -> tuple[list[str], str]:
 
 
 def _of_parquet(path: Path, column: str | None) -> Iterator[Line]:
-    import polars as pl
-
-    try:
-        lazy = pl.scan_parquet(path, glob=False)
-        header = lazy.collect_schema().names()
-        name = _column(path, header, column)
-        own = next((each for each in IDS if each in header), None)
-        wanted = lazy.select([name, *([own] if own is not None and own != name else [])])
-        for start in range(0, lazy.select(pl.len()).collect().item(), 50_000):
-            for number, cells in enumerate(wanted.slice(start, 50_000).collect().iter_rows(), start + 1):
-                yield _line(number, cells[0], cells[-1] if own is not None else "")
-    except (pl.exceptions.PolarsError, OSError) as error:
-        said = str(error).splitlines()[0]
-        raise DataError(
-            f"not a readable Parquet file ({said})", where=str(path), remedy="Write it again."
-        ) from None
+    header = [name for name, _ in parquet_schema(path, str(path)).columns]
+    name = _column(path, header, column)
+    own = next((each for each in IDS if each in header), None)
+    number = 0
+    for frame in parquet_frames(path, str(path), list(dict.fromkeys([name, own or name]))):
+        for cells in frame.iter_rows():
+            number += 1
+            yield _line(number, cells[0], cells[-1] if own is not None else "")
 
 
 def _wanted(column: str | None) -> Sequence[str]:

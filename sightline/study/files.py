@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import uuid
 from collections.abc import Iterable
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sightline.errors import DataError, StudyError
-from sightline.pictures import Picture, decode, refuse_damaged
+from sightline.pictures import Picture, refuse_damaged, shrunk
 
 THUMBNAIL = 192
 SYNCING = 8
@@ -110,7 +109,7 @@ class ImageFiles:
         known = self._read(place)
         if known is not None:
             return known
-        made = _shrunk(self.read(sha256), side, sha256)
+        made = shrunk(self.read(sha256), side, sha256)
         # A study on a read-only disk can be looked at too; its thumbnails are then made each time.
         with suppress(StudyError):
             self._write(place, made)
@@ -180,13 +179,3 @@ def _sync(path: Path) -> None:
         ) from None
     finally:
         os.close(handle)
-
-
-def _shrunk(data: bytes, side: int, where: str) -> bytes:
-    from PIL import Image as Pillow
-
-    small = Pillow.fromarray(decode(data, where))
-    small.thumbnail((side, side), Pillow.Resampling.LANCZOS)
-    out = io.BytesIO()
-    small.save(out, "JPEG", quality=85, optimize=True)
-    return out.getvalue()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Engine
 
 from sightline.errors import SightlineError, StudyError, UsageError, near
+from sightline.regular import read_regular
 from sightline.study import listing, reading
 from sightline.study.files import ImageFiles
 from sightline.study.schema import database, tables
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 COUNTED = ("prompt", "system", "image", "answer", "judgement", "truth", "score")
 DATABASE_FILE = "study.sqlite"
 SETTINGS_FILE = "study.toml"
+MOST_SETTINGS = 1_000_000
+"""Bytes of settings that are read."""
 SECTIONS = (
     "study", "store", "question", "truth", "screening", "check", "score", "annotate", "compare", "report",
 )  # fmt: skip
@@ -256,7 +259,9 @@ def read_settings(file: Path) -> Mapping[str, Any]:
     if not file.exists():
         return {}
     try:
-        settings = tomllib.loads(file.read_text("utf-8"))
+        settings = tomllib.loads(read_regular(file, most=MOST_SETTINGS).decode("utf-8"))
+    except RecursionError:
+        raise StudyError("the settings are nested too deeply", where=str(file)) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise StudyError(
             f"the settings cannot be read: {error}", where=str(file), remedy="Correct that line."

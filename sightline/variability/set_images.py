@@ -17,7 +17,7 @@ from sightline.pictures import Picture
 from sightline.rendering.shown import Thumbnail
 from sightline.statistics.sets import pairwise_mean, pairwise_mean_interval
 from sightline.study import listing, reading
-from sightline.study.running.calls import compute_pictures
+from sightline.study.running.calls import compute_picture
 from sightline.study.running.embedding import loaded_over
 from sightline.study.study import Study
 from sightline.variability.variability import ONE_COLOUR, texts_of
@@ -167,7 +167,7 @@ class ImageSets:
             picture = self.study.files.picture(sha256)
         except DataError as error:
             return OneImage(*whose, sha256, reason=error.what), None
-        (outcome,) = compute_pictures(self._blank, [picture])
+        outcome = compute_picture(self._blank, picture)
         if outcome.value is None:
             return OneImage(*whose, sha256, reason=outcome.reason or "cannot be read"), None
         return OneImage(*whose, sha256, blank=outcome.value >= ONE_COLOUR), picture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -56,6 +57,18 @@ def test_every_command_has_help(run: Callable[..., Any], name: str) -> None:
 
 def test_version(run: Callable[..., Any]) -> None:
     assert run("--version").out == f"sightline {__version__}\n"
+
+
+def test_extensions_of_others_are_left_out_on_request(
+    run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own.py").write_text("raise ValueError('it was run')\n")
+    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(tmp_path))
+    monkeypatch.delenv("SIGHTLINE_NO_PLUGINS", raising=False)
+    assert "it was run" in " ".join(run("list", "of_image").out.split())
+    without = run("--no-plugins", "list", "of_image")
+    assert without.code == 0 and "it was run" not in " ".join(without.out.split())
+    assert "SIGHTLINE_NO_PLUGINS" not in os.environ
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_a_thumbnail_is_made_and_written_once(
     for path in tmp_path.rglob("*.jpg"):
         os.utime(path, (1, 1))
     calls: list[str] = []
-    monkeypatch.setattr(files_module, "decode", lambda *given: calls.append("decoded"))
+    monkeypatch.setattr(files_module, "shrunk", lambda *given: calls.append("decoded"))
     assert files.thumbnail(sha) == first
     assert calls == []
     assert all(path.stat().st_mtime == 1 for path in tmp_path.rglob("*.jpg"))

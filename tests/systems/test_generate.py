@@ -25,7 +25,7 @@ from sightline.systems.generate import seed_of
 # Notes each call in a file, fails on prompts that ask for it, and draws the seed into the picture. Where
 # HELD is set, the call with that number lasts until its caller is gone.
 PROGRAM = """
-import os, sys, time
+import os, struct, sys, time
 caller = os.getppid()
 prompt, seed, output, log = sys.argv[1:]
 held = int(os.environ.get("HELD", "0"))
@@ -40,9 +40,9 @@ if "fail" in prompt:
 if "text" in prompt:
     open(output, "w").write("no image")
     sys.exit()
-header = b"P6 2 2 255 "
-colour = bytes([int(seed) >> shift & 255 for shift in (0, 8, 16)])
-open(output, "wb").write(header + colour * 4)
+header = b"BM" + struct.pack("<IIIIiiHHIIiiII", 70, 0, 54, 40, 2, 2, 1, 24, 0, 16, 0, 0, 0, 0)
+colour = bytes([int(seed) >> shift & 255 for shift in (16, 8, 0)])
+open(output, "wb").write(header + (colour * 2 + bytes(2)) * 2)
 """
 
 FEW = '''
@@ -182,7 +182,8 @@ def test_a_generator_that_breaks_its_promise_loses_nothing_that_was_made(
     study: Study, plugins: Path, name: str, body: str, said: str, kept: int
 ) -> None:
     ask(study, "a ball", "a dog", "a cat")
-    pixel = 'PIXEL = b"P6 1 1 255 abc"\n'
+    header = 'b"BM" + struct.pack("<IIIIiiHHIIiiII", 58, 0, 54, 40, 1, 1, 1, 24, 0, 4, 0, 0, 0, 0)'
+    pixel = f'import struct\nPIXEL = {header} + b"abcd"\n'
     (plugins / f"{name}.py").write_text(pixel + FEW.format(name=name, body=body))
     with pytest.raises(ExtensionError, match=said):
         sightline.generate(study, "mine", name)

@@ -17,8 +17,9 @@ from sightline.data.sources import readers
 from sightline.data.sources.rows import Columns, Required, Row
 from sightline.data.sources.strict_json import parse_json
 from sightline.errors import DataError, UsageError
-from sightline.pickles import read_pickle
+from sightline.pickles import read_pickle_file
 from sightline.records import NOTHING
+from sightline.regular import MOST_TEXT, not_regular, open_regular
 
 TABLES = readers.TABLES
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
@@ -38,6 +39,8 @@ class Source:
                 "there is no such file or folder", where=str(path), remedy="Look at the path again."
             )
         self.is_file = self.path.is_file()
+        if not self.is_file and not self.path.is_dir():
+            raise not_regular(self.path.stat().st_mode, str(path))
         if self.is_file:
             _refuse_packed(self.path)
         self.root = self.path.parent if self.is_file else self.path
@@ -158,7 +161,8 @@ class Source:
 
     def text(self, file: str) -> str:
         """A whole text file."""
-        return "".join(readers.read_lines(self._readable(file), file))
+        path = self._readable(file, MOST_TEXT)
+        return "".join(readers.read_lines(path, file, MOST_TEXT))
 
     def json(self, file: str) -> Any:
         """A whole JSON file."""
@@ -175,8 +179,7 @@ class Source:
 
     def pickle(self, file: str) -> Any:
         """What a pickle of plain data holds; nothing in it is run."""
-        with self._readable(file).open("rb") as stream:
-            return read_pickle(stream, file)
+        return read_pickle_file(self._readable(file), file)
 
     def inside(self, relative: str, at: str = "") -> Path:
         """The path a file names, or a DataError if it leads out of the source's folder."""
@@ -300,6 +303,9 @@ class Source:
                     relative = _joined(under, entry.name)
                     if entry.is_symlink() and not self._good_link(entry, relative):
                         continue
+                    if not entry.is_dir() and not entry.is_file():
+                        self.skip(relative, "pipes, sockets or devices")
+                        continue
                     found.append((_shown_name(entry.name, relative), entry.is_dir()))
         except (FileNotFoundError, NotADirectoryError):
             return []
@@ -316,10 +322,10 @@ class Source:
         self.skip(relative, "links to folders or to nothing")
         return False
 
-    def _readable(self, file: str) -> Path:
+    def _readable(self, file: str, most: int | None = None) -> Path:
         path = self.path if self.is_file and file == self.path.name else self.inside(file, file)
         try:
-            with path.open("rb"):
+            with open_regular(path, file, most):
                 return path
         except FileNotFoundError:
             raise DataError(
@@ -366,7 +372,7 @@ class Source:
 def _refuse_packed(path: Path) -> None:
     """A packed file, whole or cut short, is reported as what it is instead of as damaged text."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             start = file.read(4)
     except OSError as error:
         raise _unreadable(error, str(path)) from None
@@ -426,7 +432,7 @@ def _suspect(relative: str) -> bool:
 
 def _content(path: Path) -> bytes:
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             return hashlib.file_digest(stream, "sha256").digest()
     except OSError as error:
         raise _unreadable(error, str(path)) from None

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from sightline.data.sources.rows import Columns, Layout, Row, short
+from sightline.data.sources.rows import Columns, Layout, Row, few_columns, short
 from sightline.data.sources.strict_json import parse_json
 from sightline.errors import DataError
+from sightline.parquet import parquet_frames, parquet_schema
+from sightline.regular import LONGEST_LINE, LONGEST_TEXT, open_regular
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = (".parquet", ".pq")
 TABLES = (*SEPARATORS, *JSON_LINES, *PARQUET)
-_PARQUET_BATCH = 50_000
+_LAYOUTS = 1_000
+"""Sets of columns that are remembered; every line of JSON may have its own."""
 
 
-def read_lines(path: Path, name: str) -> Iterator[str]:
+def read_lines(path: Path, name: str, longest: int = LONGEST_LINE) -> Iterator[str]:
     """The lines of a UTF-8 text file, or a DataError that says where it is none."""
     if path.stat().st_size == 0:
         raise DataError("the file is empty", where=name, remedy="Give a file that holds data.")
     offset = 0
-    with path.open("rb") as stream:
-        for number, raw in enumerate(stream, 1):
+    with open_regular(path, name) as stream:
+        for number, raw in enumerate(iter(lambda: stream.readline(longest + 1), b""), 1):
+            if len(raw) > longest:
+                raise DataError(
+                    f"a line of more than {longest:,} bytes",
+                    where=f"{name}:{number}",
+                    remedy="Break it into lines, or write it again.",
+                )
             try:
                 line = raw.decode("utf-8-sig") if number == 1 else raw.decode()
             except UnicodeDecodeError as error:
@@ -53,9 +61,13 @@ def header(path: Path, name: str) -> list[str]:
     if suffix in PARQUET:
         return _parquet_header(path, name)
     if suffix in JSON_LINES:
-        return next((list(_flatten(content)) for _, content in _json_lines(path, name)), [])
-    separator = SEPARATORS[suffix]
-    return next((_header(cells, name, separator) for cells, _ in _csv_cells(path, name, separator)), [])
+        names = next((list(_flatten(content)) for _, content in _json_lines(path, name)), [])
+    else:
+        separator = SEPARATORS[suffix]
+        first = _csv_cells(path, name, separator)
+        names = next((_header(cells, name, separator) for cells, _ in first), [])
+    few_columns(names, f"{name}:1")
+    return names
 
 
 def rows(path: Path, name: str, columns: Columns) -> Iterator[Row]:
@@ -154,8 +166,17 @@ def _flat_rows(
     layouts: dict[tuple[str, ...], Layout] = {}
     for number, content in objects:
         flat = _flatten(content)
+        for column, cell in flat.items():
+            if cell.__class__ is str and len(cell) > LONGEST_TEXT:
+                raise DataError(
+                    f"{column}: a text of more than {LONGEST_TEXT:,} characters",
+                    where=f"{name}{mark}{number}",
+                    remedy="Shorten it, or leave the row out.",
+                )
         names = tuple(flat)
         if names not in layouts:
+            if len(layouts) >= _LAYOUTS:
+                layouts.clear()
             layouts[names] = columns.layout(name, names, f"{name}:{number}" if mark == ":" else name, mark)
         yield Row(list(flat.values()), layouts[names], number)
 
@@ -192,45 +213,21 @@ def _flatten(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parquet_objects(path: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    import polars
-
-    start = 0
-    while True:
-        with _parquet_errors(name):
-            batch = polars.scan_parquet(path, glob=False).slice(start, _PARQUET_BATCH).collect()
-        yield from enumerate(batch.iter_rows(named=True), start + 1)
-        if batch.height < _PARQUET_BATCH:
-            return
-        start += batch.height
+    number = 0
+    for frame in parquet_frames(path, name):
+        yield from enumerate(frame.iter_rows(named=True), number + 1)
+        number += frame.height
 
 
 def _parquet_header(path: Path, name: str) -> list[str]:
-    import polars
-
-    with _parquet_errors(name):
-        schema = polars.scan_parquet(path, glob=False).collect_schema()
     names: list[str] = []
-    for column, kind in schema.items():
-        fields = getattr(kind, "fields", None)
+    for column, fields in parquet_schema(path, name).columns:
         if column in ("tags", "settings") and fields:
-            names += [f"{column}.{each.name}" for each in fields]
+            names += [f"{column}.{each}" for each in fields]
         else:
             names.append(column)
+    few_columns(names, name)
     return names
-
-
-@contextmanager
-def _parquet_errors(name: str) -> Iterator[None]:
-    import polars
-
-    try:
-        yield
-    except (polars.exceptions.PolarsError, OSError) as error:
-        raise DataError(
-            f"not a readable Parquet file ({str(error).splitlines()[0]})",
-            where=name,
-            remedy="Write it again.",
-        ) from None
 
 
 def _spoken(separator: str) -> str:

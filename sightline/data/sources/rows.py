@@ -15,6 +15,7 @@ _REQUIRED: Any = object()
 _TRUE = frozenset(("true", "1", "yes", "t", "y"))
 _FALSE = frozenset(("false", "0", "no", "f", "n"))
 _LARGEST = 2**63 - 1
+MOST_COLUMNS = 5_000
 
 Required = Sequence[str | tuple[str, ...]]
 
@@ -220,6 +221,7 @@ class Columns:
 
     def layout(self, file: str, names: Sequence[str], at: str, mark: str = ":") -> Layout:
         """The layout of a header, or a DataError that names what is missing and what is near."""
+        few_columns(names, at)
         index: dict[str, int] = {}
         for place, name in enumerate(names):
             if not name:
@@ -248,6 +250,16 @@ class Columns:
                     )
                 raise no_column(" or ".join(either), index, at)
         return Layout(file, index, mark)
+
+
+def few_columns(names: Sequence[str], at: str) -> None:
+    """Refuse a table of so many columns that something is wrong."""
+    if len(names) > MOST_COLUMNS:
+        raise DataError(
+            f"{len(names):,} columns: more than the {MOST_COLUMNS:,} that are read",
+            where=at,
+            remedy="Put what they hold into rows.",
+        )
 
 
 def no_column(wanted: str, known: Mapping[str, int] | Sequence[str], at: str) -> DataError:

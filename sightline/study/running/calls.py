@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
 
+from sightline.bounded import Unfinished
+from sightline.cores import cores
 from sightline.errors import DataError, SightlineError
 from sightline.extension import Configured
 from sightline.pictures import DamagedImage, Picture
@@ -14,6 +19,14 @@ from sightline.study.running.validate import gate
 from sightline.study.scores import ERROR, Outcome, Target
 
 Function = Callable[..., Any]
+Look = tuple[Picture | None, str | None]
+"""A decoded picture, or the reason why there is none; neither where none is asked for."""
+T = TypeVar("T")
+
+PART = 100_000_000
+"""Bytes of pixels that are held at once, unless one picture has more."""
+AHEAD = min(2, cores())
+"""Pictures that are decoded at once."""
 
 MOST_SAID = 300
 """As much of an exception's message is kept."""
@@ -31,54 +44,103 @@ def compute(
     files: ImageFiles,
     tasks: Sequence[Task],
     functions: Mapping[int, Function] | None = None,
+    ahead: int = 1,
 ) -> list[list[Outcome]]:
     """For each measure the outcomes of the tasks that want it, in order.
 
     All measures are of one kind. A picture is read and decoded once for all of them; one that cannot be
-    decoded has its reason instead of values. `functions` are measures, by number, that were loaded already.
+    decoded has its reason instead of values. `functions` are measures, by number, that were loaded already;
+    `ahead` pictures are decoded at once.
     """
     ready = [(functions or {}).get(number) or measure.load() for number, measure in enumerate(measures)]
+    found: list[list[Outcome]] = [[] for _ in measures]
     if measures[0].spec.kind == "of_set":
-        sets = [_set(files, task.item) for task in tasks]
-        return [
-            [
-                _of_set(measure, ready[number], *sets[n])
-                for n, task in enumerate(tasks)
-                if number in task.wanted
-            ]
-            for number, measure in enumerate(measures)
-        ]
-    looks = [_from_store(files, t.item.contents[0]) if t.item.contents else (None, None) for t in tasks]
-    found = []
-    for number, measure in enumerate(measures):
-        mine = [n for n, task in enumerate(tasks) if number in task.wanted]
-        prompts = [tasks[n].item.prompt for n in mine]
-        pictures, reasons = [looks[n][0] for n in mine], [looks[n][1] for n in mine]
-        found.append(_compute(measure, ready[number], prompts, pictures, reasons))
+        for task in tasks:
+            shown = _set(files, task.item)
+            for number in task.wanted:
+                found[number].append(_of_set(measures[number], ready[number], *shown))
+        return found
+
+    def look(task: Task) -> Look:
+        return _from_store(files, task.item.contents[0]) if task.item.contents else (None, None)
+
+    for part in _parts(tasks, look, ahead):
+        for number, measure in enumerate(measures):
+            mine = [(task.item.prompt, seen) for task, seen in part if number in task.wanted]
+            found[number] += _compute(measure, ready[number], mine)
+            del mine
     return found
 
 
-def compute_pictures(measure: Configured, pictures: Sequence[Picture]) -> list[Outcome]:
-    """Outcomes of a measure of an image on pictures that belong to no study."""
-    reasons = [_undecodable(picture) for picture in pictures]
-    return _compute(measure, measure.load(), [None] * len(pictures), pictures, reasons)
+def compute_files(measure: Configured, paths: Sequence[str]) -> tuple[list[Outcome], list[str]]:
+    """Outcomes of a measure of an image on files of no study, and the files that cannot be read."""
+
+    def look(path: str) -> Look:
+        picture = Picture(path=path)
+        return picture, _undecodable(picture)
+
+    function = measure.load()
+    outcomes: list[Outcome] = []
+    unreadable: list[str] = []
+    for part in _parts(paths, look, AHEAD):
+        outcomes += _compute(measure, function, [(None, seen) for _, seen in part])
+        unreadable += [path for path, (_, reason) in part if reason is not None]
+    return outcomes, unreadable
+
+
+def compute_picture(measure: Configured, picture: Picture) -> Outcome:
+    """The outcome of a measure of an image on one picture."""
+    (outcome,) = _compute(measure, measure.load(), [(None, (picture, _undecodable(picture)))])
+    return outcome
+
+
+def _parts(items: Sequence[T], look: Callable[[T], Look], ahead: int) -> Iterator[list[tuple[T, Look]]]:
+    """The items, each with its decoded picture, in parts of no more than `PART` bytes of pixels."""
+    part: list[tuple[T, Look]] = []
+    size = 0
+    for item, seen in zip(items, _looked(items, look, ahead), strict=True):
+        part.append((item, seen))
+        size += _bytes(seen)
+        if size > PART:
+            yield part
+            # The pixels of a part are gone before those of the next are there.
+            part.clear()
+            size = 0
+    if part:
+        yield part
+
+
+def _looked(items: Sequence[T], look: Callable[[T], Look], ahead: int) -> Iterator[Look]:
+    if ahead < 2:
+        yield from map(look, items)
+        return
+    with ThreadPoolExecutor(ahead, thread_name_prefix="decode") as pool:
+        left = iter(items)
+        waiting = deque(pool.submit(look, item) for item in islice(left, ahead))
+        while waiting:
+            seen = waiting.popleft().result()
+            # Of large pictures one at a time is enough to hold.
+            wanted = 1 if _bytes(seen) > PART / 8 else ahead
+            waiting.extend(pool.submit(look, item) for item in islice(left, max(0, wanted - len(waiting))))
+            yield seen
+
+
+def _bytes(seen: Look) -> int:
+    return seen[0].rgb.nbytes if seen[0] is not None and seen[1] is None else 0
 
 
 def _compute(
-    measure: Configured,
-    function: Function,
-    prompts: Sequence[Prompt | None],
-    pictures: Sequence[Picture | None],
-    reasons: Sequence[str | None],
+    measure: Configured, function: Function, asked: Sequence[tuple[Prompt | None, Look]]
 ) -> list[Outcome]:
     kind = measure.spec.kind
 
     def call(chosen: Sequence[int]) -> list[Outcome]:
-        shown = [pictures[n] for n in chosen]
-        asked = [prompts[n] for n in chosen]
-        arguments = {"of_prompt": (asked,), "of_image": (shown,), "of_answer": (asked, shown)}[kind]
+        prompts = [asked[n][0] for n in chosen]
+        shown = [asked[n][1][0] for n in chosen]
+        arguments = {"of_prompt": (prompts,), "of_image": (shown,), "of_answer": (prompts, shown)}[kind]
         return gate(measure.spec, function(*arguments), len(chosen))
 
+    reasons = [reason for _, (_, reason) in asked]
     good = [n for n, reason in enumerate(reasons) if reason is None]
     computed = iter(_guarded(measure, call, good) if good else ())
     return [next(computed) if reason is None else Outcome(None, reason) for reason in reasons]
@@ -124,7 +186,7 @@ def _raised(measure: Configured, error: BaseException) -> str:
     return f"{ERROR}{measure.name} raised {type(error).__name__}: {said[:MOST_SAID]}"
 
 
-def _from_store(files: ImageFiles, sha256: str) -> tuple[Picture | None, str | None]:
+def _from_store(files: ImageFiles, sha256: str) -> Look:
     try:
         picture = files.picture(sha256)
     except DataError as error:
@@ -137,7 +199,7 @@ def _from_store(files: ImageFiles, sha256: str) -> tuple[Picture | None, str | N
 def _undecodable(picture: Picture) -> str | None:
     try:
         _ = picture.rgb
-    except DamagedImage as error:
+    except (DamagedImage, Unfinished) as error:
         return ERROR + error.what
     except DataError as error:
         return error.what

@@ -18,7 +18,7 @@ from multiprocessing.process import BaseProcess
 from sightline.errors import SightlineError
 from sightline.extension import Configured
 from sightline.study.files import ImageFiles
-from sightline.study.running.calls import Function, Task, compute
+from sightline.study.running.calls import AHEAD, Function, Task, compute
 from sightline.study.scores import Outcome
 
 Batch = Sequence[Task]
@@ -39,7 +39,7 @@ def run_here(
     """Compute in this process; `functions` are measures, by number, that were loaded already."""
     _hold_memory()
     for batch in batches:
-        yield batch, compute(measures, files, batch, functions)
+        yield batch, compute(measures, files, batch, functions, AHEAD)
 
 
 def run_in_processes(

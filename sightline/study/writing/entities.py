@@ -6,14 +6,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Table, select
 
 from sightline.errors import ConflictError, DataError
-from sightline.pictures import image_size
+from sightline.pictures import MOST_BYTES, image_size
 from sightline.records import AnnotatorKey, Image, ImageKey, Prompt, PromptKey, PromptText, Question, System
+from sightline.regular import read_regular
 from sightline.study.schema import database, tables
 from sightline.study.schema.naming import CONTENT, find_contents
 from sightline.study.schema.storable import refuse_bad_text, refuse_long_text, sound_question
@@ -369,7 +369,7 @@ class Entities(Keeper):
         assert record.path is not None
         where = record.at or record.path
         try:
-            data = Path(record.path).read_bytes()
+            data = read_regular(record.path, where, MOST_BYTES)
         except OSError as error:
             raise DataError(f"cannot read {record.path} ({error.strerror})", where=where) from None
         width = height = defect = None

@@ -76,13 +76,13 @@ def _made(pieces: Sequence[str], text: str, seed: int, timeout: float) -> bytes 
             return failure
         if not output.is_file():
             return Failure("the program ended well but wrote no image")
-        data = output.read_bytes()
-    try:
-        # Decoding in full is the only proof that an image is whole.
-        _ = Picture(data).rgb
-    except DataError as error:
-        return Failure(error.what)
-    return data
+        picture = Picture(path=output, name=output.name)
+        try:
+            # Decoding in full is the only proof that an image is whole.
+            _ = picture.rgb
+        except DataError as error:
+            return Failure(error.what)
+        return picture.data
 
 
 def _filled(piece: str, text: str, seed: int, output: Path) -> str:

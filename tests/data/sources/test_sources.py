@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pickle
+import random
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -344,3 +345,146 @@ def test_packed_files_are_told_as_such_even_if_cut_short(tmp_path: Path) -> None
         with pytest.raises(DataError, match="packed") as caught:
             Source(tmp_path / "x.csv.gz")
         assert "gunzip -k x.csv.gz" in caught.value.remedy
+
+
+def nested(levels: int) -> list[Any]:
+    """A list of two references to a list of two references, and so on."""
+    made: list[Any] = [1]
+    for _ in range(levels):
+        made = [made, made]
+    return made
+
+
+def itself() -> list[Any]:
+    made: list[Any] = []
+    made.append(made)
+    return made
+
+
+def test_a_pickle_that_unfolds_is_read_once_and_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.pickle").write_bytes(pickle.dumps(nested(10)))
+    assert Source(tmp_path).pickle("a.pickle") == nested(10)
+    for content, what in ((nested(60), "unfolds to more than"), (itself(), "contains itself")):
+        (tmp_path / "a.pickle").write_bytes(pickle.dumps(content))
+        with pytest.raises(DataError, match=what):
+            Source(tmp_path).pickle("a.pickle")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        # A place in the memo far beyond what is there: the table of places would take 16 GB.
+        b"\x80\x02K\x01r\xff\xff\xff\x7f.",
+        # Bytes of a length that is not there.
+        b"\x80\x04\x8e" + (2**40).to_bytes(8, "little") + b"abc.",
+        b"\x80\x02" + b"(" * 1_000_000,
+        b"\x80\x02}" + b"(" + b"K\x01t" * 5_000 + b"K\x01s.",
+    ],
+    ids=["memo", "length", "marks", "tuples"],
+)
+def test_a_pickle_that_lies_about_its_size_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.pickle").write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        Source(tmp_path).pickle("a.pickle")
+    assert caught.value.where == "a.pickle"
+
+
+def test_a_parquet_file_that_unfolds_is_refused(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    def repeated(text: str, rows: int) -> Any:
+        indices = pa.array([0] * rows, pa.int32())
+        return pa.DictionaryArray.from_arrays(indices, pa.array([text]))
+
+    path = tmp_path / "a.parquet"
+    for column, what in (
+        (repeated("A" * 1_000_000, 20_000), "a text of more than 131,072 bytes"),
+        (repeated("A" * 100_000, 20_000), "unfold to more than"),
+        (repeated("A", 5_000_000), "5,000,000 rows: more than"),
+    ):
+        pq.write_table(pa.table({"prompt": column}), path, compression="zstd")
+        assert path.stat().st_size < 100_000
+        with pytest.raises(DataError, match=what) as caught:
+            all_rows(Source(path), "prompt")
+        assert caught.value.where.startswith("a.parquet")
+    pq.write_table(pa.table({"prompt": repeated("A" * 1_000, 20_000)}), path)
+    assert len(all_rows(Source(path), "prompt")) == 20_000
+
+
+def test_rows_of_many_slices_keep_their_numbers(tmp_path: Path) -> None:
+    import polars as pl
+
+    chance = random.Random(0)
+    texts = [f"{n:06d}" + chance.randbytes(5_000).hex() for n in range(12_000)]
+    pl.DataFrame({"prompt": texts}).write_parquet(tmp_path / "a.parquet")
+    rows = Source(tmp_path).rows("a.parquet", required=("prompt",))
+    assert [(row.at, row.text("prompt")[:6]) for row in rows] == [
+        (f"a.parquet:row {n + 1}", f"{n:06d}") for n in range(12_000)
+    ]
+
+
+BUDGETS = {
+    "long line": (
+        "a.jsonl",
+        b'{"prompt": "x"}\n{"prompt": "' + b"x" * 17_000_000,
+        "a.jsonl:2",
+        "a line of more",
+    ),
+    "long text": (
+        "a.jsonl",
+        b'{"prompt": "' + b"x" * 140_000 + b'"}\n',
+        "a.jsonl:1",
+        "prompt: a text of more",
+    ),
+    "long cell": ("a.csv", b"prompt\n" + b"x" * 140_000 + b"\n", "a.csv:2", "131,072 characters"),
+    "many lists": (
+        "a.jsonl",
+        b'{"prompt": [' + b"[]," * 2_500_000 + b"0]}\n",
+        "a.jsonl:1",
+        "more than 2,000,000 lists",
+    ),
+    "many columns": ("a.csv", b",".join(b"c%d" % n for n in range(6_000)), "a.csv:1", "6,000 columns"),
+    "one key at the end twice": (
+        "a.jsonl",
+        b"{" + b",".join(b'"k%d":0' % n for n in range(200_000)) + b',"k199999":0}',
+        "a.jsonl:1",
+        "'k199999' is there twice",
+    ),
+    "deep escapes": (
+        "a.jsonl",
+        b'{"prompt": "x", "n": ' + b"[" * 200 + b'"\\u0041"' + b"]" * 200 + b"}\n",
+        "a.jsonl:1",
+        "nested too deeply",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BUDGETS)
+def test_text_has_its_budget(tmp_path: Path, name: str) -> None:
+    file, content, where, what = BUDGETS[name]
+    with pytest.raises(DataError) as caught:
+        all_rows(written(tmp_path, file, content), "prompt")
+    assert caught.value.where == where
+    assert what in caught.value.what
+
+
+def test_json_has_its_budget(tmp_path: Path) -> None:
+    with (tmp_path / "a.json").open("wb") as file:
+        file.truncate(65_000_000)
+    with pytest.raises(DataError, match="more than the 64,000,000 that are read"):
+        Source(tmp_path).json("a.json")
+
+
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.csv")
+    os.mkfifo(tmp_path / "b.png")
+    with pytest.raises(DataError, match="it is a pipe, not a file"):
+        Source(tmp_path / "a.csv")
+    source = Source(tmp_path)
+    assert list(source.files()) == [] and source.pictures() == []
+    assert source.skipped_count == {"pipes, sockets or devices": 4}
+    with pytest.raises(DataError, match="it is a pipe, not a file"):
+        source.text("a.csv")
+    with pytest.raises(DataError, match="it is a device, not a file"):
+        Source("/dev/zero")
