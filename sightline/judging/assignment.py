@@ -19,7 +19,7 @@ from sightline.judging.ordering import control_places, repeats_here, shuffled, s
 from sightline.judging.store import answering
 from sightline.judging.store import tasks as stored
 from sightline.judging.store.rounds import Round
-from sightline.judging.store.tasks import NewTask, Standing, Task
+from sightline.judging.store.tasks import NewTask, Slot, Standing, Task
 
 MANY = 2**31 - 1
 STAMP = "%Y-%m-%dT%H:%M:%SZ"
@@ -37,8 +37,13 @@ class Assignment:
     rest_until: str | None
 
 
-def assign(connection: Any, round_: Round, annotator_id: int, role: str, at: datetime) -> Assignment:
-    """The annotator's open tasks, filled up to the number assigned ahead, within a write transaction."""
+def assign(
+    connection: Any, round_: Round, annotator_id: int, role: str, at: datetime, *, only_new: bool = False
+) -> Assignment:
+    """The annotator's open tasks, filled up to the number assigned ahead, within a write transaction.
+
+    `only_new` leaves out those that were assigned before.
+    """
     settings = round_.settings
     standing = stored.standing(connection, round_.id, annotator_id)
     if round_.state != "open":
@@ -49,6 +54,7 @@ def assign(connection: Any, round_: Round, annotator_id: int, role: str, at: dat
     rest_until, state = None, "open"
     session, in_session = max(standing.session, 1), standing.session_tasks if standing.session else 0
     number, waiting = standing.tasks, standing.open
+    added = []
     while waiting < int(settings["ahead"]):
         if in_session >= int(settings["session_pages"]):
             rest_until = _rest(standing, settings, at) if waiting == 0 else None
@@ -60,13 +66,14 @@ def assign(connection: Any, round_: Round, annotator_id: int, role: str, at: dat
         if item is None:
             state = "finished" if waiting == 0 else state
             break
-        _add(connection, round_, annotator_id, item, session, number, at)
+        added.append(_add(connection, round_, annotator_id, item, session, number, at))
         number, waiting, in_session = number + 1, waiting + 1, in_session + 1
     if rest_until:
         return Assignment([], standing, "rest", rest_until)
     standing = standing._replace(tasks=number, open=waiting, session=session, session_tasks=in_session)
-    shown = stored.open_tasks(connection, round_.id, annotator_id) if state == "open" else []
-    return Assignment(shown, standing, state, None)
+    if state == "open" and not only_new:
+        added = stored.open_tasks(connection, round_.id, annotator_id)
+    return Assignment(added, standing, state, None)
 
 
 def most_tasks(round_: Round, counts: Mapping[str, int], role: str) -> int:
@@ -115,7 +122,8 @@ def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, num
         control = stored.due(connection, round_.id, annotator_id, "control", start, MANY)
         if control is not None:
             return control
-    if repeats_here(round_.seed, annotator_id, number, float(round_.settings.get("repeat") or 0)):
+    repeated = float(round_.settings.get("repeat") or 0)
+    if repeated and repeats_here(round_.seed, annotator_id, number, repeated):
         seen = stored.to_repeat(connection, round_.id, annotator_id, number - APART)
         if seen:
             return seen[0]
@@ -130,25 +138,24 @@ def _add(
     session: int,
     number: int,
     at: datetime,
-) -> None:
+) -> Task:
     slots = stored.item_slots(connection, round_item_id)
     order, swapped = shuffled(
         round_.seed, annotator_id, number, len(slots), bool(round_.settings.get("swaps"))
     )
+    items = [slot.item_id for slot in slots]
     if round_.settings.get("orders"):
-        before = dict.fromkeys(
-            (item for item, _ in slots), stored.orders_given(connection, annotator_id, round_item_id)
-        )
+        before = dict.fromkeys(items, stored.orders_given(connection, annotator_id, round_item_id))
     else:
-        before = stored.repetitions(connection, round_, annotator_id, [item for item, _ in slots])
-    shown = []
+        before = stored.repetitions(connection, round_, annotator_id, items)
+    shown: list[Slot] = []
     for place, swap in zip(order, swapped, strict=True):
-        item, control = slots[place]
-        shown.append((item, control, swap, before.get(item, 0)))
+        item, prompt, parts, control = slots[place]
+        shown.append(Slot(len(shown), item, prompt, parts, control, swap, before.get(item, 0)))
         # What stands twice in one task is two repetitions.
         before[item] = before.get(item, 0) + 1
     task = NewTask(secrets.token_hex(16), round_item_id, session, number, shown)
-    stored.add_task(connection, round_.id, annotator_id, task, stamp(at))
+    return stored.add_task(connection, round_.id, annotator_id, task, stamp(at))
 
 
 def adopt(connection: Any, round_: Round, at: datetime) -> int:
@@ -176,13 +183,13 @@ def adopt(connection: Any, round_: Round, at: datetime) -> int:
             round_item_id,
             max(standings[annotator_id].session, 1),
             numbers[annotator_id],
-            [(item, control, False, 0) for item, control in slots],
+            [Slot(place, *slot, False, 0) for place, slot in enumerate(slots)],
             "done" if whole else "open",
         )
         numbers[annotator_id] += 1
-        task_id = stored.add_task(connection, round_.id, annotator_id, made, stamp(at))
+        task = stored.add_task(connection, round_.id, annotator_id, made, stamp(at))
         linked = [(slot, judgement) for slot, rows in answers.items() for _, judgement in rows]
-        stored.link_judgements(connection, task_id, linked)
+        stored.link_judgements(connection, task.id, linked)
     return len(waiting)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, text
+from sqlalchemy import Connection
 
 from sightline.judging.store.rounds import Round
 from sightline.judging.store.tasks import (
@@ -98,8 +98,8 @@ def _own_key(annotator_id: int, key: str) -> str:
 
 
 def _known(connection: Connection, keys: Sequence[str]) -> set[str]:
-    query = text("SELECT key FROM judgement WHERE key IN :keys").bindparams(bindparam("keys", expanding=True))
-    return {row[0] for row in connection.execute(query, {"keys": list(keys)}).fetchall()}
+    query = "SELECT key FROM judgement WHERE key IN :keys"
+    return {row[0] for row in database.fetch(connection, query, {"keys": list(keys)})}
 
 
 def _row(round_: Round, task: Task | None, answer: SubmittedAnswer) -> _Row | str:
@@ -146,14 +146,13 @@ def off_scale(question: Question, value: float) -> str:
 
 
 def _next_revision(connection: Connection, annotator_id: int, row: _Row) -> int:
-    found = connection.execute(
-        text(
-            "SELECT coalesce(max(revision), -1) FROM judgement WHERE annotator_id = :a AND question_id = :q "
-            "AND item_id = :s AND repetition = :o AND group_name = :g"
-        ),
+    ((last,),) = database.fetch(
+        connection,
+        "SELECT coalesce(max(revision), -1) FROM judgement WHERE annotator_id = :a AND question_id = :q "
+        "AND item_id = :s AND repetition = :o AND group_name = :g",
         {"a": annotator_id, "q": row.question_id, "s": row.item_id, "o": row.repetition, "g": row.group},
-    ).scalar_one()
-    return int(found) + 1
+    )
+    return int(last) + 1
 
 
 def _insert(

@@ -72,13 +72,12 @@ class Given(NamedTuple):
 
 def standing(connection: Connection, round_id: int, annotator_id: int) -> Standing:
     """Count an annotator's tasks."""
-    rows = connection.execute(
-        text(
-            "SELECT session, state, count(*), max(finished), coalesce(sum(took_ms), 0) FROM task "
-            "WHERE annotator_id = :a AND round_id = :r GROUP BY session, state"
-        ),
+    rows = database.fetch(
+        connection,
+        "SELECT session, state, count(*), max(finished), coalesce(sum(took_ms), 0) FROM task "
+        "WHERE annotator_id = :a AND round_id = :r GROUP BY session, state",
         {"a": annotator_id, "r": round_id},
-    ).fetchall()
+    )
     session = max((row[0] for row in rows), default=0)
     over = ("done", "skipped")
     current = [row for row in rows if row[0] == session]
@@ -96,15 +95,14 @@ def standing(connection: Connection, round_id: int, annotator_id: int) -> Standi
 
 def lapse(connection: Connection, round_id: int, before: str) -> int:
     """Free items whose tasks were assigned before a time and never answered."""
-    rows = connection.execute(
-        text(
-            "SELECT id, round_item_id, counted FROM task "
-            "WHERE round_id = :r AND state = 'open' AND assigned < :before"
-        ),
+    rows = database.fetch(
+        connection,
+        "SELECT id, round_item_id, counted FROM task "
+        "WHERE round_id = :r AND state = 'open' AND assigned < :before",
         {"r": round_id, "before": before},
-    ).fetchall()
+    )
     for task_id, round_item_id, counted in rows:
-        connection.execute(text("UPDATE task SET state = 'lapsed' WHERE id = :p"), {"p": task_id})
+        database.execute(connection, "UPDATE task SET state = 'lapsed' WHERE id = :p", {"p": task_id})
         if counted:
             _count(connection, round_item_id, given=-1)
     return len(rows)
@@ -112,8 +110,8 @@ def lapse(connection: Connection, round_id: int, before: str) -> int:
 
 def is_left_out(connection: Connection, annotator_id: int) -> bool:
     """Whether the owner excluded an annotator."""
-    query = text("SELECT excluded FROM annotator WHERE id = :a")
-    return connection.execute(query, {"a": annotator_id}).scalar() is not None
+    rows = database.fetch(connection, "SELECT excluded FROM annotator WHERE id = :a", {"a": annotator_id})
+    return any(excluded is not None for (excluded,) in rows)
 
 
 UNSEEN = "NOT EXISTS (SELECT 1 FROM task p WHERE p.round_item_id = i.id AND p.annotator_id = :a)"
@@ -127,6 +125,18 @@ DUE = {
 }
 
 
+LEVEL = (
+    "SELECT min(given) FROM round_item WHERE round_id = :r AND kind = :kind "
+    "AND given > :level AND given < :most"
+)
+FIRST = {
+    (kind, side): "SELECT i.id FROM round_item i WHERE i.round_id = :r AND i.kind = :kind "
+    f"AND i.given = :level AND i.ordinal {side} :start AND {due} ORDER BY i.ordinal LIMIT 1"
+    for kind, due in DUE.items()
+    for side in (">=", "<")
+}
+
+
 def due(
     connection: Connection, round_id: int, annotator_id: int, kind: str, start: int, most: int
 ) -> int | None:
@@ -136,31 +146,19 @@ def due(
     however many items a round has.
     """
     asked = {"r": round_id, "a": annotator_id, "kind": kind, "start": start, "level": -1, "most": most}
-    level = text(
-        "SELECT min(given) FROM round_item WHERE round_id = :r AND kind = :kind "
-        "AND given > :level AND given < :most"
-    )
     while True:
-        asked["level"] = connection.execute(level, asked).scalar()
+        ((asked["level"],),) = database.fetch(connection, LEVEL, asked)
         if asked["level"] is None:
             return None
         for side in (">=", "<"):
-            found = connection.execute(
-                text(
-                    "SELECT i.id FROM round_item i WHERE i.round_id = :r AND i.kind = :kind "
-                    "AND i.given = :level "
-                    f"AND i.ordinal {side} :start AND {DUE[kind]} ORDER BY i.ordinal LIMIT 1"
-                ),
-                asked,
-            ).scalar()
-            if found is not None:
-                return int(found)
+            for (item,) in database.fetch(connection, FIRST[kind, side], asked):
+                return int(item)
 
 
 def size(connection: Connection, round_id: int) -> int:
     """How many items a round has, of all kinds."""
-    query = text("SELECT coalesce(max(ordinal), -1) + 1 FROM round_item WHERE round_id = :r")
-    return int(connection.execute(query, {"r": round_id}).scalar_one())
+    query = "SELECT coalesce(max(ordinal), -1) + 1 FROM round_item WHERE round_id = :r"
+    return int(database.fetch(connection, query, {"r": round_id})[0][0])
 
 
 def to_repeat(connection: Connection, round_id: int, annotator_id: int, before: int) -> list[int]:
@@ -177,42 +175,46 @@ def to_repeat(connection: Connection, round_id: int, annotator_id: int, before: 
     return [int(row[0]) for row in rows]
 
 
-def item_slots(connection: Connection, round_item_id: int) -> list[tuple[int, bool]]:
+class ItemSlot(NamedTuple):
+    """One thing that an item of a round shows, and whether its right answer is known."""
+
+    item_id: int
+    prompt_id: int
+    parts: tuple[int, ...]
+    control: bool
+
+
+def item_slots(connection: Connection, round_item_id: int) -> list[ItemSlot]:
     """What a task judges and whether each is a control; all are, in a control task."""
-    rows = connection.execute(
-        text(
-            "SELECT s.item_id, CASE WHEN i.kind = 'control' THEN 1 ELSE s.control END "
-            "FROM round_item_slot s JOIN round_item i ON i.id = s.round_item_id "
-            "WHERE s.round_item_id = :i ORDER BY s.slot"
-        ),
+    rows = database.fetch(
+        connection,
+        "SELECT s.item_id, u.prompt_id, u.image_id, u.image_b, u.image_c, "
+        "CASE WHEN i.kind = 'control' THEN 1 ELSE s.control END "
+        "FROM round_item_slot s JOIN round_item i ON i.id = s.round_item_id JOIN item u ON u.id = s.item_id "
+        "WHERE s.round_item_id = :i ORDER BY s.slot",
         {"i": round_item_id},
-    ).fetchall()
-    return [(int(row[0]), bool(row[1])) for row in rows]
+    )
+    return [ItemSlot(row[0], row[1], tuple(part for part in row[2:5] if part), bool(row[5])) for row in rows]
 
 
 def repetitions(
-    connection: Connection, round_: Round, annotator_id: int, subjects: Sequence[int]
+    connection: Connection, round_: Round, annotator_id: int, items: Sequence[int]
 ) -> dict[int, int]:
     """How often an annotator was shown each of these items with the round's questions."""
     asked = [key for key, _ in round_.questions]
-    rows = connection.execute(text("SELECT id, questions FROM round")).fetchall()
+    rows = database.fetch(connection, "SELECT id, questions FROM round")
     asking = {row[0]: json.loads(row[1]) if isinstance(row[1], str) else row[1] for row in rows}
-    same = [key for key, questions in asking.items() if set(questions) & set(asked)]
-    wanted = {"a": annotator_id, "subjects": list(subjects), "rounds": same, "questions": asked}
-    shown = text(
-        "SELECT s.item_id, max(s.repetition) + 1 FROM task_slot s JOIN task p ON p.id = s.task_id "
-        "WHERE p.annotator_id = :a AND p.round_id IN :rounds AND s.item_id IN :subjects "
-        "GROUP BY s.item_id"
-    ).bindparams(bindparam("subjects", expanding=True), bindparam("rounds", expanding=True))
-    judged = text(
-        "SELECT item_id, max(repetition) + 1 FROM judgement WHERE annotator_id = :a "
-        "AND question_id IN :questions AND item_id IN :subjects GROUP BY item_id"
-    ).bindparams(bindparam("subjects", expanding=True), bindparam("questions", expanding=True))
-    found: dict[int, int] = {}
-    for query in (shown, judged):
-        for subject, count in connection.execute(query, wanted).fetchall():
-            found[int(subject)] = max(int(count), found.get(int(subject), 0))
-    return found
+    same = [key for key, questions in asking.items() if not set(questions).isdisjoint(asked)]
+    found = database.fetch(
+        connection,
+        "SELECT item_id, max(repetition) + 1 FROM ("
+        "SELECT s.item_id, s.repetition FROM task_slot s JOIN task p ON p.id = s.task_id "
+        "WHERE p.annotator_id = :a AND p.round_id IN :rounds AND s.item_id IN :items UNION ALL "
+        "SELECT item_id, repetition FROM judgement WHERE annotator_id = :a "
+        "AND question_id IN :questions AND item_id IN :items) AS shown GROUP BY item_id",
+        {"a": annotator_id, "items": list(items), "rounds": same, "questions": asked},
+    )
+    return {int(item): int(count) for item, count in found}
 
 
 def order_group(connection: Connection, round_: Round, round_item_id: int) -> str:
@@ -222,67 +224,67 @@ def order_group(connection: Connection, round_: Round, round_item_id: int) -> st
 
 def orders_given(connection: Connection, annotator_id: int, round_item_id: int) -> int:
     """How often an annotator was shown an item that is put in order as a whole."""
-    query = text(
+    query = (
         "SELECT count(*) FROM task p JOIN round_item i ON i.id = p.round_item_id "
         "WHERE p.annotator_id = :a AND (i.id = :i OR i.again_of = :i)"
     )
     asked = {"a": annotator_id, "i": _first_item(connection, round_item_id)}
-    return int(connection.execute(query, asked).scalar_one())
+    return int(database.fetch(connection, query, asked)[0][0])
 
 
 def _first_item(connection: Connection, round_item_id: int) -> int:
-    query = text("SELECT coalesce(again_of, id) FROM round_item WHERE id = :i")
-    return int(connection.execute(query, {"i": round_item_id}).scalar_one())
+    query = "SELECT coalesce(again_of, id) FROM round_item WHERE id = :i"
+    return int(database.fetch(connection, query, {"i": round_item_id})[0][0])
 
 
 class NewTask(NamedTuple):
-    """A task to be assigned; `slots` are (item, control, swapped, repetition) as they are shown."""
+    """A task to be assigned, with its slots as they are shown."""
 
     key: str
     round_item_id: int
     session: int
     ordinal: int
-    slots: Sequence[tuple[int, bool, bool, int]]
+    slots: Sequence[Slot]
     state: str = "open"
 
 
-def add_task(connection: Connection, round_id: int, annotator_id: int, task: NewTask, at: str) -> int:
+def add_task(connection: Connection, round_id: int, annotator_id: int, new: NewTask, at: str) -> Task:
     """Store a task, and count it as given unless the annotator has had the item before."""
-    before = text("SELECT count(*) FROM task WHERE round_item_id = :i AND annotator_id = :a")
-    counted = not connection.execute(before, {"i": task.round_item_id, "a": annotator_id}).scalar_one()
+    before = "SELECT count(*) FROM task WHERE round_item_id = :i AND annotator_id = :a"
+    ((had,),) = database.fetch(connection, before, {"i": new.round_item_id, "a": annotator_id})
     (task_id,) = database.fresh_ids(connection, tables.task, 1)
+    task = Task(int(task_id), new.key, annotator_id, *new[1:4], new.state, not had, new.slots)
     row = {
         "id": task_id,
-        "key": task.key,
+        "key": new.key,
         "round_id": round_id,
         "annotator_id": annotator_id,
-        "round_item_id": task.round_item_id,
-        "session": task.session,
-        "ordinal": task.ordinal,
-        "state": task.state,
-        "counted": int(counted),
+        "round_item_id": new.round_item_id,
+        "session": new.session,
+        "ordinal": new.ordinal,
+        "state": new.state,
+        "counted": int(task.counted),
         "assigned": at,
-        "finished": at if task.state == "done" else None,
+        "finished": at if new.state == "done" else None,
     }
     database.insert(connection, tables.task, list(row), [tuple(row.values())])
     slots = [
-        (task_id, number, subject, int(control), int(swapped), repetition)
-        for number, (subject, control, swapped, repetition) in enumerate(task.slots)
+        (task_id, each.slot, each.item_id, int(each.control), int(each.swapped), each.repetition)
+        for each in new.slots
     ]
     names = ["task_id", "slot", "item_id", "control", "swapped", "repetition"]
     database.insert(connection, tables.task_slot, names, slots)
-    if counted:
-        _count(connection, task.round_item_id, given=1, done=int(task.state == "done"))
-    return int(task_id)
+    if task.counted:
+        _count(connection, new.round_item_id, given=1, done=int(new.state == "done"))
+    return task
 
 
 def set_task_state(connection: Connection, task: Task, state: str, took_ms: int | None, at: str) -> None:
     """Change a task's state, and what its item counts as given and done."""
-    connection.execute(
-        text(
-            "UPDATE task SET state = :s, finished = coalesce(finished, :at), "
-            "took_ms = coalesce(took_ms, :took) WHERE id = :p"
-        ),
+    database.execute(
+        connection,
+        "UPDATE task SET state = :s, finished = coalesce(finished, :at), took_ms = coalesce(took_ms, :took) "
+        "WHERE id = :p",
         {"s": state, "at": at, "took": took_ms, "p": task.id},
     )
     if not task.counted or task.state == state:
@@ -315,8 +317,9 @@ def take_out(connection: Connection, annotator_id: int, out: bool) -> None:
 
 
 def _count(connection: Connection, round_item_id: int, given: int = 0, done: int = 0) -> None:
-    connection.execute(
-        text("UPDATE round_item SET given = given + :g, done = done + :d WHERE id = :i"),
+    database.execute(
+        connection,
+        "UPDATE round_item SET given = given + :g, done = done + :d WHERE id = :i",
         {"g": given, "d": done, "i": round_item_id},
     )
 
@@ -357,17 +360,15 @@ def past_tasks(
 
 
 def _tasks(connection: Connection, condition: str, values: dict[str, Any]) -> list[Task]:
-    query = text(
+    query = (
         "SELECT p.id, p.key, p.annotator_id, p.round_item_id, p.session, p.ordinal, p.state, p.counted, "
         "s.slot, s.item_id, u.prompt_id, u.image_id, u.image_b, u.image_c, s.control, s.swapped, "
         "s.repetition "
         "FROM task p JOIN task_slot s ON s.task_id = p.id JOIN item u ON u.id = s.item_id "
         f"WHERE {condition} ORDER BY p.ordinal, s.slot"
     )
-    if "ids" in values:
-        query = query.bindparams(bindparam("ids", expanding=True))
     found: dict[int, tuple[Any, list[Slot]]] = {}
-    for row in connection.execute(query, values).fetchall():
+    for row in database.fetch(connection, query, values):
         parts = tuple(part for part in row[11:14] if part)
         slot = Slot(row[8], row[9], row[10], parts, bool(row[14]), bool(row[15]), row[16])
         found.setdefault(row[0], (row, []))[1].append(slot)
@@ -381,11 +382,12 @@ def given_answers(connection: Connection, tasks: Sequence[Task]) -> list[Given]:
     """The latest answers of these tasks."""
     if not tasks:
         return []
-    query = text(
+    rows = database.fetch(
+        connection,
         "SELECT task_id, slot, question_id, value, skipped, took_ms FROM judgement WHERE task_id IN :ids "
-        "ORDER BY revision, id"
-    ).bindparams(bindparam("ids", expanding=True))
-    rows = connection.execute(query, {"ids": [task.id for task in tasks]}).fetchall()
+        "ORDER BY revision, id",
+        {"ids": [task.id for task in tasks]},
+    )
     latest = {(row[0], row[1], row[2]): Given(*row) for row in rows}
     return list(latest.values())
 
