@@ -93,23 +93,24 @@ class Annotator:
             [one["value"] for one in task["questions"][0]["labels"]],
         )
         pages: list[Any] = []
+        fresh: list[Any] = []
         seen: set[str] = set()
         while not stop.is_set():
-            if len(pages) < 3:
-                fresh = (await self.persist("GET", "/api/work"))["pages"]
-                pages += [page for page in fresh if page["page"] not in seen]
-                seen |= {page["page"] for page in fresh}
+            if len(fresh) + len(pages) < 3:
+                fresh += (await self.persist("GET", "/api/work"))["pages"]
+            pages += [page for page in fresh if page["page"] not in seen]
+            seen |= {page["page"] for page in fresh}
             if not pages:
                 return
             if think[0]:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), think[0] * (0.5 + self.random.random()))
                     return
-            await self.answer(pages.pop(0), question, self.random.choice(values))
+            fresh = await self.answer(pages.pop(0), question, self.random.choice(values))
         self.hang_up()
 
-    async def answer(self, page: Any, question: str, value: float) -> None:
-        """Send one answer until it is acknowledged."""
+    async def answer(self, page: Any, question: str, value: float) -> list[Any]:
+        """Send one answer until it is acknowledged; the pages that came with the receipt."""
         serial = len(self.offered)
         self.offered[serial] = value
         answer = {
@@ -121,12 +122,14 @@ class Annotator:
             "took_ms": serial,
         }
         began = time.perf_counter()
-        [receipt] = (await self.persist("POST", "/api/answers", {"answers": [answer]}))["receipts"]
+        reply = await self.persist("POST", "/api/answers", {"answers": [answer]})
+        [receipt] = reply["receipts"]
         if receipt["status"] in ("stored", "known"):
             ended = time.perf_counter()
             self.sent.append(Sent(self.name, serial, value, began, ended, receipt["status"]))
         else:
             self.refused.append(str(receipt["reason"]))
+        return list(reply["pages"])
 
     async def persist(self, method: str, path: str, body: Any = None, expected: int = 200) -> Any:
         """Ask until there is an answer, as the page does when the network or the server is away."""

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from sightline.judging.store.tasks import standing as standing
     from sightline.judging.store.tasks import task_by_key as task_by_key
     from sightline.judging.store.tokens import Holder as Holder
+    from sightline.judging.store.tokens import access as access
     from sightline.judging.store.tokens import issue_token as issue_token
     from sightline.judging.store.tokens import person_of as person_of
     from sightline.judging.store.tokens import set_language as set_language

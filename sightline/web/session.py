@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.security import APIKeyCookie
 
-from sightline.judging import Holder
+from sightline.judging import Holder, most_tasks
 from sightline.web.payloads import Fault
 from sightline.web.state import State, Who
 
@@ -41,14 +41,16 @@ def annotator_of(state: State, request: Request) -> Who:
     if holder.role == "owner" or holder.round_id not in state.opened:
         raise NoSession("this link does not lead to a round that is being judged")
     assert holder.annotator_id is not None and holder.round_id is not None
-    person = state.person(holder.annotator_id)
+    person, round_ = state.person(holder.annotator_id), state.round(holder.round_id)
     return Who(
         holder.annotator_id,
         person["name"],
         person["role"],
         person["language"],
-        state.round(holder.round_id),
+        round_,
         state.opened[holder.round_id].settings,
+        most_tasks(round_, state.items(round_.id), person["role"]),
+        holder.expires,
     )
 
 

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
 
 from sightline import judging
-from sightline.errors import DataError
+from sightline.errors import DataError, StudyError
 from sightline.judging import Holder, OpenRound, Round, RoundSettings
-from sightline.study.schema import database
+from sightline.study.schema import database, patience
 from sightline.study.schema.committing import Committer
+from sightline.study.schema.storable import now
 from sightline.study.study import Study
 
+Made = TypeVar("Made")
 FRESH_SECONDS = 2.0
 """How long another process's revocation of a link, or pause of a round, may go unnoticed."""
+MOST_HELD = 10_000
+PATIENCE = 10.0
+"""Seconds that a request waits for the database; the page itself waits for 20 and then sends it again."""
 LONGEST_TOKEN = 512
 IMAGE_MEMORY = 192 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Who:
-    """An annotator at work: who it is, and in which round."""
+    """An annotator at work: who it is, in which round, and how long their link is valid."""
 
     annotator_id: int
     name: str
@@ -32,6 +40,8 @@ class Who:
     language: str | None
     round: Round
     settings: RoundSettings
+    most_tasks: int
+    expires: str
 
 
 class Images:
@@ -82,53 +92,81 @@ class State:
     images: Images
     public: str = ""
     secure: bool = False
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _held: dict[Any, tuple[float, Any]] = field(default_factory=dict)
+    _refreshing: threading.Lock = field(default_factory=threading.Lock)
+    _held: dict[Any, Any] = field(default_factory=dict)
+    _access: Any = None
+    _checked: float = float("-inf")
+
+    async def write(self, change: Callable[[Connection], Made]) -> Made:
+        """What a change gives, once it is on disk; whoever has waited too long is told to send it again."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await asyncio.wrap_future(self.committer.submit(change))
+        except TimeoutError:
+            raise StudyError("the writer did not come to it in time") from None
 
     def holder(self, token: str) -> Holder | str:
         """Whom a token lets in, or why nobody."""
         if len(token) > LONGEST_TOKEN:
             return "this link was not made here"
-        return self._recent(("token", token), lambda: judging.token_holder(self.study, self.secret, token))
+
+        def ask() -> Holder | str:
+            return judging.token_holder(self.study, self.secret, token)
+
+        found: Holder | str = self.recall(("token", token), ask)
+        return ask() if isinstance(found, Holder) and found.expires <= now() else found
 
     def person(self, annotator_id: int) -> dict[str, Any]:
         """An annotator as they are now."""
-        return self._recent(("person", annotator_id), lambda: self._read(judging.person_of, annotator_id))
+        return self.recall(("person", annotator_id), lambda: self._read(judging.person_of, annotator_id))
 
     def round(self, round_id: int) -> Round:
         """A round as it is now."""
         name = self.opened[round_id].round.name
-        return self._recent(("round", round_id), lambda: judging.get_round(self.study, name))
+        return self.recall(("round", round_id), lambda: judging.get_round(self.study, name))
 
     def items(self, round_id: int) -> dict[str, int]:
         """How many items of each kind a round has."""
-        return self._recent(("items", round_id), lambda: self._read(judging.count_items, round_id))
+        return self.recall(("items", round_id), lambda: self._read(judging.count_items, round_id))
 
     def forget(self) -> None:
         """Something was changed here: ask the study again."""
-        with self._lock:
-            self._held.clear()
+        self._held = {}
+
+    def at_hand(self, key: Any) -> Any:
+        """What is known under a key, if nothing need be read to be sure of it."""
+        fresh = time.monotonic() - self._checked < FRESH_SECONDS
+        return self._held.get(key) if fresh else None
+
+    def recall(self, key: Any, ask: Callable[[], Any]) -> Any:
+        """What is known under a key; it is asked for again once links, people or rounds have changed."""
+        self._refresh()
+        # What was asked for before a change must not be kept after it.
+        held = self._held
+        if key in held:
+            return held[key]
+        found = ask()
+        if len(held) < MOST_HELD:
+            held[key] = found
+        return found
+
+    def _refresh(self) -> None:
+        with self._refreshing:
+            asked = time.monotonic()
+            if asked - self._checked >= FRESH_SECONDS:
+                access = judging.access(self.study)
+                if access != self._access:
+                    self._access, self._held = access, {}
+                self._checked = asked
 
     def _read(self, query: Any, key: int) -> Any:
         with database.reading(self.study.engine) as connection:
             return query(connection, key)
 
-    def _recent(self, key: Any, ask: Any) -> Any:
-        now = time.monotonic()
-        with self._lock:
-            known = self._held.get(key)
-        if known is not None and now - known[0] < FRESH_SECONDS:
-            return known[1]
-        fresh = ask()
-        with self._lock:
-            if len(self._held) > 10_000:
-                self._held.clear()
-            self._held[key] = (now, fresh)
-        return fresh
-
 
 def make_state(study: Study, opened: Sequence[OpenRound], public: str = "") -> State:
     """The state of a server for these rounds."""
+    patience.limit(study.engine, PATIENCE)
     return State(
         study,
         {each.round.id: each for each in opened},

@@ -25,12 +25,11 @@ from sqlalchemy import (
     inspect,
     make_url,
     select,
-    text,
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from sightline.errors import DataError, MissingPackage, StudyError, UsageError
-from sightline.study.schema import tables
+from sightline.study.schema import patience, tables
 from sightline.study.schema.migrations import Step, steps
 
 WAIT_SECONDS = 30
@@ -67,7 +66,9 @@ def connect(address: str) -> Engine:
         import psycopg  # noqa: F401
     except ImportError:
         raise MissingPackage("PostgreSQL needs psycopg", remedy="pip install 'sightline[postgres]'") from None
-    return create_engine(_url(address), pool_pre_ping=True)
+    engine = create_engine(_url(address), pool_pre_ping=True)
+    patience.watch(engine)
+    return engine
 
 
 def _url(address: str) -> URL:
@@ -129,7 +130,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
     """A consistent view of the study."""
     with explained(engine), engine.connect() as connection, connection.begin():
         if connection.dialect.name == "postgresql":
-            connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+            _begin_postgresql(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         yield connection
 
 
@@ -143,11 +144,25 @@ def writing(engine: Engine, *, durable: bool = True) -> Iterator[Connection]:
     options = {"writes": True, "durable": durable}
     with explained(engine), engine.connect().execution_options(**options) as connection, connection.begin():
         if connection.dialect.name == "postgresql":
-            if not durable:
-                connection.execute(text("SET LOCAL synchronous_commit = off"))
-            connection.execute(text(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'"))
-            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": WRITER_LOCK})
+            off = [] if durable else ["SET LOCAL synchronous_commit = off"]
+            locks = [
+                f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'",
+                f"SELECT pg_advisory_xact_lock({WRITER_LOCK})",
+            ]
+            _begin_postgresql(connection, *off, *locks)
         yield connection
+
+
+def _begin_postgresql(connection: Connection, *settings: str) -> None:
+    """Send a transaction's settings at once; on a server also what ends one that nobody hears of any more."""
+    seconds = patience.of(connection.get_execution_options())
+    limits = []
+    if seconds is not None:
+        limits = [
+            f"SET LOCAL statement_timeout = '{seconds * 1000:.0f}ms'",
+            f"SET LOCAL idle_in_transaction_session_timeout = '{patience.IDLE_SECONDS}s'",
+        ]
+    _run(connection, "; ".join((*settings[:1], *limits, *settings[1:])), None).close()
 
 
 @contextmanager
