@@ -19,9 +19,8 @@ from sightline.judging.ordering import control_places, repeats_here, shuffled, s
 from sightline.judging.store import answering
 from sightline.judging.store import tasks as stored
 from sightline.judging.store.rounds import Round
-from sightline.judging.store.tasks import NewTask, Slot, Standing, Task
+from sightline.judging.store.tasks import MANY, NewTask, Openings, Slot, Standing, Task
 
-MANY = 2**31 - 1
 STAMP = "%Y-%m-%dT%H:%M:%SZ"
 APART = 10
 """An annotator sees an item again, where that is asked for, after at least so many other tasks."""
@@ -48,9 +47,14 @@ def assign(
     standing = stored.standing(connection, round_.id, annotator_id)
     if round_.state != "open":
         return Assignment([], standing, "paused", None)
-    if stored.is_left_out(connection, annotator_id):
+    before = stamp(at - timedelta(hours=float(settings["hold_hours"])))
+    most = int(settings["per_item"])
+    openings = stored.openings(connection, round_.id, annotator_id, before, most)
+    if openings.excluded is not None:
         return Assignment([], standing, "finished", None)
-    stored.lapse(connection, round_.id, stamp(at - timedelta(hours=float(settings["hold_hours"]))))
+    if openings.stale:
+        stored.lapse(connection, round_.id, before)
+        openings = stored.openings(connection, round_.id, annotator_id, before, most)
     rest_until, state = None, "open"
     session, in_session = max(standing.session, 1), standing.session_tasks if standing.session else 0
     number, waiting = standing.tasks, standing.open
@@ -62,7 +66,7 @@ def assign(
                 break
             session, in_session = session + 1, 0
             standing = standing._replace(session_finished=0)
-        item = _next_item(connection, round_, annotator_id, role, number)
+        item = _next_item(connection, round_, annotator_id, role, number, openings)
         if item is None:
             state = "finished" if waiting == 0 else state
             break
@@ -100,18 +104,22 @@ def _rest(standing: Standing, settings: Any, at: datetime) -> str | None:
     return stamp(until) if until > at else None
 
 
-def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, number: int) -> int | None:
-    start = starting_place(round_.seed, annotator_id, number, stored.size(connection, round_.id))
+def _next_item(
+    connection: Any, round_: Round, annotator_id: int, role: str, number: int, openings: Openings
+) -> int | None:
+    start = starting_place(round_.seed, annotator_id, number, openings.items)
+
+    def due(kind: str, most: int, least: int | None) -> int | None:
+        return stored.due(connection, round_.id, annotator_id, kind, start, most, least)
+
     if role == "control":
-        return stored.due(connection, round_.id, annotator_id, "control", start, MANY)
-    work = None
-    for kind, most in (("again", 1), ("repeat", 1), ("work", int(round_.settings["per_item"]))):
-        if kind == "work" and round_.settings.get("choose") == "adaptive":
-            work = choose(connection, round_, annotator_id, number, start, most)
-        if work is None:
-            work = stored.due(connection, round_.id, annotator_id, kind, start, most)
-        if work is not None:
-            break
+        return due("control", MANY, openings.control)
+    most = int(round_.settings["per_item"])
+    work = due("again", 1, openings.again) or due("repeat", 1, openings.repeat)
+    if work is None and round_.settings.get("choose") == "adaptive":
+        work = choose(connection, round_, annotator_id, number, start, most)
+    if work is None:
+        work = due("work", most, openings.work)
     if work is None:
         # Controls alone would only show that they are controls.
         return None
@@ -119,7 +127,7 @@ def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, num
     of, places = int(rate.get("of") or 0), int(rate.get("pages") or 0)
     block, place = divmod(number, of) if of else (0, 0)
     if places and place in control_places(round_.seed, annotator_id, block, places, of):
-        control = stored.due(connection, round_.id, annotator_id, "control", start, MANY)
+        control = due("control", MANY, openings.control)
         if control is not None:
             return control
     repeated = float(round_.settings.get("repeat") or 0)
@@ -139,7 +147,7 @@ def _add(
     number: int,
     at: datetime,
 ) -> Task:
-    slots = stored.item_slots(connection, round_item_id)
+    slots, is_new = stored.item_slots(connection, round_item_id, annotator_id)
     order, swapped = shuffled(
         round_.seed, annotator_id, number, len(slots), bool(round_.settings.get("swaps"))
     )
@@ -154,8 +162,9 @@ def _add(
         shown.append(Slot(len(shown), item, prompt, parts, control, swap, before.get(item, 0)))
         # What stands twice in one task is two repetitions.
         before[item] = before.get(item, 0) + 1
-    task = NewTask(secrets.token_hex(16), round_item_id, session, number, shown)
-    return stored.add_task(connection, round_.id, annotator_id, task, stamp(at))
+    key = secrets.token_hex(16)
+    task = NewTask(key, annotator_id, round_item_id, session, number, "open", is_new, shown)
+    return stored.add_task(connection, round_.id, task, stamp(at))
 
 
 def adopt(connection: Any, round_: Round, at: datetime) -> int:
@@ -174,20 +183,22 @@ def adopt(connection: Any, round_: Round, at: datetime) -> int:
     standings = {who: stored.standing(connection, round_.id, who) for who in people}
     numbers = {who: standing.tasks for who, standing in standings.items()}
     for (annotator_id, round_item_id), answers in waiting.items():
-        slots = stored.item_slots(connection, round_item_id)
+        slots, is_new = stored.item_slots(connection, round_item_id, annotator_id)
         whole = len(answers) == len(slots) and all(
             len({question for question, _ in rows}) == asked for rows in answers.values()
         )
         made = NewTask(
             secrets.token_hex(16),
+            annotator_id,
             round_item_id,
             max(standings[annotator_id].session, 1),
             numbers[annotator_id],
-            [Slot(place, *slot, False, 0) for place, slot in enumerate(slots)],
             "done" if whole else "open",
+            is_new,
+            [Slot(place, *slot, False, 0) for place, slot in enumerate(slots)],
         )
         numbers[annotator_id] += 1
-        task = stored.add_task(connection, round_.id, annotator_id, made, stamp(at))
+        task = stored.add_task(connection, round_.id, made, stamp(at))
         linked = [(slot, judgement) for slot, rows in answers.items() for _, judgement in rows]
         stored.link_judgements(connection, task.id, linked)
     return len(waiting)

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from sightline.judging.store.rounds import Round
 from sightline.judging.store.tasks import (
+    Given,
     Task,
     given_answers,
     order_group,
@@ -51,7 +52,8 @@ def record_answers(
     known = _known(connection, list(keys.values()))
     tasks: dict[str, Task | None] = {}
     groups: dict[int, str] = {}
-    receipts, rows = [], []
+    receipts: list[Receipt] = []
+    rows: list[_New] = []
     fresh: dict[tuple[int, int, int, str], int] = {}
     for answer in answers:
         key = keys[answer.key]
@@ -78,7 +80,7 @@ def record_answers(
         receipts.append(Receipt(answer.key, "stored"))
     _insert(connection, round_, annotator_id, rows, at)
     for task in {task.id: task for _, _, _, task, _ in rows}.values():
-        finish(connection, round_, task, at)
+        finish(connection, round_, task, at, _whole(round_, task, rows))
     return receipts
 
 
@@ -90,6 +92,10 @@ class _Row(NamedTuple):
     value: float | None
     skipped: str | None
     group: str = ""
+
+
+_New = tuple[str, _Row, int, Task, SubmittedAnswer]
+"""An answer to be stored: its key, what is stored, its revision, its task, and as it was sent."""
 
 
 def _own_key(annotator_id: int, key: str) -> str:
@@ -159,26 +165,39 @@ def _insert(
     connection: Connection,
     round_: Round,
     annotator_id: int,
-    rows: Sequence[tuple[str, _Row, int, Task, SubmittedAnswer]],
+    rows: Sequence[_New],
     at: str,
 ) -> None:
-    ids = database.fresh_ids(connection, tables.judgement, len(rows))
-    columns = ["id", "key", "question_id", "item_id", "annotator_id", "task_id", "slot", "repetition"]
+    columns = ["key", "question_id", "item_id", "annotator_id", "task_id", "slot", "repetition"]
     columns += ["revision", "group_name", "value", "skipped", "n", "session", "control", "took_ms", "at"]
     made = [
         (
-            i, key, row.question_id, row.item_id, annotator_id, task.id, answer.slot, row.repetition,
+            key, row.question_id, row.item_id, annotator_id, task.id, answer.slot, row.repetition,
             revision, row.group, row.value, row.skipped, 1, f"{round_.name}-{task.session}", int(row.control),
             answer.took_ms, at,
         )
-        for i, (key, row, revision, task, answer) in zip(ids, rows, strict=True)
+        for key, row, revision, task, answer in rows
     ]  # fmt: skip
     database.insert(connection, tables.judgement, columns, made)
 
 
-def finish(connection: Connection, round_: Round, task: Task, at: str) -> None:
+def _whole(round_: Round, task: Task, rows: Sequence[_New]) -> list[Given] | None:
+    """All answers of a task, if they are among these new ones; None where the study has to be asked."""
+    given = [
+        Given(task.id, answer.slot, row.question_id, row.value, row.skipped, answer.took_ms)
+        for _, row, revision, of, answer in rows
+        if of is task and revision == 0
+    ]
+    due = {(each.slot, each.question_id) for each in given} == questions_due(task, round_)
+    return given if due and all(row[2] == 0 for row in rows if row[3] is task) else None
+
+
+def finish(
+    connection: Connection, round_: Round, task: Task, at: str, given: Sequence[Given] | None = None
+) -> None:
     """Once everything in a task is answered it is done, or skipped if no answer is a verdict."""
-    given = given_answers(connection, [task])
+    if given is None:
+        given = given_answers(connection, [task])
     if {(each.slot, each.question_id) for each in given} < questions_due(task, round_):
         return
     said = any(each.value is not None or each.skipped == BOTH_BAD for each in given)

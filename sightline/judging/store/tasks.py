@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,6 +10,8 @@ from sqlalchemy import Connection, bindparam, text
 
 from sightline.judging.store.rounds import Round
 from sightline.study.schema import database, tables
+
+MANY = 2**31 - 1
 
 
 class Standing(NamedTuple):
@@ -108,10 +109,37 @@ def lapse(connection: Connection, round_id: int, before: str) -> int:
     return len(rows)
 
 
-def is_left_out(connection: Connection, annotator_id: int) -> bool:
-    """Whether the owner excluded an annotator."""
-    rows = database.fetch(connection, "SELECT excluded FROM annotator WHERE id = :a", {"a": annotator_id})
-    return any(excluded is not None for (excluded,) in rows)
+class Openings(NamedTuple):
+    """What there is to assign: of each kind, how often its least often given items were; None without any.
+
+    `excluded` is the owner's reason, `stale` how many tasks were open for too long, `items` counts all kinds.
+    """
+
+    excluded: str | None
+    stale: int
+    items: int
+    again: int | None
+    repeat: int | None
+    work: int | None
+    control: int | None
+
+
+def _least(kind: str, most: object) -> str:
+    return f"(SELECT min(given) FROM round_item WHERE round_id = :r AND kind = '{kind}' AND given < {most})"
+
+
+OPENINGS = (
+    "SELECT (SELECT excluded FROM annotator WHERE id = :a), "
+    "(SELECT count(*) FROM task WHERE round_id = :r AND state = 'open' AND assigned < :before), "
+    "(SELECT coalesce(max(ordinal), -1) + 1 FROM round_item WHERE round_id = :r), "
+    f"{_least('again', 1)}, {_least('repeat', 1)}, {_least('work', ':most')}, {_least('control', MANY)}"
+)
+
+
+def openings(connection: Connection, round_id: int, annotator_id: int, before: str, most: int) -> Openings:
+    """What assigning depends on; tasks assigned before a time are stale, work is given so often at most."""
+    asked = {"r": round_id, "a": annotator_id, "before": before, "most": most}
+    return Openings(*database.fetch(connection, OPENINGS, asked)[0])
 
 
 UNSEEN = "NOT EXISTS (SELECT 1 FROM task p WHERE p.round_item_id = i.id AND p.annotator_id = :a)"
@@ -138,27 +166,26 @@ FIRST = {
 
 
 def due(
-    connection: Connection, round_id: int, annotator_id: int, kind: str, start: int, most: int
+    connection: Connection,
+    round_id: int,
+    annotator_id: int,
+    kind: str,
+    start: int,
+    most: int,
+    least: int | None,
 ) -> int | None:
     """The item of a kind this annotator gets next: of those least often given, the first from `start` on.
 
-    `most` is how often any item of the kind is given. Every step is a look into an index: nothing is sorted,
-    however many items a round has.
+    `most` is how often any item of the kind is given, `least` how often any was so far, as `openings` says.
+    Every step is a look into an index: nothing is sorted, however many items a round has.
     """
-    asked = {"r": round_id, "a": annotator_id, "kind": kind, "start": start, "level": -1, "most": most}
-    while True:
-        ((asked["level"],),) = database.fetch(connection, LEVEL, asked)
-        if asked["level"] is None:
-            return None
+    asked = {"r": round_id, "a": annotator_id, "kind": kind, "start": start, "level": least, "most": most}
+    while asked["level"] is not None:
         for side in (">=", "<"):
             for (item,) in database.fetch(connection, FIRST[kind, side], asked):
                 return int(item)
-
-
-def size(connection: Connection, round_id: int) -> int:
-    """How many items a round has, of all kinds."""
-    query = "SELECT coalesce(max(ordinal), -1) + 1 FROM round_item WHERE round_id = :r"
-    return int(database.fetch(connection, query, {"r": round_id})[0][0])
+        ((asked["level"],),) = database.fetch(connection, LEVEL, asked)
+    return None
 
 
 def to_repeat(connection: Connection, round_id: int, annotator_id: int, before: int) -> list[int]:
@@ -184,17 +211,22 @@ class ItemSlot(NamedTuple):
     control: bool
 
 
-def item_slots(connection: Connection, round_item_id: int) -> list[ItemSlot]:
-    """What a task judges and whether each is a control; all are, in a control task."""
+def item_slots(connection: Connection, round_item_id: int, annotator_id: int) -> tuple[list[ItemSlot], bool]:
+    """What a task judges and whether each is a control, as all are in a control task.
+
+    Also says whether the item is new to an annotator.
+    """
     rows = database.fetch(
         connection,
         "SELECT s.item_id, u.prompt_id, u.image_id, u.image_b, u.image_c, "
-        "CASE WHEN i.kind = 'control' THEN 1 ELSE s.control END "
+        "CASE WHEN i.kind = 'control' THEN 1 ELSE s.control END, "
+        "(SELECT count(*) FROM task p WHERE p.round_item_id = :i AND p.annotator_id = :a) "
         "FROM round_item_slot s JOIN round_item i ON i.id = s.round_item_id JOIN item u ON u.id = s.item_id "
         "WHERE s.round_item_id = :i ORDER BY s.slot",
-        {"i": round_item_id},
+        {"i": round_item_id, "a": annotator_id},
     )
-    return [ItemSlot(row[0], row[1], tuple(part for part in row[2:5] if part), bool(row[5])) for row in rows]
+    slots = [ItemSlot(row[0], row[1], tuple(part for part in row[2:5] if part), bool(row[5])) for row in rows]
+    return slots, not any(row[6] for row in rows)
 
 
 def repetitions(
@@ -202,9 +234,6 @@ def repetitions(
 ) -> dict[int, int]:
     """How often an annotator was shown each of these items with the round's questions."""
     asked = [key for key, _ in round_.questions]
-    rows = database.fetch(connection, "SELECT id, questions FROM round")
-    asking = {row[0]: json.loads(row[1]) if isinstance(row[1], str) else row[1] for row in rows}
-    same = [key for key, questions in asking.items() if not set(questions).isdisjoint(asked)]
     found = database.fetch(
         connection,
         "SELECT item_id, max(repetition) + 1 FROM ("
@@ -212,7 +241,7 @@ def repetitions(
         "WHERE p.annotator_id = :a AND p.round_id IN :rounds AND s.item_id IN :items UNION ALL "
         "SELECT item_id, repetition FROM judgement WHERE annotator_id = :a "
         "AND question_id IN :questions AND item_id IN :items) AS shown GROUP BY item_id",
-        {"a": annotator_id, "items": list(items), "rounds": same, "questions": asked},
+        {"a": annotator_id, "items": list(items), "rounds": list(round_.sharing), "questions": asked},
     )
     return {int(item): int(count) for item, count in found}
 
@@ -238,38 +267,26 @@ def _first_item(connection: Connection, round_item_id: int) -> int:
 
 
 class NewTask(NamedTuple):
-    """A task to be assigned, with its slots as they are shown."""
+    """A task to be assigned, with its slots as they are shown; `counted` unless they had the item before."""
 
     key: str
+    annotator_id: int
     round_item_id: int
     session: int
     ordinal: int
+    state: str
+    counted: bool
     slots: Sequence[Slot]
-    state: str = "open"
 
 
-def add_task(connection: Connection, round_id: int, annotator_id: int, new: NewTask, at: str) -> Task:
-    """Store a task, and count it as given unless the annotator has had the item before."""
-    before = "SELECT count(*) FROM task WHERE round_item_id = :i AND annotator_id = :a"
-    ((had,),) = database.fetch(connection, before, {"i": new.round_item_id, "a": annotator_id})
-    (task_id,) = database.fresh_ids(connection, tables.task, 1)
-    task = Task(int(task_id), new.key, annotator_id, *new[1:4], new.state, not had, new.slots)
-    row = {
-        "id": task_id,
-        "key": new.key,
-        "round_id": round_id,
-        "annotator_id": annotator_id,
-        "round_item_id": new.round_item_id,
-        "session": new.session,
-        "ordinal": new.ordinal,
-        "state": new.state,
-        "counted": int(task.counted),
-        "assigned": at,
-        "finished": at if new.state == "done" else None,
-    }
-    database.insert(connection, tables.task, list(row), [tuple(row.values())])
+def add_task(connection: Connection, round_id: int, new: NewTask, at: str) -> Task:
+    """Store a task, and count it as given."""
+    values = {**new._asdict(), "round_id": round_id, "counted": int(new.counted), "assigned": at}
+    values["finished"] = at if new.state == "done" else None
+    del values["slots"]
+    task = Task(database.insert_one(connection, tables.task, values), *new)
     slots = [
-        (task_id, each.slot, each.item_id, int(each.control), int(each.swapped), each.repetition)
+        (task.id, each.slot, each.item_id, int(each.control), int(each.swapped), each.repetition)
         for each in new.slots
     ]
     names = ["task_id", "slot", "item_id", "control", "swapped", "repetition"]

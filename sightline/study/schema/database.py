@@ -446,6 +446,17 @@ def add(
     return ids
 
 
+def insert_one(connection: Connection, table: Table, values: Mapping[str, Any]) -> int:
+    """Insert a row in one statement; gives the key that the database gave it."""
+    names, marks = ", ".join(f'"{name}"' for name in values), ", ".join(f":{name}" for name in values)
+    statement = f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})'
+    if connection.dialect.name == "postgresql":
+        return int(fetch(connection, statement + " RETURNING id", values)[0][0])
+    cursor = _run(connection, statement, values)
+    cursor.close()
+    return int(cursor.lastrowid)
+
+
 def add_one(connection: Connection, table: Table, **values: Any) -> int:
     """Insert one row under a fresh key; gives the key."""
     (key,) = add(connection, table, list(values), [tuple(values.values())])
