@@ -17,7 +17,7 @@ from sightline.records import Question
 from sightline.study.schema import database
 from sightline.study.schema.storable import now
 from sightline.web import payloads as p
-from sightline.web.session import COOKIES, FAULTS, NoSession, annotator_cookie, annotator_of
+from sightline.web.session import FAULTS, annotator_cookie, annotator_of
 from sightline.web.state import State, Who
 
 PageKey = Annotated[str, Path(min_length=32, max_length=32, pattern="^[0-9a-f]+$")]
@@ -31,12 +31,14 @@ def routes(state: State) -> APIRouter:
     )
 
     async def who(request: Request) -> Who:
-        key = "who", request.cookies.get(COOKIES["annotator"])
-        asking: Who = state.at_hand(key) or await run_in_threadpool(
-            state.recall, key, lambda: annotator_of(state, request)
-        )
-        if asking.expires <= now():
-            raise NoSession(f"this link was valid until {asking.expires}")
+        cookies = hash(request.headers.get("cookie"))
+        if state.has_read(cookies):
+            asking = annotator_of(state, request)
+        else:
+            # Asking the study may take long, and must not hold up everybody else.
+            held = state.held
+            asking = await run_in_threadpool(annotator_of, state, request)
+            held[cookies] = True
         meant = request.headers.get("x-task")
         if meant is not None and meant != _task_id(state, asking):
             # Another link was opened in this browser: what waits for the first task must not be refused.

@@ -50,7 +50,6 @@ def annotator_of(state: State, request: Request) -> Who:
         round_,
         state.opened[holder.round_id].settings,
         most_tasks(round_, state.items(round_.id), person["role"]),
-        holder.expires,
     )
 
 

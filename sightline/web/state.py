@@ -32,7 +32,7 @@ IMAGE_MEMORY = 192 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Who:
-    """An annotator at work: who it is, in which round, and how long their link is valid."""
+    """An annotator at work: who it is, in which round, and how many tasks it has for them."""
 
     annotator_id: int
     name: str
@@ -41,7 +41,6 @@ class Who:
     round: Round
     settings: RoundSettings
     most_tasks: int
-    expires: str
 
 
 class Images:
@@ -50,7 +49,7 @@ class Images:
     def __init__(self, study: Study, most: int = IMAGE_MEMORY) -> None:
         self._study = study
         self._most = most
-        self._held: OrderedDict[str, tuple[bytes, str]] = OrderedDict()
+        self.held: OrderedDict[str, tuple[bytes, str]] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
 
@@ -65,19 +64,19 @@ class Images:
             raise DataError("the bytes of this image are not here", remedy="Import its file.")
         key = f"{sha256}{alike}"
         with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-                return self._held[key]
+            if key in self.held:
+                self.held.move_to_end(key)
+                return self.held[key]
         data = self._study.files.read(sha256)
         made = judging.blind(data, "image")
         if alike and made[1] != "image/png":
             made = (judging.redrawn(data, "image"), "image/png")
         with self._lock:
-            if key not in self._held:
-                self._held[key] = made
+            if key not in self.held:
+                self.held[key] = made
                 self._size += len(made[0])
-            while self._size > self._most and len(self._held) > 1:
-                self._size -= len(self._held.popitem(last=False)[1][0])
+            while self._size > self._most and len(self.held) > 1:
+                self._size -= len(self.held.popitem(last=False)[1][0])
         return made
 
 
@@ -93,7 +92,7 @@ class State:
     public: str = ""
     secure: bool = False
     _refreshing: threading.Lock = field(default_factory=threading.Lock)
-    _held: dict[Any, Any] = field(default_factory=dict)
+    held: dict[Any, Any] = field(default_factory=dict)
     _access: Any = None
     _checked: float = float("-inf")
 
@@ -109,12 +108,12 @@ class State:
         """Whom a token lets in, or why nobody."""
         if len(token) > LONGEST_TOKEN:
             return "this link was not made here"
-
-        def ask() -> Holder | str:
-            return judging.token_holder(self.study, self.secret, token)
-
-        found: Holder | str = self.recall(("token", token), ask)
-        return ask() if isinstance(found, Holder) and found.expires <= now() else found
+        found: Holder | str = self.recall(
+            ("token", token), lambda: judging.token_holder(self.study, self.secret, token)
+        )
+        if isinstance(found, Holder) and found.expires <= now():
+            return f"this link was valid until {found.expires}"
+        return found
 
     def person(self, annotator_id: int) -> dict[str, Any]:
         """An annotator as they are now."""
@@ -131,32 +130,37 @@ class State:
 
     def forget(self) -> None:
         """Something was changed here: ask the study again."""
-        self._held = {}
+        self.held = {}
 
-    def at_hand(self, key: Any) -> Any:
-        """What is known under a key, if nothing need be read to be sure of it."""
-        fresh = time.monotonic() - self._checked < FRESH_SECONDS
-        return self._held.get(key) if fresh else None
+    def has_read(self, key: Any) -> bool:
+        """Whether what a key stands for was read, and nothing has changed since."""
+        return self._is_fresh() and key in self.held
 
     def recall(self, key: Any, ask: Callable[[], Any]) -> Any:
         """What is known under a key; it is asked for again once links, people or rounds have changed."""
         self._refresh()
         # What was asked for before a change must not be kept after it.
-        held = self._held
+        held = self.held
         if key in held:
             return held[key]
         found = ask()
-        if len(held) < MOST_HELD:
-            held[key] = found
+        if len(held) > MOST_HELD:
+            held.clear()
+        held[key] = found
         return found
 
+    def _is_fresh(self) -> bool:
+        return time.monotonic() - self._checked < FRESH_SECONDS
+
     def _refresh(self) -> None:
+        if self._is_fresh():
+            return
         with self._refreshing:
             asked = time.monotonic()
-            if asked - self._checked >= FRESH_SECONDS:
+            if not self._is_fresh():
                 access = judging.access(self.study)
                 if access != self._access:
-                    self._access, self._held = access, {}
+                    self._access, self.held = access, {}
                 self._checked = asked
 
     def _read(self, query: Any, key: int) -> Any:

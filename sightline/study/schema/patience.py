@@ -18,7 +18,7 @@ CONNECTING = {
 """Settings of libpq (seconds; the last in milliseconds); an address that gives others keeps them."""
 PING_SECONDS = 3.0
 """How long a connection that was idle may take to show that it is alive."""
-IDLE_SECONDS = 15
+IDLE_SECONDS = 10
 """How long PostgreSQL waits for the next statement of a server's transaction, which may hold the lock."""
 
 
