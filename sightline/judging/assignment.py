@@ -44,17 +44,16 @@ def assign(
     `only_new` leaves out those that were assigned before.
     """
     settings = round_.settings
-    standing = stored.standing(connection, round_.id, annotator_id)
+    before = stamp(at - timedelta(hours=float(settings["hold_hours"])))
+    asked = round_.id, annotator_id, before, int(settings["per_item"])
+    standing, openings = stored.outlook(connection, *asked)
     if round_.state != "open":
         return Assignment([], standing, "paused", None)
-    before = stamp(at - timedelta(hours=float(settings["hold_hours"])))
-    most = int(settings["per_item"])
-    openings = stored.openings(connection, round_.id, annotator_id, before, most)
     if openings.excluded is not None:
         return Assignment([], standing, "finished", None)
     if openings.stale:
         stored.lapse(connection, round_.id, before)
-        openings = stored.openings(connection, round_.id, annotator_id, before, most)
+        _, openings = stored.outlook(connection, *asked)
     rest_until, state = None, "open"
     session, in_session = max(standing.session, 1), standing.session_tasks if standing.session else 0
     number, waiting = standing.tasks, standing.open

@@ -71,14 +71,18 @@ class Given(NamedTuple):
     took_ms: int | None
 
 
+STANDING = (
+    "SELECT session, state, count(*), max(finished), coalesce(sum(took_ms), 0) FROM task "
+    "WHERE annotator_id = :a AND round_id = :r GROUP BY session, state"
+)
+
+
 def standing(connection: Connection, round_id: int, annotator_id: int) -> Standing:
     """Count an annotator's tasks."""
-    rows = database.fetch(
-        connection,
-        "SELECT session, state, count(*), max(finished), coalesce(sum(took_ms), 0) FROM task "
-        "WHERE annotator_id = :a AND round_id = :r GROUP BY session, state",
-        {"a": annotator_id, "r": round_id},
-    )
+    return _standing(database.fetch(connection, STANDING, {"a": annotator_id, "r": round_id}))
+
+
+def _standing(rows: Sequence[tuple[Any, ...]]) -> Standing:
     session = max((row[0] for row in rows), default=0)
     over = ("done", "skipped")
     current = [row for row in rows if row[0] == session]
@@ -125,21 +129,31 @@ class Openings(NamedTuple):
 
 
 def _least(kind: str, most: object) -> str:
-    return f"(SELECT min(given) FROM round_item WHERE round_id = :r AND kind = '{kind}' AND given < {most})"
+    return (
+        f"(SELECT min(given) FROM round_item WHERE round_id = :r AND kind = '{kind}' AND given < {most}) "
+        f"AS {kind}_given"
+    )
 
 
 OPENINGS = (
-    "SELECT (SELECT excluded FROM annotator WHERE id = :a), "
-    "(SELECT count(*) FROM task WHERE round_id = :r AND state = 'open' AND assigned < :before), "
-    "(SELECT coalesce(max(ordinal), -1) + 1 FROM round_item WHERE round_id = :r), "
+    "SELECT (SELECT excluded FROM annotator WHERE id = :a) AS excluded, "
+    "(SELECT count(*) FROM task WHERE round_id = :r AND state = 'open' AND assigned < :before) AS stale, "
+    "(SELECT coalesce(max(ordinal), -1) + 1 FROM round_item WHERE round_id = :r) AS items, "
     f"{_least('again', 1)}, {_least('repeat', 1)}, {_least('work', ':most')}, {_least('control', MANY)}"
 )
 
 
-def openings(connection: Connection, round_id: int, annotator_id: int, before: str, most: int) -> Openings:
+def outlook(
+    connection: Connection, round_id: int, annotator_id: int, before: str, most: int
+) -> tuple[Standing, Openings]:
     """What assigning depends on; tasks assigned before a time are stale, work is given so often at most."""
-    asked = {"r": round_id, "a": annotator_id, "before": before, "most": most}
-    return Openings(*database.fetch(connection, OPENINGS, asked)[0])
+    rows = database.fetch(
+        connection,
+        f"SELECT * FROM ({OPENINGS}) AS openings LEFT JOIN ({STANDING}) AS standing ON 1 = 1",
+        {"r": round_id, "a": annotator_id, "before": before, "most": most},
+    )
+    openings = Openings(*rows[0][:7])
+    return _standing([row[7:] for row in rows if row[7] is not None]), openings
 
 
 UNSEEN = "NOT EXISTS (SELECT 1 FROM task p WHERE p.round_item_id = i.id AND p.annotator_id = :a)"
@@ -176,7 +190,7 @@ def due(
 ) -> int | None:
     """The item of a kind this annotator gets next: of those least often given, the first from `start` on.
 
-    `most` is how often any item of the kind is given, `least` how often any was so far, as `openings` says.
+    `most` is how often any item of the kind is given, `least` how often any was so far, as `outlook` says.
     Every step is a look into an index: nothing is sorted, however many items a round has.
     """
     asked = {"r": round_id, "a": annotator_id, "kind": kind, "start": start, "level": least, "most": most}
