@@ -33,7 +33,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -224,9 +224,16 @@ class Served:
 
 
 async def run(
-    servers: list[Served], links: dict[str, str], line: Link | None, options: argparse.Namespace
+    servers: list[Served],
+    links: dict[str, str],
+    line: Link | None,
+    detour: Callable[[Link], object],
+    options: argparse.Namespace,
 ) -> dict[str, Any]:
-    """Let the annotators work: undisturbed, through kills and silence, and at the pace of people."""
+    """Let the annotators work: undisturbed, through kills and silence, and at the pace of people.
+
+    `detour` makes servers that start from then on reach their database through a link that can fail.
+    """
     people = [
         Annotator(name, servers[n % len(servers)].port, link, n)
         for n, (name, link) in enumerate(links.items())
@@ -242,16 +249,25 @@ async def run(
         steady, busy = time.perf_counter(), sum(each.busy() for each in servers)
         await asyncio.sleep(options.seconds)
         disturbed, busy = time.perf_counter(), sum(each.busy() for each in servers) - busy
-        away = []
+        away: list[float] = []
+
+        async def kill(served: Served) -> None:
+            await asyncio.to_thread(served.end, signal.SIGKILL)
+            away.append(await asyncio.to_thread(served.start))
+
         stalls = options.stalls if line is not None else 0
-        for happens in rng.sample(["kill"] * options.kills + ["stall"] * stalls, options.kills + stalls):
+        if line is not None:
+            # Only now does the way to the database lead through what can fail: it costs time of its own.
+            detour(line)
+            for served in servers:
+                await kill(served)
+        left = max(0, options.kills - len(away))
+        for happens in rng.sample(["kill"] * left + ["stall"] * stalls, left + stalls):
             await asyncio.sleep(rng.uniform(1.0, 3.0))
             if line is not None and happens == "stall":
                 line.stall()
-                continue
-            served = rng.choice(servers)
-            await asyncio.to_thread(served.end, signal.SIGKILL)
-            away.append(await asyncio.to_thread(served.start))
+            else:
+                await kill(rng.choice(servers))
         await asyncio.sleep(1.0)
         think[0] = options.think
         await asyncio.sleep(2 * options.think)
@@ -329,53 +345,6 @@ TABLE = (
 )
 
 
-def serve_peer(target: str, port: int) -> None:
-    """Serve a route that keeps one row per request in a transaction of its own, and nothing else."""
-    import queue
-
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.concurrency import run_in_threadpool
-    from starlette.requests import Request
-    from starlette.responses import JSONResponse
-    from starlette.routing import Route
-
-    fields = ("key", "page", "slot", "question", "value", "took_ms")
-    free: queue.Queue[Any] = queue.Queue()
-    postgresql = target.startswith("postgresql")
-    mark = "%s" if postgresql else "?"
-    insert = f"INSERT INTO bare ({', '.join(fields)}) VALUES ({', '.join([mark] * len(fields))})"
-    for _ in range(8 if postgresql else 1):
-        if postgresql:
-            import psycopg
-
-            free.put(psycopg.connect(target.replace("+psycopg", "")))
-        else:
-            made = sqlite3.connect(target, check_same_thread=False)
-            made.execute("PRAGMA journal_mode=WAL")
-            made.execute("PRAGMA synchronous=FULL")
-            free.put(made)
-
-    def keep(answer: dict[str, Any]) -> None:
-        connection = free.get()
-        try:
-            connection.execute(insert, [answer[field] for field in fields])
-            connection.commit()
-        finally:
-            free.put(connection)
-
-    async def answers(request: Request) -> JSONResponse:
-        [answer] = (await request.json())["answers"]
-        await run_in_threadpool(keep, answer)
-        return JSONResponse({"receipts": [{"key": answer["key"], "status": "stored"}], "pages": []})
-
-    async def healthz(_: Request) -> JSONResponse:
-        return JSONResponse({"ok": True})
-
-    routes = [Route("/api/answers", answers, methods=["POST"]), Route("/healthz", healthz)]
-    uvicorn.run(Starlette(routes=routes), port=port, http="h11", access_log=False, log_level="error")
-
-
 def measure_peer(name: str, home: Path, address: str, options: argparse.Namespace) -> dict[str, float]:
     """Rows a second, and milliseconds of CPU per row."""
     target = address or str(home / f"{name}.bare")
@@ -387,7 +356,7 @@ def measure_peer(name: str, home: Path, address: str, options: argparse.Namespac
     else:
         with sqlite3.connect(target) as file:
             file.execute(TABLE)
-    served = Served(home / f"{name}-peer.log", __file__, "--peer", target)
+    served = Served(home / f"{name}-peer.log", str(Path(__file__).parent / "bare_route.py"), target)
     served.start()
 
     async def run() -> tuple[int, float, float]:
@@ -458,13 +427,15 @@ def measure(name: str, home: Path, address: str, options: argparse.Namespace) ->
     ]
     settings = folder / "study.toml"
     written = settings.read_text("utf-8")
+
+    def detour(line: Link) -> None:
+        settings.write_text(written.replace(address, line.address), "utf-8")
+
     try:
         with failing_link(address) if address and options.stalls else nullcontext() as line:
-            if line is not None:
-                settings.write_text(written.replace(address, line.address), "utf-8")
             for each in servers:
                 each.start()
-            found = asyncio.run(run(servers, links, line, options))
+            found = asyncio.run(run(servers, links, line, detour, options))
             codes = [each.end(signal.SIGTERM) for each in servers]
     finally:
         for each in servers:
@@ -565,13 +536,8 @@ def main() -> int:
     parser.add_argument("--prompts", type=int, default=100, help="with four images each")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--database", default="", help="an empty PostgreSQL database")
-    parser.add_argument("--peer", default="", help=argparse.SUPPRESS)
-    parser.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--only", choices=("sqlite", "postgresql"), default=None)
     options = parser.parse_args()
-    if options.peer:
-        serve_peer(options.peer, options.port)
-        return 0
     results = []
     # A short path under the system's own folder: sockets of PostgreSQL have short names.
     with tempfile.TemporaryDirectory(prefix="sightline-load-") as made:

@@ -46,14 +46,14 @@ def assign(
     settings = round_.settings
     before = stamp(at - timedelta(hours=float(settings["hold_hours"])))
     asked = round_.id, annotator_id, before, int(settings["per_item"])
-    standing, openings = stored.outlook(connection, *asked)
+    standing, openings = stored.standing_and_openings(connection, *asked)
     if round_.state != "open":
         return Assignment([], standing, "paused", None)
     if openings.excluded is not None:
         return Assignment([], standing, "finished", None)
     if openings.stale:
         stored.lapse(connection, round_.id, before)
-        _, openings = stored.outlook(connection, *asked)
+        _, openings = stored.standing_and_openings(connection, *asked)
     rest_until, state = None, "open"
     session, in_session = max(standing.session, 1), standing.session_tasks if standing.session else 0
     number, waiting = standing.tasks, standing.open

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response, Security
-from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from sightline import judging
@@ -56,7 +55,7 @@ def routes(state: State) -> APIRouter:
 
     @router.get("/work", response_model=p.Work)
     async def work(annotator: Annotator) -> Response:
-        def assign(connection: Connection) -> Response:
+        def assign(connection: Any) -> Response:
             at, who = datetime.now(UTC), (annotator.round, annotator.annotator_id)
             assigned = judging.assign(connection, *who, annotator.role, at)
             given = judging.given_answers(connection, assigned.tasks)
@@ -76,7 +75,7 @@ def routes(state: State) -> APIRouter:
     async def answers(annotator: Annotator, body: p.Answers) -> Response:
         given = [SubmittedAnswer(**each.model_dump()) for each in body.answers]
 
-        def record(connection: Connection) -> Response:
+        def record(connection: Any) -> Response:
             at, who = datetime.now(UTC), (annotator.round, annotator.annotator_id)
             receipts = judging.record_answers(connection, *who, given, now())
             assigned = judging.assign(connection, *who, annotator.role, at, only_new=True)
@@ -89,7 +88,7 @@ def routes(state: State) -> APIRouter:
     async def language(annotator: Annotator, body: p.Language) -> p.Progress:
         chosen = body.language or None
 
-        def change(connection: Connection) -> p.Progress:
+        def change(connection: Any) -> p.Progress:
             judging.set_language(connection, annotator.annotator_id, chosen)
             return _progress(replace(annotator, language=chosen), _unassigned(connection, annotator))
 
@@ -165,7 +164,7 @@ def _task_id(state: State, who: Who) -> str:
 
 
 def _work(
-    connection: Connection,
+    connection: Any,
     who: Who,
     assigned: Assignment,
     shown: Sequence[judging.Task],
@@ -247,7 +246,7 @@ def _progress(who: Who, assigned: Assignment) -> p.Progress:
     )
 
 
-def _unassigned(connection: Connection, who: Who) -> Assignment:
+def _unassigned(connection: Any, who: Who) -> Assignment:
     """How far an annotator is, without new tasks."""
     standing = judging.standing(connection, who.round.id, who.annotator_id)
     return Assignment([], standing, "open" if who.round.state == "open" else "paused", None)

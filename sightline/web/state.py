@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection
-
 from sightline import judging
 from sightline.errors import DataError, StudyError
 from sightline.judging import Holder, OpenRound, Round, RoundSettings
@@ -96,8 +94,8 @@ class State:
     _access: Any = None
     _checked: float = float("-inf")
 
-    async def write(self, change: Callable[[Connection], Made]) -> Made:
-        """What a change gives, once it is on disk; whoever has waited too long is told to send it again."""
+    async def write(self, change: Callable[[Any], Made]) -> Made:
+        """What a change gives, once it is on disk; StudyError if that takes too long."""
         try:
             async with asyncio.timeout(PATIENCE):
                 return await asyncio.wrap_future(self.committer.submit(change))

@@ -143,7 +143,7 @@ OPENINGS = (
 )
 
 
-def outlook(
+def standing_and_openings(
     connection: Connection, round_id: int, annotator_id: int, before: str, most: int
 ) -> tuple[Standing, Openings]:
     """What assigning depends on; tasks assigned before a time are stale, work is given so often at most."""
@@ -190,7 +190,7 @@ def due(
 ) -> int | None:
     """The item of a kind this annotator gets next: of those least often given, the first from `start` on.
 
-    `most` is how often any item of the kind is given, `least` how often any was so far, as `outlook` says.
+    `most` is how often any item of the kind is given, `least` how often any was so far, as `Openings` says.
     Every step is a look into an index: nothing is sorted, however many items a round has.
     """
     asked = {"r": round_id, "a": annotator_id, "kind": kind, "start": start, "level": least, "most": most}
