@@ -146,21 +146,19 @@ def _add(
     number: int,
     at: datetime,
 ) -> Task:
-    slots, is_new = stored.item_slots(connection, round_item_id, annotator_id)
+    slots, is_new = stored.item_slots(connection, round_, annotator_id, round_item_id)
     order, swapped = shuffled(
         round_.seed, annotator_id, number, len(slots), bool(round_.settings.get("swaps"))
     )
-    items = [slot.item_id for slot in slots]
+    before = {slot.item_id: slot.before for slot in slots}
     if round_.settings.get("orders"):
-        before = dict.fromkeys(items, stored.orders_given(connection, annotator_id, round_item_id))
-    else:
-        before = stored.repetitions(connection, round_, annotator_id, items)
+        before = dict.fromkeys(before, stored.orders_given(connection, annotator_id, round_item_id))
     shown: list[Slot] = []
     for place, swap in zip(order, swapped, strict=True):
-        item, prompt, parts, control = slots[place]
-        shown.append(Slot(len(shown), item, prompt, parts, control, swap, before.get(item, 0)))
+        item, prompt, parts, control, _ = slots[place]
+        shown.append(Slot(len(shown), item, prompt, parts, control, swap, before[item]))
         # What stands twice in one task is two repetitions.
-        before[item] = before.get(item, 0) + 1
+        before[item] += 1
     key = secrets.token_hex(16)
     task = NewTask(key, annotator_id, round_item_id, session, number, "open", is_new, shown)
     return stored.add_task(connection, round_.id, task, stamp(at))
@@ -182,7 +180,7 @@ def adopt(connection: Any, round_: Round, at: datetime) -> int:
     standings = {who: stored.standing(connection, round_.id, who) for who in people}
     numbers = {who: standing.tasks for who, standing in standings.items()}
     for (annotator_id, round_item_id), answers in waiting.items():
-        slots, is_new = stored.item_slots(connection, round_item_id, annotator_id)
+        slots, is_new = stored.item_slots(connection, round_, annotator_id, round_item_id)
         whole = len(answers) == len(slots) and all(
             len({question for question, _ in rows}) == asked for rows in answers.values()
         )
@@ -194,7 +192,7 @@ def adopt(connection: Any, round_: Round, at: datetime) -> int:
             numbers[annotator_id],
             "done" if whole else "open",
             is_new,
-            [Slot(place, *slot, False, 0) for place, slot in enumerate(slots)],
+            [Slot(place, *slot[:4], False, 0) for place, slot in enumerate(slots)],
         )
         numbers[annotator_id] += 1
         task = stored.add_task(connection, round_.id, made, stamp(at))

@@ -217,47 +217,44 @@ def to_repeat(connection: Connection, round_id: int, annotator_id: int, before: 
 
 
 class ItemSlot(NamedTuple):
-    """One thing that an item of a round shows, and whether its right answer is known."""
+    """One thing that an item of a round shows, and whether its right answer is known.
+
+    `before` is how often an annotator was shown it with the round's questions.
+    """
 
     item_id: int
     prompt_id: int
     parts: tuple[int, ...]
     control: bool
+    before: int
 
 
-def item_slots(connection: Connection, round_item_id: int, annotator_id: int) -> tuple[list[ItemSlot], bool]:
+def item_slots(
+    connection: Connection, round_: Round, annotator_id: int, round_item_id: int
+) -> tuple[list[ItemSlot], bool]:
     """What a task judges and whether each is a control, as all are in a control task.
 
     Also says whether the item is new to an annotator.
     """
+    asked = [key for key, _ in round_.questions]
     rows = database.fetch(
         connection,
         "SELECT s.item_id, u.prompt_id, u.image_id, u.image_b, u.image_c, "
         "CASE WHEN i.kind = 'control' THEN 1 ELSE s.control END, "
+        "(SELECT max(t.repetition) FROM task_slot t JOIN task p ON p.id = t.task_id "
+        "WHERE p.annotator_id = :a AND p.round_id IN :rounds AND t.item_id = s.item_id), "
+        "(SELECT max(j.repetition) FROM judgement j "
+        "WHERE j.annotator_id = :a AND j.question_id IN :questions AND j.item_id = s.item_id), "
         "(SELECT count(*) FROM task p WHERE p.round_item_id = :i AND p.annotator_id = :a) "
         "FROM round_item_slot s JOIN round_item i ON i.id = s.round_item_id JOIN item u ON u.id = s.item_id "
         "WHERE s.round_item_id = :i ORDER BY s.slot",
-        {"i": round_item_id, "a": annotator_id},
+        {"i": round_item_id, "a": annotator_id, "rounds": list(round_.sharing), "questions": asked},
     )
-    slots = [ItemSlot(row[0], row[1], tuple(part for part in row[2:5] if part), bool(row[5])) for row in rows]
-    return slots, not any(row[6] for row in rows)
-
-
-def repetitions(
-    connection: Connection, round_: Round, annotator_id: int, items: Sequence[int]
-) -> dict[int, int]:
-    """How often an annotator was shown each of these items with the round's questions."""
-    asked = [key for key, _ in round_.questions]
-    found = database.fetch(
-        connection,
-        "SELECT item_id, max(repetition) + 1 FROM ("
-        "SELECT s.item_id, s.repetition FROM task_slot s JOIN task p ON p.id = s.task_id "
-        "WHERE p.annotator_id = :a AND p.round_id IN :rounds AND s.item_id IN :items UNION ALL "
-        "SELECT item_id, repetition FROM judgement WHERE annotator_id = :a "
-        "AND question_id IN :questions AND item_id IN :items) AS shown GROUP BY item_id",
-        {"a": annotator_id, "items": list(items), "rounds": list(round_.sharing), "questions": asked},
-    )
-    return {int(item): int(count) for item, count in found}
+    slots = []
+    for item, prompt, *images, control, shown, judged, _ in rows:
+        before = max((last + 1 for last in (shown, judged) if last is not None), default=0)
+        slots.append(ItemSlot(item, prompt, tuple(filter(None, images)), bool(control), before))
+    return slots, not any(row[-1] for row in rows)
 
 
 def order_group(connection: Connection, round_: Round, round_item_id: int) -> str:
