@@ -19,7 +19,7 @@ PEOPLE, KILLS = 20, 2
 
 def load(*more: str) -> dict[str, Any]:
     """What the benchmark found on one database."""
-    asked = f"--annotators {PEOPLE} --kills {KILLS} --stalls 1 --seconds 2 --think 0.3 --prompts 40".split()
+    asked = f"--annotators {PEOPLE} --kills {KILLS} --stalls 1 --seconds 2 --think 0.3 --prompts 200".split()
     done = subprocess.run(
         [sys.executable, str(ROOT / "benchmarks" / "annotation_load.py"), *asked, *more],
         capture_output=True,
@@ -53,7 +53,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_kept_twice(
 @pytest.mark.slow
 def test_two_servers_share_the_work_without_judging_an_item_too_often(postgres_url: str) -> None:
     asked = ["--only", "postgresql", "--servers", "2", "--per-item", "2", "--kills", "1", "--stalls", "0"]
-    found = load(*asked, "--database", postgres_url)
+    found = load(*asked, "--prompts", "40", "--database", postgres_url)
     assert found["servers"] == 2 and found["beyond_target"] == 0
     # Forty prompts with four images, two judgements each.
     assert 0 < found["stored"] <= 320
