@@ -1,17 +1,19 @@
-"""How many answers a second the annotation server keeps, and whether it keeps them when it is killed.
+"""How many answers a second the annotation server keeps, and whether it keeps them when things break.
 
-    python benchmarks/annotation_load.py [--annotators 200] [--seconds 15] [--kills 10] [--only sqlite]
+    python benchmarks/annotation_load.py [--annotators 200] [--kills 10] [--stalls 3] [--only sqlite]
 
-The server is `sightline annotate` in a process of its own. Annotators without a pause between pages, each
-with their own link and connection, answer one question per task and send an answer again until it is
-acknowledged. First they run undisturbed: that gives answers a second and the time from sending to
-acknowledgement. Then the server is killed with SIGKILL and started again on its port, so many times. At the
-end every acknowledged answer must be in the study exactly once, with its value, and nothing twice.
+The server is `sightline annotate` in a process of its own, or in several (--servers, PostgreSQL only).
+Annotators without a pause between pages, each with their own link and connection, answer one question per
+task and send an answer again until it is acknowledged. First they run undisturbed: that gives answers a
+second, the time from sending to acknowledgement, and CPU time per answer. Then a server is killed with
+SIGKILL and started again on its port, so many times; on PostgreSQL its connections also go silent, so many
+times, as when a router forgets them. At the end every acknowledged answer must be in the study exactly once,
+with its value, nothing twice, and no item may have been judged more often than wanted (--per-item).
 
-"bare" is the same number of inserts of equal rows into an equal table of the same database, one durable
-transaction each: over one connection, and on PostgreSQL over many at once (SQLite has one writer). The
-server does more: it checks the link, hands out pages, finds the page, and finishes it. The last part lets the
-annotators think for a second at each page, as the quickest people do, and tells what they would wait.
+The peer is a bare Starlette route that inserts one equal row in a durable transaction, under the same server
+program, load and database: what any Python web server pays for an answer. Sightline also checks the link,
+finds the task, finishes it, and chooses, stores and sends the next one. The last part lets the annotators
+think for a second at each page, as the quickest people do, and tells what they would wait.
 
 On two cores it takes two to four minutes for both databases. Without --database it runs on SQLite, and on
 PostgreSQL too where pgserver is installed.
@@ -29,11 +31,10 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,14 +47,15 @@ from sightline.study.schema import database
 from sightline.study.study import Study, create_study, open_study
 from sightline.study.writing.loading import load
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "shared"))
+from failing_link import Link, failing_link
+
 ROUND = "load"
 SETTINGS = (
-    '[annotate.load]\nmode = "yes_no"\nper_item = {people}\nsession_pages = 1000000\nrest_minutes = 0\n'
+    '[annotate.load]\nmode = "yes_no"\nper_item = {per_item}\nsession_pages = 1000000\nrest_minutes = 0\n'
 )
 PATIENCE = 120.0
 """Seconds after which an annotator who gets no answer makes the run fail."""
-INSERTERS = 64
-"""Connections of the bare inserts at once; PostgreSQL allows a hundred as it comes."""
 
 
 class Sent(NamedTuple):
@@ -93,23 +95,24 @@ class Annotator:
             [one["value"] for one in task["questions"][0]["labels"]],
         )
         pages: list[Any] = []
+        fresh: list[Any] = []
         seen: set[str] = set()
         while not stop.is_set():
-            if len(pages) < 3:
-                fresh = (await self.persist("GET", "/api/work"))["pages"]
-                pages += [page for page in fresh if page["page"] not in seen]
-                seen |= {page["page"] for page in fresh}
+            if len(fresh) + len(pages) < 3:
+                fresh += (await self.persist("GET", "/api/work"))["pages"]
+            pages += [page for page in fresh if page["page"] not in seen]
+            seen |= {page["page"] for page in fresh}
             if not pages:
                 return
             if think[0]:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), think[0] * (0.5 + self.random.random()))
                     return
-            await self.answer(pages.pop(0), question, self.random.choice(values))
+            fresh = await self.answer(pages.pop(0), question, self.random.choice(values))
         self.hang_up()
 
-    async def answer(self, page: Any, question: str, value: float) -> None:
-        """Send one answer until it is acknowledged."""
+    async def answer(self, page: Any, question: str, value: float) -> list[Any]:
+        """Send one answer until it is acknowledged; the pages that came with the receipt."""
         serial = len(self.offered)
         self.offered[serial] = value
         answer = {
@@ -121,12 +124,14 @@ class Annotator:
             "took_ms": serial,
         }
         began = time.perf_counter()
-        [receipt] = (await self.persist("POST", "/api/answers", {"answers": [answer]}))["receipts"]
+        reply = await self.persist("POST", "/api/answers", {"answers": [answer]})
+        [receipt] = reply["receipts"]
         if receipt["status"] in ("stored", "known"):
             ended = time.perf_counter()
             self.sent.append(Sent(self.name, serial, value, began, ended, receipt["status"]))
         else:
             self.refused.append(str(receipt["reason"]))
+        return list(reply["pages"])
 
     async def persist(self, method: str, path: str, body: Any = None, expected: int = 200) -> Any:
         """Ask until there is an answer, as the page does when the network or the server is away."""
@@ -136,7 +141,7 @@ class Annotator:
                 status, text = await self._ask(method, path, body)
                 if status == expected:
                     return json.loads(text) if text else None
-                if status < 500:
+                if status < 500 and status != 429:
                     raise AssertionError(f"{method} {path[:20]}: {status} {text[:200]!r}")
                 self.failed[status] += 1
             except (OSError, EOFError):
@@ -176,14 +181,14 @@ class Annotator:
 
 
 class Served:
-    """`sightline annotate` on a port of its own, which can be killed and started again."""
+    """A server on a port of its own, which can be killed and started again."""
 
-    def __init__(self, folder: Path, log: Path) -> None:
+    def __init__(self, log: Path, *command: str) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.log = log
-        self.command = [sys.executable, "-m", "sightline", "annotate", str(folder), "--port", str(self.port)]
+        self.command = [sys.executable, *command, "--port", str(self.port)]
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> float:
@@ -218,9 +223,21 @@ class Served:
         return self.process.wait(30)
 
 
-async def run(served: Served, links: dict[str, str], options: argparse.Namespace) -> dict[str, Any]:
-    """Let the annotators work: undisturbed, through kills, and at the pace of people."""
-    people = [Annotator(name, served.port, link, n) for n, (name, link) in enumerate(links.items())]
+async def run(
+    servers: list[Served],
+    links: dict[str, str],
+    line: Link | None,
+    detour: Callable[[Link], object],
+    options: argparse.Namespace,
+) -> dict[str, Any]:
+    """Let the annotators work: undisturbed, through kills and silence, and at the pace of people.
+
+    `detour` makes servers that start from then on reach their database through a link that can fail.
+    """
+    people = [
+        Annotator(name, servers[n % len(servers)].port, link, n)
+        for n, (name, link) in enumerate(links.items())
+    ]
     stop, think = asyncio.Event(), [0.0]
     rng = random.Random(options.seed)
     async with asyncio.TaskGroup() as group:
@@ -229,14 +246,28 @@ async def run(served: Served, links: dict[str, str], options: argparse.Namespace
         # Everybody comes at once and gets their first pages; what is measured begins when all are at work.
         while not all(each.sent for each in people):
             await asyncio.sleep(0.05)
-        steady, busy = time.perf_counter(), served.busy()
+        steady, busy = time.perf_counter(), sum(each.busy() for each in servers)
         await asyncio.sleep(options.seconds)
-        disturbed, busy = time.perf_counter(), served.busy() - busy
-        away = []
-        for _ in range(options.kills):
-            await asyncio.sleep(rng.uniform(1.0, 3.0))
+        disturbed, busy = time.perf_counter(), sum(each.busy() for each in servers) - busy
+        away: list[float] = []
+
+        async def kill(served: Served) -> None:
             await asyncio.to_thread(served.end, signal.SIGKILL)
             away.append(await asyncio.to_thread(served.start))
+
+        stalls = options.stalls if line is not None else 0
+        if line is not None:
+            # Only now does the way to the database lead through what can fail: it costs time of its own.
+            detour(line)
+            for served in servers:
+                await kill(served)
+        left = max(0, options.kills - len(away))
+        for happens in rng.sample(["kill"] * left + ["stall"] * stalls, left + stalls):
+            await asyncio.sleep(rng.uniform(1.0, 3.0))
+            if line is not None and happens == "stall":
+                line.stall()
+            else:
+                await kill(rng.choice(servers))
         await asyncio.sleep(1.0)
         think[0] = options.think
         await asyncio.sleep(2 * options.think)
@@ -252,6 +283,7 @@ async def run(served: Served, links: dict[str, str], options: argparse.Namespace
         "refused": [why for each in people for why in each.refused],
         "failed": sum((each.failed for each in people), Counter()),
         "away": away,
+        "stalls": stalls,
         "busy": busy,
         "steady": figures(sent, steady, disturbed),
         "killed": figures(sent, disturbed, paced),
@@ -282,8 +314,13 @@ def examine(study: Study, found: dict[str, Any]) -> dict[str, int]:
         "SELECT a.name, j.took_ms, j.value, j.revision FROM judgement j "
         "JOIN annotator a ON a.id = j.annotator_id"
     )
+    over = (
+        "SELECT count(*) FROM round_item i WHERE i.kind = 'work' AND i.wanted < (SELECT count(*) FROM task t "
+        "WHERE t.round_item_id = i.id AND t.state IN ('open', 'done'))"
+    )
     with database.reading(study.engine) as connection:
         rows = [tuple(row) for row in connection.execute(text(query))]
+        beyond = int(connection.execute(text(over)).scalar_one())
     times = Counter((name, serial) for name, serial, _, _ in rows)
     kept = {(name, serial): value for name, serial, value, _ in rows}
     sent: list[Sent] = found["sent"]
@@ -296,102 +333,65 @@ def examine(study: Study, found: dict[str, Any]) -> dict[str, int]:
         "revised": sum(revision != 0 for *_, revision in rows),
         "never_sent": sum(serial not in found["offered"].get(name, {}) for name, serial in times),
         "stored_unacknowledged": len(times) - len(sent),
+        "beyond_target": beyond,
     }
 
 
-# -- bare inserts ----------------------------------------------------------
+# -- the peer --------------------------------------------------------------
 
-BARE = (
-    "CREATE TABLE bare (id BIGINT PRIMARY KEY, key VARCHAR(32) NOT NULL UNIQUE, question_id BIGINT, "
-    "item_id BIGINT, annotator_id BIGINT, task_id BIGINT, slot SMALLINT, repetition INTEGER, "
-    "revision INTEGER, value DOUBLE PRECISION, skipped TEXT, n INTEGER, session TEXT, control SMALLINT, "
-    "took_ms INTEGER, at VARCHAR(40), UNIQUE (annotator_id, question_id, item_id, repetition, revision))"
+TABLE = (
+    "CREATE TABLE bare (key VARCHAR(64) PRIMARY KEY, annotator TEXT, page TEXT, slot INTEGER, question TEXT, "
+    "value DOUBLE PRECISION, took_ms INTEGER)"
 )
-INDEXES = ("item_id", "annotator_id", "task_id", "question_id, item_id")
 
 
-def row(i: int) -> tuple[Any, ...]:
-    """An answer as it ends up in the table."""
-    people = i % 200
-    return (
-        i,
-        f"{i:032x}",
-        1,
-        i // 200,
-        people,
-        i,
-        0,
-        0,
-        0,
-        1.0,
-        None,
-        1,
-        "load-1",
-        0,
-        1500,
-        "2026-01-01T00:00:00Z",
-    )
+def measure_peer(name: str, home: Path, address: str, options: argparse.Namespace) -> dict[str, float]:
+    """Rows a second, and milliseconds of CPU per row."""
+    target = address or str(home / f"{name}.bare")
+    if address:
+        import psycopg
 
+        with psycopg.connect(address.replace("+psycopg", ""), autocommit=True) as connection:
+            connection.execute(f"DROP TABLE IF EXISTS bare; {TABLE}")
+    else:
+        with sqlite3.connect(target) as file:
+            file.execute(TABLE)
+    served = Served(home / f"{name}-peer.log", str(Path(__file__).parent / "bare_route.py"), target)
+    served.start()
 
-def bare_sqlite(file: Path, n: int) -> dict[str, float]:
-    """Inserts a second over one connection, each in a transaction that waits for the disk."""
-    connection = sqlite3.connect(file, isolation_level=None)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute(BARE)
-    for column in INDEXES:
-        connection.execute(f"CREATE INDEX bare_{column.replace(', ', '_')} ON bare ({column})")
-    insert = f"INSERT INTO bare VALUES ({', '.join('?' * 16)})"
-    began = time.perf_counter()
-    for i in range(n):
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute(insert, row(i))
-        connection.execute("COMMIT")
-    took = time.perf_counter() - began
-    connection.close()
-    return {"one connection": n / took}
+    async def run() -> tuple[int, float, float]:
+        people = [Annotator(f"peer{n:03d}", served.port, "", n) for n in range(options.annotators)]
+        stop = asyncio.Event()
 
+        async def post(one: Annotator) -> None:
+            while not stop.is_set():
+                await one.answer({"page": "x" * 32, "slots": [{"slot": 0}]}, "match", 1.0)
+            one.hang_up()
 
-def bare_postgres(address: str, n: int) -> dict[str, float]:
-    """The same over one connection, and over many at once."""
-    import psycopg
+        async with asyncio.TaskGroup() as group:
+            for each in people:
+                group.create_task(post(each))
+            await asyncio.sleep(1.0)
+            count, busy, began = sum(len(one.sent) for one in people), served.busy(), time.perf_counter()
+            await asyncio.sleep(options.seconds / 2)
+            count = sum(len(one.sent) for one in people) - count
+            busy, took = served.busy() - busy, time.perf_counter() - began
+            stop.set()
+        return count, busy, took
 
-    address = address.replace("+psycopg", "")
-    insert = f"INSERT INTO bare VALUES ({', '.join(['%s'] * 16)})"
-
-    def some(connection: psycopg.Connection[Any], numbers: range) -> None:
-        for i in numbers:
-            connection.execute(insert, row(i))
-            connection.commit()
-
-    def fresh() -> None:
-        with psycopg.connect(address, autocommit=True) as connection:
-            connection.execute("DROP TABLE IF EXISTS bare")
-            connection.execute(BARE)
-            for column in INDEXES:
-                connection.execute(f"CREATE INDEX ON bare ({column})")
-
-    found = {}
-    for name, many in (("one connection", 1), (f"{INSERTERS} connections", INSERTERS)):
-        fresh()
-        opened = [psycopg.connect(address) for _ in range(many)]
-        shares = [range(k, n, many) for k in range(many)]
-        threads = [threading.Thread(target=some, args=pair) for pair in zip(opened, shares, strict=True)]
-        began = time.perf_counter()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        found[name] = n / (time.perf_counter() - began)
-        for connection in opened:
-            connection.close()
-    return found
+    try:
+        count, busy, took = asyncio.run(run())
+    finally:
+        served.end(signal.SIGKILL)
+    return {"a_second": round(count / took, 1), "busy_ms": round(busy * 1e3 / max(1, count), 2)}
 
 
 # -- both databases --------------------------------------------------------
 
 
-def make_study(folder: Path, people: int, prompts: int, address: str) -> tuple[Study, dict[str, str]]:
+def make_study(
+    folder: Path, people: int, prompts: int, address: str, per_item: int = 0
+) -> tuple[Study, dict[str, str]]:
     """A study with enough small images for everybody, and a link for each annotator."""
     from PIL import Image as Pillow
 
@@ -408,7 +408,8 @@ def make_study(folder: Path, people: int, prompts: int, address: str) -> tuple[S
             image = ImageKey("made", file.name)
             records += [Image(image, str(file)), Answer(key, "maker", position, image)]
     where = f'[store]\ndatabase = "{address}"\n' if address else ""
-    study = create_study(folder, database_address=address, settings=SETTINGS.format(people=people) + where)
+    settings = SETTINGS.format(per_item=per_item or people) + where
+    study = create_study(folder, database_address=address, settings=settings)
     load(study, records, importer="benchmark", path="made", digest="made")
     annotate(study, [ROUND])
     names = [f"person{n:03d}" for n in range(people)]
@@ -416,31 +417,46 @@ def make_study(folder: Path, people: int, prompts: int, address: str) -> tuple[S
 
 
 def measure(name: str, home: Path, address: str, options: argparse.Namespace) -> dict[str, Any]:
-    """One database: run, examine, and the same number of bare inserts."""
+    """One database: run, examine, and the peer."""
     folder, began = home / name, time.perf_counter()
-    study, links = make_study(folder, options.annotators, options.prompts, address)
+    study, links = make_study(folder, options.annotators, options.prompts, address, options.per_item)
     study.close()
-    served = Served(folder, home / f"{name}.log")
-    served.start()
+    servers = [
+        Served(home / f"{name}-{n}.log", "-m", "sightline", "annotate", str(folder))
+        for n in range(options.servers if address else 1)
+    ]
+    settings = folder / "study.toml"
+    written = settings.read_text("utf-8")
+
+    def detour(line: Link) -> None:
+        settings.write_text(written.replace(address, line.address), "utf-8")
+
     try:
-        found = asyncio.run(run(served, links, options))
-        code = served.end(signal.SIGTERM)
+        with failing_link(address) if address and options.stalls else nullcontext() as line:
+            for each in servers:
+                each.start()
+            found = asyncio.run(run(servers, links, line, detour, options))
+            codes = [each.end(signal.SIGTERM) for each in servers]
     finally:
-        if served.process is not None and served.process.poll() is None:
-            served.process.kill()
-            served.process.wait()
+        for each in servers:
+            if each.process is not None and each.process.poll() is None:
+                each.process.kill()
+                each.process.wait()
+    settings.write_text(written, "utf-8")
     with open_study(folder) as again:
         held = examine(again, found)
-    many = max(100, int(found["steady"]["answers"]))
-    bare = bare_postgres(address, many) if address else bare_sqlite(home / f"{name}.bare", many)
-    log = served.log.read_text(errors="replace")
+    peer = measure_peer(name, home, address, options)
+    busy = round(found["busy"] * 1e3 / max(1, found["steady"]["answers"]), 2)
+    log = "".join(each.log.read_text(errors="replace") for each in servers)
     return {
         "database": name,
         "annotators": options.annotators,
+        "servers": len(servers),
+        "stalls": found["stalls"],
         "kills": len(found["away"]),
         "back_after_s": round(sorted(found["away"])[len(found["away"]) // 2], 2) if found["away"] else 0.0,
         **{part: found[part] for part in ("steady", "killed", "paced")},
-        "busy_ms_an_answer": round(found["busy"] * 1e3 / max(1, found["steady"]["answers"]), 2),
+        "busy_ms_an_answer": busy,
         "sent_again": found["again"],
         "known": sum(one.status == "known" for one in found["sent"]),
         "refused": len(found["refused"]),
@@ -448,16 +464,20 @@ def measure(name: str, home: Path, address: str, options: argparse.Namespace) ->
         "replies_503": found["failed"][503],
         **held,
         "faults_logged": log.count("Traceback (most recent call last)"),
-        "exit_code": code,
-        "bare": {how: round(rate, 1) for how, rate in bare.items()},
-        "ratio": {how: round(found["steady"]["a_second"] / rate, 3) for how, rate in bare.items()},
+        "exit_code": max(codes),
+        "peer": peer,
+        "busy_ratio": round(busy / max(0.01, peer["busy_ms"]), 2),
         "took_s": round(time.perf_counter() - began, 1),
     }
 
 
 def show(found: dict[str, Any]) -> None:
     """The figures of one database, for people."""
-    print(f"\n{found['database']}: {found['annotators']} annotators, {found['kills']} kills", flush=True)
+    print(
+        f"\n{found['database']}: {found['annotators']} annotators, {found['servers']} servers, "
+        f"{found['kills']} kills, {found['stalls']} times silence",
+        flush=True,
+    )
     print(f"  {'':28}{'answers':>9}{'a second':>10}{'p50 ms':>9}{'p99 ms':>9}{'most ms':>9}")
     for part, what in (
         ("steady", "undisturbed"),
@@ -467,8 +487,7 @@ def show(found: dict[str, Any]) -> None:
         one = found[part]
         cells = f"{one['answers']:9,}{one['a_second']:10,.0f}{one['p50_ms']:9,.0f}{one['p99_ms']:9,.0f}"
         print(f"  {what:28}{cells}{one['most_ms']:9,.0f}")
-    for how, rate in found["bare"].items():
-        print(f"  {'bare, ' + how:28}{'':9}{rate:10,.0f}   the server keeps {found['ratio'][how]:.2f} of it")
+    print(f"  {'peer':28}{'':9}{found['peer']['a_second']:10,.0f}")
     kept = (
         "acknowledged",
         "stored",
@@ -477,12 +496,13 @@ def show(found: dict[str, Any]) -> None:
         "twice",
         "revised",
         "never_sent",
+        "beyond_target",
         "known",
         "sent_again",
     )
     print("  " + ", ".join(f"{what.replace('_', ' ')} {found[what]:,}" for what in kept))
     print(
-        f"  {found['busy_ms_an_answer']} ms of processor an answer; "
+        f"  {found['busy_ms_an_answer']} ms of CPU per answer, {found['busy_ratio']} times the peer's; "
         f"back {found['back_after_s']:.2f} s after a kill (median); {found['took_s']:.0f} s in all",
         flush=True,
     )
@@ -509,6 +529,9 @@ def main() -> int:
     parser.add_argument("--annotators", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=15.0, help="of the undisturbed part")
     parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--stalls", type=int, default=3, help="times that connections go silent (PostgreSQL)")
+    parser.add_argument("--servers", type=int, default=1, help="processes at once (PostgreSQL)")
+    parser.add_argument("--per-item", type=int, default=0, help="judgements per item; by default everybody's")
     parser.add_argument("--think", type=float, default=1.0, help="seconds per task in the last part")
     parser.add_argument("--prompts", type=int, default=100, help="with four images each")
     parser.add_argument("--seed", type=int, default=0)
@@ -532,6 +555,7 @@ def main() -> int:
                     print("postgresql: not measured; name one with --database", file=sys.stderr)
     print(json.dumps(results))
     wrong = ("lost", "changed", "twice", "revised", "never_sent", "refused", "replies_500", "faults_logged")
+    wrong += ("beyond_target",)
     return int(any(found[what] for found in results for what in wrong))
 
 

@@ -182,7 +182,9 @@ class _Worker:
             self._process.wait(0 if at_once else 0.5)
         code = self._process.returncode
         if code is None:
-            self._process.kill()
+            # Who has changed users since may not kill it; without its line it ends by itself.
+            with suppress(PermissionError):
+                self._process.kill()
             self._process.wait()
         os.close(self._shared)
         return code

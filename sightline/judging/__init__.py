@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from sightline.judging.store.tasks import task_by_key as task_by_key
     from sightline.judging.store.tokens import SESSION_HOURS as SESSION_HOURS
     from sightline.judging.store.tokens import Holder as Holder
+    from sightline.judging.store.tokens import access as access
     from sightline.judging.store.tokens import issue_token as issue_token
     from sightline.judging.store.tokens import person_of as person_of
     from sightline.judging.store.tokens import session_holder as session_holder

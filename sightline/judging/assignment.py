@@ -19,9 +19,8 @@ from sightline.judging.ordering import control_places, repeats_here, shuffled, s
 from sightline.judging.store import answering
 from sightline.judging.store import tasks as stored
 from sightline.judging.store.rounds import Round
-from sightline.judging.store.tasks import NewTask, Standing, Task
+from sightline.judging.store.tasks import MANY, NewTask, Openings, Slot, Standing, Task
 
-MANY = 2**31 - 1
 STAMP = "%Y-%m-%dT%H:%M:%SZ"
 APART = 10
 """An annotator sees an item again, where that is asked for, after at least so many other tasks."""
@@ -37,18 +36,28 @@ class Assignment:
     rest_until: str | None
 
 
-def assign(connection: Any, round_: Round, annotator_id: int, role: str, at: datetime) -> Assignment:
-    """The annotator's open tasks, filled up to the number assigned ahead, within a write transaction."""
+def assign(
+    connection: Any, round_: Round, annotator_id: int, role: str, at: datetime, *, only_new: bool = False
+) -> Assignment:
+    """The annotator's open tasks, filled up to the number assigned ahead, within a write transaction.
+
+    `only_new` leaves out those that were assigned before.
+    """
     settings = round_.settings
-    standing = stored.standing(connection, round_.id, annotator_id)
+    before = stamp(at - timedelta(hours=float(settings["hold_hours"])))
+    asked = round_.id, annotator_id, before, int(settings["per_item"])
+    standing, openings = stored.standing_and_openings(connection, *asked)
     if round_.state != "open":
         return Assignment([], standing, "paused", None)
-    if stored.is_left_out(connection, annotator_id):
+    if openings.excluded is not None:
         return Assignment([], standing, "finished", None)
-    stored.lapse(connection, round_.id, stamp(at - timedelta(hours=float(settings["hold_hours"]))))
+    if openings.stale:
+        stored.lapse(connection, round_.id, before)
+        _, openings = stored.standing_and_openings(connection, *asked)
     rest_until, state = None, "open"
     session, in_session = max(standing.session, 1), standing.session_tasks if standing.session else 0
     number, waiting = standing.tasks, standing.open
+    added = []
     while waiting < int(settings["ahead"]):
         if in_session >= int(settings["session_pages"]):
             rest_until = _rest(standing, settings, at) if waiting == 0 else None
@@ -56,17 +65,18 @@ def assign(connection: Any, round_: Round, annotator_id: int, role: str, at: dat
                 break
             session, in_session = session + 1, 0
             standing = standing._replace(session_finished=0)
-        item = _next_item(connection, round_, annotator_id, role, number)
+        item = _next_item(connection, round_, annotator_id, role, number, openings)
         if item is None:
             state = "finished" if waiting == 0 else state
             break
-        _add(connection, round_, annotator_id, item, session, number, at)
+        added.append(_add(connection, round_, annotator_id, item, session, number, at))
         number, waiting, in_session = number + 1, waiting + 1, in_session + 1
     if rest_until:
         return Assignment([], standing, "rest", rest_until)
     standing = standing._replace(tasks=number, open=waiting, session=session, session_tasks=in_session)
-    shown = stored.open_tasks(connection, round_.id, annotator_id) if state == "open" else []
-    return Assignment(shown, standing, state, None)
+    if state == "open" and not only_new:
+        added = stored.open_tasks(connection, round_.id, annotator_id)
+    return Assignment(added, standing, state, None)
 
 
 def most_tasks(round_: Round, counts: Mapping[str, int], role: str) -> int:
@@ -93,18 +103,22 @@ def _rest(standing: Standing, settings: Any, at: datetime) -> str | None:
     return stamp(until) if until > at else None
 
 
-def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, number: int) -> int | None:
-    start = starting_place(round_.seed, annotator_id, number, stored.size(connection, round_.id))
+def _next_item(
+    connection: Any, round_: Round, annotator_id: int, role: str, number: int, openings: Openings
+) -> int | None:
+    start = starting_place(round_.seed, annotator_id, number, openings.items)
+
+    def due(kind: str, most: int, least: int | None) -> int | None:
+        return stored.due(connection, round_.id, annotator_id, kind, start, most, least)
+
     if role == "control":
-        return stored.due(connection, round_.id, annotator_id, "control", start, MANY)
-    work = None
-    for kind, most in (("again", 1), ("repeat", 1), ("work", int(round_.settings["per_item"]))):
-        if kind == "work" and round_.settings.get("choose") == "adaptive":
-            work = choose(connection, round_, annotator_id, number, start, most)
-        if work is None:
-            work = stored.due(connection, round_.id, annotator_id, kind, start, most)
-        if work is not None:
-            break
+        return due("control", MANY, openings.control)
+    most = int(round_.settings["per_item"])
+    work = due("again", 1, openings.again) or due("repeat", 1, openings.repeat)
+    if work is None and round_.settings.get("choose") == "adaptive":
+        work = choose(connection, round_, annotator_id, number, start, most)
+    if work is None:
+        work = due("work", most, openings.work)
     if work is None:
         # Controls alone would only show that they are controls.
         return None
@@ -113,8 +127,9 @@ def _next_item(connection: Any, round_: Round, annotator_id: int, role: str, num
     rate = round_.settings.get("controls") or {}
     of, places = int(rate.get("of") or 0), int(rate.get("pages") or 0)
     if places:
-        control = stored.due(connection, round_.id, annotator_id, "control", start, MANY)
-    if repeats_here(round_.seed, annotator_id, number, float(round_.settings.get("repeat") or 0)):
+        control = due("control", MANY, openings.control)
+    repeated = float(round_.settings.get("repeat") or 0)
+    if repeated and repeats_here(round_.seed, annotator_id, number, repeated):
         seen = stored.to_repeat(connection, round_.id, annotator_id, number - APART)
     block, place = divmod(number, of) if of else (0, 0)
     controlled = places and place in control_places(round_.seed, annotator_id, block, places, of)
@@ -131,25 +146,23 @@ def _add(
     session: int,
     number: int,
     at: datetime,
-) -> None:
-    slots = stored.item_slots(connection, round_item_id)
+) -> Task:
+    slots, is_new = stored.item_slots(connection, round_, annotator_id, round_item_id)
     order, swapped = shuffled(
         round_.seed, annotator_id, number, len(slots), bool(round_.settings.get("swaps"))
     )
+    before = {slot.item_id: slot.before for slot in slots}
     if round_.settings.get("orders"):
-        before = dict.fromkeys(
-            (item for item, _ in slots), stored.orders_given(connection, annotator_id, round_item_id)
-        )
-    else:
-        before = stored.repetitions(connection, round_, annotator_id, [item for item, _ in slots])
-    shown = []
+        before = dict.fromkeys(before, stored.orders_given(connection, annotator_id, round_item_id))
+    shown: list[Slot] = []
     for place, swap in zip(order, swapped, strict=True):
-        item, control = slots[place]
-        shown.append((item, control, swap, before.get(item, 0)))
+        item, prompt, parts, control, _ = slots[place]
+        shown.append(Slot(len(shown), item, prompt, parts, control, swap, before[item]))
         # What stands twice in one task is two repetitions.
-        before[item] = before.get(item, 0) + 1
-    task = NewTask(secrets.token_hex(16), round_item_id, session, number, shown)
-    stored.add_task(connection, round_.id, annotator_id, task, stamp(at))
+        before[item] += 1
+    key = secrets.token_hex(16)
+    task = NewTask(key, annotator_id, round_item_id, session, number, "open", is_new, shown)
+    return stored.add_task(connection, round_.id, task, stamp(at))
 
 
 def adopt(connection: Any, round_: Round, at: datetime) -> int:
@@ -168,22 +181,24 @@ def adopt(connection: Any, round_: Round, at: datetime) -> int:
     standings = {who: stored.standing(connection, round_.id, who) for who in people}
     numbers = {who: standing.tasks for who, standing in standings.items()}
     for (annotator_id, round_item_id), answers in waiting.items():
-        slots = stored.item_slots(connection, round_item_id)
+        slots, is_new = stored.item_slots(connection, round_, annotator_id, round_item_id)
         whole = len(answers) == len(slots) and all(
             len({question for question, _ in rows}) == asked for rows in answers.values()
         )
         made = NewTask(
             secrets.token_hex(16),
+            annotator_id,
             round_item_id,
             max(standings[annotator_id].session, 1),
             numbers[annotator_id],
-            [(item, control, False, 0) for item, control in slots],
             "done" if whole else "open",
+            is_new,
+            [Slot(place, *slot[:4], False, 0) for place, slot in enumerate(slots)],
         )
         numbers[annotator_id] += 1
-        task_id = stored.add_task(connection, round_.id, annotator_id, made, stamp(at))
+        task = stored.add_task(connection, round_.id, made, stamp(at))
         linked = [(slot, judgement) for slot, rows in answers.items() for _, judgement in rows]
-        stored.link_judgements(connection, task_id, linked)
+        stored.link_judgements(connection, task.id, linked)
     return len(waiting)
 
 

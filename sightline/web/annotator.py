@@ -1,11 +1,11 @@
 """The addresses an annotator's page asks: the task, pages to judge, images, and where answers go."""
 
 # Annotations are not postponed here: FastAPI could not find those that name what is made inside `routes`.
-import asyncio
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response, Security
 from starlette.concurrency import run_in_threadpool
@@ -19,7 +19,6 @@ from sightline.web import payloads as p
 from sightline.web.session import FAULTS, annotator_of, cookie_scheme, keep_pace
 from sightline.web.state import State, Who
 
-Made = TypeVar("Made")
 PageKey = Annotated[str, Path(min_length=32, max_length=32, pattern="^[0-9a-f]+$")]
 Small = Annotated[int, Path(ge=0, le=1000)]
 
@@ -29,8 +28,15 @@ def routes(state: State) -> APIRouter:
     known = Security(cookie_scheme(state, "annotator"))
     router = APIRouter(prefix=p.ROUTES, tags=["annotator"], responses=FAULTS, dependencies=[known])
 
-    def who(request: Request) -> Who:
-        asking = annotator_of(state, request)
+    async def who(request: Request) -> Who:
+        cookies = hash(request.headers.get("cookie"))
+        if state.has_read(cookies):
+            asking = annotator_of(state, request)
+        else:
+            # Asking the study may take long, and must not hold up everybody else.
+            held = state.held
+            asking = await run_in_threadpool(annotator_of, state, request)
+            held[cookies] = True
         meant = request.headers.get("x-task")
         if meant is not None and meant != _task_id(state, asking):
             # Another link was opened in this browser: what waits for the first task must not be refused.
@@ -39,9 +45,6 @@ def routes(state: State) -> APIRouter:
 
     Annotator = Annotated[Who, Depends(who)]
 
-    async def write(change: Callable[[Any], Made]) -> Made:
-        return await asyncio.wrap_future(state.committer.submit(change))
-
     def picture(path: str) -> Callable[..., Any]:
         return router.get(path, response_class=Response, responses=p.PICTURE)
 
@@ -49,11 +52,15 @@ def routes(state: State) -> APIRouter:
     def task(annotator: Annotator) -> p.Task:
         return _task(state, annotator)
 
-    @router.get("/work")
-    async def work(annotator: Annotator) -> p.Work:
-        at, who = datetime.now(UTC), (annotator.round, annotator.annotator_id)
-        assigned = await write(lambda connection: judging.assign(connection, *who, annotator.role, at))
-        return await run_in_threadpool(_work, state, annotator, assigned, assigned.tasks)
+    @router.get("/work", response_model=p.Work)
+    async def work(annotator: Annotator) -> Response:
+        def assign(connection: Any) -> Response:
+            at, who = datetime.now(UTC), (annotator.round, annotator.annotator_id)
+            assigned = judging.assign(connection, *who, annotator.role, at)
+            given = judging.given_answers(connection, assigned.tasks)
+            return _reply(_work(connection, annotator, assigned, assigned.tasks, given))
+
+        return await state.write(assign)
 
     @router.get("/pages")
     def past(
@@ -63,20 +70,31 @@ def routes(state: State) -> APIRouter:
     ) -> p.Work:
         return _past(state, annotator, before - 1, last)
 
-    @router.post("/answers")
-    async def answers(annotator: Annotator, body: p.Answers) -> p.Receipts:
+    @router.post("/answers", response_model=p.Receipts)
+    async def answers(annotator: Annotator, body: p.Answers) -> Response:
         keep_pace(state.answers, annotator.annotator_id, len(body.answers))
         given = [SubmittedAnswer(**each.model_dump()) for each in body.answers]
-        at, who = now(), (annotator.round, annotator.annotator_id)
-        receipts = await write(lambda connection: judging.record_answers(connection, *who, given, at))
-        return p.Receipts(receipts=receipts, progress=await run_in_threadpool(_standing, state, annotator))
+
+        def record(connection: Any) -> Response:
+            at, who = datetime.now(UTC), (annotator.round, annotator.annotator_id)
+            receipts = judging.record_answers(connection, *who, given, now())
+            assigned = judging.assign(connection, *who, annotator.role, at, only_new=True)
+            work = _work(connection, annotator, assigned, assigned.tasks, ())
+            return _reply(p.Receipts(receipts=receipts, progress=work.progress, pages=work.pages))
+
+        return await state.write(record)
 
     @router.post("/language")
     async def language(annotator: Annotator, body: p.Language) -> p.Progress:
         chosen = body.language or None
-        await write(lambda connection: judging.set_language(connection, annotator.annotator_id, chosen))
+
+        def change(connection: Any) -> p.Progress:
+            judging.set_language(connection, annotator.annotator_id, chosen)
+            return _progress(replace(annotator, language=chosen), _unassigned(connection, annotator))
+
+        progress = await state.write(change)
         state.forget()
-        return (await run_in_threadpool(_standing, state, annotator)).model_copy(update={"language": chosen})
+        return progress
 
     @router.get("/linked/{page}/{slot}")
     def linked(annotator: Annotator, page: PageKey, slot: Small) -> p.Linked:
@@ -147,20 +165,29 @@ def _task_id(state: State, who: Who) -> str:
 # -- pages --------------------------------------------------------------------------------------------------
 
 
-def _work(state: State, who: Who, assigned: Assignment, shown: Sequence[judging.Task]) -> p.Work:
-    with database.reading(state.study.engine) as connection:
-        given = judging.given_answers(connection, shown)
-        prompts = {slot.prompt_id for page in shown for slot in page.slots} - {0}
-        texts = judging.wordings(connection, prompts, who.language)
-        linking = judging.linking(connection, prompts) if who.settings.found.linked else set()
+def _work(
+    connection: Any,
+    who: Who,
+    assigned: Assignment,
+    shown: Sequence[judging.Task],
+    given: Sequence[judging.Given],
+) -> p.Work:
+    prompts = {slot.prompt_id for page in shown for slot in page.slots} - {0}
+    texts = judging.wordings(connection, prompts, who.language)
+    linking = judging.linking(connection, prompts) if who.settings.found.linked else set()
     made = [_page(who, page, given, texts, linking) for page in shown]
-    return p.Work(progress=_progress(state, who, assigned), pages=made)
+    return p.Work(progress=_progress(who, assigned), pages=made)
 
 
 def _past(state: State, who: Who, before: int, most: int) -> p.Work:
     with database.reading(state.study.engine) as connection:
         shown = judging.past_tasks(connection, who.round.id, who.annotator_id, before, most)
-    return _work(state, who, _unassigned(state, who), shown)
+        given = judging.given_answers(connection, shown)
+        return _work(connection, who, _unassigned(connection, who), shown, given)
+
+
+def _reply(made: p.Work | p.Receipts) -> Response:
+    return Response(made.model_dump_json(), media_type="application/json")
 
 
 def _page(
@@ -204,10 +231,9 @@ def _as_shown(asked: Question, slot: judging.Slot, value: float | None) -> float
     return asked.low + asked.high - value
 
 
-def _progress(state: State, who: Who, assigned: Assignment) -> p.Progress:
+def _progress(who: Who, assigned: Assignment) -> p.Progress:
     standing = assigned.standing
-    most = judging.most_tasks(who.round, state.items(who.round.id), who.role)
-    left = 0 if assigned.state == "finished" else max(most - standing.finished, 0)
+    left = 0 if assigned.state == "finished" else max(who.most_tasks - standing.finished, 0)
     return p.Progress(
         annotator=who.name,
         language=who.language,
@@ -222,15 +248,10 @@ def _progress(state: State, who: Who, assigned: Assignment) -> p.Progress:
     )
 
 
-def _unassigned(state: State, who: Who) -> Assignment:
+def _unassigned(connection: Any, who: Who) -> Assignment:
     """How far an annotator is, without new tasks."""
-    with database.reading(state.study.engine) as connection:
-        standing = judging.standing(connection, who.round.id, who.annotator_id)
+    standing = judging.standing(connection, who.round.id, who.annotator_id)
     return Assignment([], standing, "open" if who.round.state == "open" else "paused", None)
-
-
-def _standing(state: State, who: Who) -> p.Progress:
-    return _progress(state, who, _unassigned(state, who))
 
 
 # -- images -------------------------------------------------------------------------------------------------

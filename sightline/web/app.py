@@ -40,6 +40,8 @@ from sightline.web.state import State, make_state
 HERE = Path(__file__).parent
 THREADS = 12
 """Reading threads; as many as the database has connections to spare."""
+UNAVAILABLE = ("The study cannot be reached at the moment; nothing was kept.", "Send it again in a moment.")
+RETRY_SECONDS = "2"
 log = logging.getLogger("sightline.web")
 
 
@@ -83,6 +85,11 @@ def create_app(
 def _pages(app: FastAPI, state: State, templates: Jinja2Templates) -> None:
     @app.get("/healthz", include_in_schema=False)
     async def healthz() -> dict[str, bool]:
+        return {"ok": True}
+
+    @app.get("/readyz", include_in_schema=False)
+    async def readyz() -> dict[str, bool]:
+        await state.write(lambda _: None)
         return {"ok": True}
 
     @app.get("/j/{token}", include_in_schema=False)
@@ -144,12 +151,17 @@ def _faults(app: FastAPI, templates: Jinja2Templates) -> None:
         return fault(error.status_code, str(error.detail), headers=error.headers)
 
     @app.exception_handler(SightlineError)
-    async def ours(_: Request, error: SightlineError) -> Response:
-        # A study that cannot be written to is no fault of whoever asks: they keep it and try again.
-        status = 503 if type(error) is StudyError else 409 if isinstance(error, DataError) else 400
-        if status == 503:
+    async def ours(request: Request, error: SightlineError) -> Response:
+        if type(error) is StudyError:
+            # No fault of whoever asks: they keep it and try again. What failed may name hosts and folders.
             log.error("%s", error)
-        return fault(status, error.what, error.remedy)
+            return fault(503, *UNAVAILABLE, {"Retry-After": RETRY_SECONDS})
+        if not isinstance(error, DataError):
+            return fault(400, error.what, error.remedy)
+        if request.url.path.startswith("/api/owner"):
+            return fault(409, error.what, error.remedy)
+        log.error("%s", error)
+        return fault(409, "Something of the study is missing or damaged.", "Tell the study's owner.")
 
 
 def fault(status: int, error: str, remedy: str = "", headers: Any = None) -> JSONResponse:

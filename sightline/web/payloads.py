@@ -207,10 +207,14 @@ class Answers(Strict):
 
 
 class Receipts(Strict):
-    """One receipt per answer, in the order sent. Whatever is stored or known is on disk."""
+    """One receipt per answer, in the order sent. Whatever is stored or known is on disk.
+
+    `pages` are those that were assigned now, in place of what was finished.
+    """
 
     receipts: list[Receipt]
     progress: Progress
+    pages: list[Page]
 
 
 class LinkedPrompt(Strict):

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.security import APIKeyCookie
 
-from sightline.judging import Holder
+from sightline.judging import Holder, most_tasks
 from sightline.web.pacing import Paces
 from sightline.web.payloads import Fault
 from sightline.web.state import State, Who
@@ -67,14 +67,15 @@ def annotator_of(state: State, request: Request) -> Who:
         raise NoSession("this link does not lead to a round that is being judged")
     assert holder.annotator_id is not None and holder.round_id is not None
     keep_pace(state.requests, holder.annotator_id)
-    person = state.person(holder.annotator_id)
+    person, round_ = state.person(holder.annotator_id), state.round(holder.round_id)
     return Who(
         holder.annotator_id,
         person["name"],
         person["role"],
         person["language"],
-        state.round(holder.round_id),
+        round_,
         state.opened[holder.round_id].settings,
+        most_tasks(round_, state.items(round_.id), person["role"]),
     )
 
 

@@ -72,7 +72,7 @@ def test_an_image_that_cannot_be_shown_is_named(opened: Study) -> None:
     done = images.prepare(images.missing(rounds))
     assert done.made == 1
     ((sha256, why),) = done.failed
-    assert sha256 == broken and "not a readable image" in why
+    assert sha256 == broken and "is damaged" in why
     ids = dict(reading.images(opened).select("name", "image_id").iter_rows())
-    with pytest.raises(DataError, match="not a readable image"):
+    with pytest.raises(DataError, match="is damaged"):
         images.get(ids["simple.png"])

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from sightline.judging.store import rounds
+from sightline.study.schema import database
+from sightline.web import state
 
 GRID = '[annotate.r]\nmode = "graded_relevance"\nreference = "photos"\nper_item = 2\nsession_pages = 4\n'
 SINGLE = '[annotate.r]\nmode = "yes_no"\nper_item = 1\n'
@@ -178,3 +182,57 @@ def test_repeats_are_asked_for_and_are_occasions(ann_at: Any) -> None:
     seen = Counter(row["item_id"] for row in server.answers())
     again = [row for row in server.answers() if row["repetition"] == 1]
     assert len(seen) == 48 and 4 <= len(again) <= 24 and max(seen.values()) == 2
+
+
+def test_receipts_bring_the_next_pages_so_that_nobody_need_ask(ann_at: Any) -> None:
+    server, ann = ann_at(SINGLE)
+    waiting, seen = ann.work()["pages"], []
+    while waiting:
+        page = waiting.pop(0)
+        seen.append(page["page"])
+        reply = ann.answer_page(page, 1)
+        waiting += reply["pages"]
+        assert [each["number"] for each in waiting] == list(
+            range(len(seen) + 1, len(seen) + len(waiting) + 1)
+        )
+    assert reply["progress"]["state"] == "finished" and reply["progress"]["pages_left"] == 0
+    # Eight prompts, two systems, two images each.
+    assert len(seen) == len(set(seen)) == 32 == len(server.answers())
+    assert {row["revision"] for row in server.answers()} == {0}
+
+
+def test_a_resend_brings_no_page_twice(ann_at: Any) -> None:
+    _, ann = ann_at(SINGLE)
+    page = ann.work()["pages"][0]
+    answer = {"key": "a-key-of-my-own-1", "page": page["page"], "slot": 0, "question": "match", "value": 1}
+    assert [len(ann.send(answer)["pages"]) for _ in range(2)] == [1, 0]
+    assert len(ann.work()["pages"]) == 5
+
+
+def test_a_link_that_expires_while_somebody_judges_lets_them_in_no_more(
+    ann_at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, ann = ann_at(SINGLE)
+    assert ann.http.get("/api/work").status_code == 200
+    monkeypatch.setattr(state, "now", lambda: "2999-01-01T00:00:00Z")
+    reply = ann.http.get("/api/work")
+    assert reply.status_code == 401 and "was valid until" in reply.json()["error"]
+
+
+def test_whoever_waits_too_long_for_the_writer_is_told_to_send_it_again(
+    ann_at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, ann = ann_at(SINGLE)
+    page = ann.work()["pages"][0]
+    answer = {"key": "a-key-of-my-own-1", "page": page["page"], "slot": 0, "question": "match", "value": 1}
+    monkeypatch.setattr(state, "PATIENCE", 0.5)
+    with database.writing(server.study.engine):
+        for reply in (ann.http.post("/api/answers", json={"answers": [answer]}), ann.http.get("/readyz")):
+            assert (reply.status_code, reply.headers["retry-after"]) == (503, "2")
+            assert str(server.study.home) not in reply.text
+        assert ann.http.get("/healthz").status_code == 200
+    monkeypatch.setattr(state, "PATIENCE", 60.0)
+    assert ann.http.get("/readyz").json() == {"ok": True}
+    # Given up by whoever asked, it may have been stored all the same: then the resend is known.
+    assert ann.send(answer)["receipts"][0]["status"] in ("stored", "known")
+    assert [row["revision"] for row in server.answers()] == [0]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, text
+from sqlalchemy import Connection
 
 from sightline.judging.store.rounds import Round
 from sightline.judging.store.tasks import (
@@ -55,7 +55,8 @@ def record_answers(
     known = _known(connection, list(keys.values()))
     tasks: dict[str, Task | None] = {}
     groups: dict[int, str] = {}
-    receipts, rows = [], []
+    receipts: list[Receipt] = []
+    rows: list[_New] = []
     fresh: dict[tuple[int, int, int, str], int] = {}
     for answer in answers:
         key = keys[answer.key]
@@ -92,7 +93,7 @@ def record_answers(
         receipts.append(Receipt(answer.key, "stored"))
     _insert(connection, round_, annotator_id, rows, at)
     for task in {task.id: task for _, _, _, task, _ in rows}.values():
-        finish(connection, round_, task, at)
+        finish(connection, round_, task, at, _whole(round_, task, rows))
     return receipts
 
 
@@ -106,14 +107,18 @@ class _Row(NamedTuple):
     group: str = ""
 
 
+_New = tuple[str, _Row, int, Task, SubmittedAnswer]
+"""An answer to be stored: its key, what is stored, its revision, its task, and as it was sent."""
+
+
 def _own_key(annotator_id: int, key: str) -> str:
     # One annotator's keys can never stand for another's answers.
     return hashlib.sha256(f"{annotator_id}:{key}".encode()).hexdigest()[:32]
 
 
 def _known(connection: Connection, keys: Sequence[str]) -> set[str]:
-    query = text("SELECT key FROM judgement WHERE key IN :keys").bindparams(bindparam("keys", expanding=True))
-    return {row[0] for row in connection.execute(query, {"keys": list(keys)}).fetchall()}
+    query = "SELECT key FROM judgement WHERE key IN :keys"
+    return {row[0] for row in database.fetch(connection, query, {"keys": list(keys)})}
 
 
 def _row(round_: Round, task: Task | None, answer: SubmittedAnswer) -> _Row | str:
@@ -165,46 +170,58 @@ def _is_verdict(row: _Row | Given) -> bool:
 
 def _is_filled(connection: Connection, task: Task) -> bool:
     """Whether as many others have an item as should; controls are no exception, or this would tell them."""
-    query = text("SELECT given >= wanted FROM round_item WHERE id = :i")
-    filled = connection.execute(query, {"i": task.round_item_id}).scalar_one()
+    query = "SELECT given >= wanted FROM round_item WHERE id = :i"
+    ((filled,),) = database.fetch(connection, query, {"i": task.round_item_id})
     return task.counted and bool(filled)
 
 
 def _next_revision(connection: Connection, annotator_id: int, row: _Row) -> int:
-    found = connection.execute(
-        text(
-            "SELECT coalesce(max(revision), -1) FROM judgement WHERE annotator_id = :a AND question_id = :q "
-            "AND item_id = :s AND repetition = :o AND group_name = :g"
-        ),
+    ((last,),) = database.fetch(
+        connection,
+        "SELECT coalesce(max(revision), -1) FROM judgement WHERE annotator_id = :a AND question_id = :q "
+        "AND item_id = :s AND repetition = :o AND group_name = :g",
         {"a": annotator_id, "q": row.question_id, "s": row.item_id, "o": row.repetition, "g": row.group},
-    ).scalar_one()
-    return int(found) + 1
+    )
+    return int(last) + 1
 
 
 def _insert(
     connection: Connection,
     round_: Round,
     annotator_id: int,
-    rows: Sequence[tuple[str, _Row, int, Task, SubmittedAnswer]],
+    rows: Sequence[_New],
     at: str,
 ) -> None:
-    ids = database.fresh_ids(connection, tables.judgement, len(rows))
-    columns = ["id", "key", "question_id", "item_id", "annotator_id", "task_id", "slot", "repetition"]
+    columns = ["key", "question_id", "item_id", "annotator_id", "task_id", "slot", "repetition"]
     columns += ["revision", "group_name", "value", "skipped", "n", "session", "control", "took_ms", "at"]
     made = [
         (
-            i, key, row.question_id, row.item_id, annotator_id, task.id, answer.slot, row.repetition,
+            key, row.question_id, row.item_id, annotator_id, task.id, answer.slot, row.repetition,
             revision, row.group, row.value, row.skipped, 1, f"{round_.name}-{task.session}", int(row.control),
             answer.took_ms, at,
         )
-        for i, (key, row, revision, task, answer) in zip(ids, rows, strict=True)
+        for key, row, revision, task, answer in rows
     ]  # fmt: skip
     database.insert(connection, tables.judgement, columns, made)
 
 
-def finish(connection: Connection, round_: Round, task: Task, at: str) -> None:
+def _whole(round_: Round, task: Task, rows: Sequence[_New]) -> list[Given] | None:
+    """All answers of a task, if they are among these new ones; None where the study has to be asked."""
+    given = [
+        Given(task.id, answer.slot, row.question_id, row.value, row.skipped, answer.took_ms)
+        for _, row, revision, of, answer in rows
+        if of is task and revision == 0
+    ]
+    due = {(each.slot, each.question_id) for each in given} == questions_due(task, round_)
+    return given if due and all(row[2] == 0 for row in rows if row[3] is task) else None
+
+
+def finish(
+    connection: Connection, round_: Round, task: Task, at: str, given: Sequence[Given] | None = None
+) -> None:
     """Once everything in a task is answered it is done, or skipped if no answer is a verdict."""
-    given = given_answers(connection, [task])
+    if given is None:
+        given = given_answers(connection, [task])
     if {(each.slot, each.question_id) for each in given} < questions_due(task, round_):
         return
     state = "done" if any(map(_is_verdict, given)) else "skipped"

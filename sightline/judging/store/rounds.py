@@ -45,7 +45,10 @@ class NewItem(NamedTuple):
 
 @dataclass(frozen=True)
 class Round:
-    """A round as the study keeps it; `questions` in the order they are asked, each with its id."""
+    """A round as the study keeps it; `questions` in the order they are asked, each with its id.
+
+    `sharing` are all rounds, itself included, that ask one of its questions.
+    """
 
     id: int
     name: str
@@ -55,6 +58,7 @@ class Round:
     seed: int
     state: str
     at: str
+    sharing: Sequence[int] = ()
 
     def question(self, name: str) -> tuple[int, Question] | None:
         """One of its questions by name."""
@@ -225,7 +229,10 @@ def _find(study: Study, connection: Connection, name: str) -> Round | None:
     asked = {key: each for key, each in known_questions(study, connection)}
     ids = _json(row[3])
     settings = _json(row[4])
-    return Round(row[0], row[1], row[2], [(i, asked[i]) for i in ids], settings, row[5], row[6], row[7])
+    every = database.fetch(connection, "SELECT id, questions FROM round ORDER BY id")
+    sharing = [key for key, questions in every if not set(ids).isdisjoint(_json(questions))]
+    found = [(i, asked[i]) for i in ids]
+    return Round(row[0], row[1], row[2], found, settings, row[5], row[6], row[7], sharing)
 
 
 def _json(given: Any) -> Any:

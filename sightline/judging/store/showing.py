@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, text
+from sqlalchemy import Connection, text
+
+from sightline.study.schema import database
 
 
 class Wording(NamedTuple):
@@ -19,11 +21,12 @@ def wordings(connection: Connection, prompts: Collection[int], language: str | N
     """Prompts by id, in a language where they have been translated to it."""
     if not prompts:
         return {}
-    query = text(
+    rows = database.fetch(
+        connection,
         "SELECT p.id, p.text, t.text FROM prompt p LEFT JOIN translation t "
-        "ON t.prompt_id = p.id AND t.language = :language WHERE p.id IN :ids"
-    ).bindparams(bindparam("ids", expanding=True))
-    rows = connection.execute(query, {"language": language or "", "ids": list(prompts)}).fetchall()
+        "ON t.prompt_id = p.id AND t.language = :language WHERE p.id IN :ids",
+        {"language": language or "", "ids": list(prompts)},
+    )
     return {row[0]: Wording(row[2] or row[1], row[1] if row[2] else None) for row in rows}
 
 
@@ -37,10 +40,8 @@ def linking(connection: Connection, prompts: Collection[int]) -> set[int]:
     """Which of these prompts build on others."""
     if not prompts:
         return set()
-    query = text(
-        "SELECT DISTINCT prompt_id FROM prompt_link WHERE kind = 'builds_on' AND prompt_id IN :ids"
-    ).bindparams(bindparam("ids", expanding=True))
-    return {row[0] for row in connection.execute(query, {"ids": list(prompts)}).fetchall()}
+    query = "SELECT DISTINCT prompt_id FROM prompt_link WHERE kind = 'builds_on' AND prompt_id IN :ids"
+    return {row[0] for row in database.fetch(connection, query, {"ids": list(prompts)})}
 
 
 def linked_prompts(connection: Connection, prompt_id: int, image_id: int) -> list[tuple[int, list[int]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,6 +10,8 @@ from sqlalchemy import Connection, bindparam, text
 
 from sightline.judging.store.rounds import Round
 from sightline.study.schema import database, tables
+
+MANY = 2**31 - 1
 
 
 class Standing(NamedTuple):
@@ -70,15 +71,18 @@ class Given(NamedTuple):
     took_ms: int | None
 
 
+STANDING = (
+    "SELECT session, state, count(*), max(finished), coalesce(sum(took_ms), 0) FROM task "
+    "WHERE annotator_id = :a AND round_id = :r GROUP BY session, state"
+)
+
+
 def standing(connection: Connection, round_id: int, annotator_id: int) -> Standing:
     """Count an annotator's tasks."""
-    rows = connection.execute(
-        text(
-            "SELECT session, state, count(*), max(finished), coalesce(sum(took_ms), 0) FROM task "
-            "WHERE annotator_id = :a AND round_id = :r GROUP BY session, state"
-        ),
-        {"a": annotator_id, "r": round_id},
-    ).fetchall()
+    return _standing(database.fetch(connection, STANDING, {"a": annotator_id, "r": round_id}))
+
+
+def _standing(rows: Sequence[tuple[Any, ...]]) -> Standing:
     session = max((row[0] for row in rows), default=0)
     over = ("done", "skipped")
     current = [row for row in rows if row[0] == session]
@@ -96,24 +100,60 @@ def standing(connection: Connection, round_id: int, annotator_id: int) -> Standi
 
 def lapse(connection: Connection, round_id: int, before: str) -> int:
     """Free items whose tasks were assigned before a time and never answered."""
-    rows = connection.execute(
-        text(
-            "SELECT id, round_item_id, counted FROM task "
-            "WHERE round_id = :r AND state = 'open' AND assigned < :before"
-        ),
+    rows = database.fetch(
+        connection,
+        "SELECT id, round_item_id, counted FROM task "
+        "WHERE round_id = :r AND state = 'open' AND assigned < :before",
         {"r": round_id, "before": before},
-    ).fetchall()
+    )
     for task_id, round_item_id, counted in rows:
-        connection.execute(text("UPDATE task SET state = 'lapsed' WHERE id = :p"), {"p": task_id})
+        database.execute(connection, "UPDATE task SET state = 'lapsed' WHERE id = :p", {"p": task_id})
         if counted:
             _count(connection, round_item_id, given=-1)
     return len(rows)
 
 
-def is_left_out(connection: Connection, annotator_id: int) -> bool:
-    """Whether the owner excluded an annotator."""
-    query = text("SELECT excluded FROM annotator WHERE id = :a")
-    return connection.execute(query, {"a": annotator_id}).scalar() is not None
+class Openings(NamedTuple):
+    """What there is to assign: of each kind, how often its least often given items were; None without any.
+
+    `excluded` is the owner's reason, `stale` how many tasks were open for too long, `items` counts all kinds.
+    """
+
+    excluded: str | None
+    stale: int
+    items: int
+    again: int | None
+    repeat: int | None
+    work: int | None
+    control: int | None
+
+
+def _least(kind: str, most: object) -> str:
+    return (
+        f"(SELECT min(given) FROM round_item WHERE round_id = :r AND kind = '{kind}' AND given < {most}) "
+        f"AS {kind}_given"
+    )
+
+
+OPENINGS = (
+    "SELECT (SELECT excluded FROM annotator WHERE id = :a) AS excluded, "
+    "(SELECT count(*) FROM task WHERE round_id = :r AND state = 'open' AND assigned < :before) AS stale, "
+    "(SELECT coalesce(max(ordinal), -1) + 1 FROM round_item WHERE round_id = :r) AS items, "
+    f"{_least('again', 1)}, {_least('repeat', 1)}, {_least('work', ':most')}, {_least('control', MANY)}"
+)
+
+
+def standing_and_openings(
+    connection: Connection, round_id: int, annotator_id: int, before: str, most: int
+) -> tuple[Standing, Openings]:
+    """What assigning depends on; tasks assigned before a time are stale, work is given so often at most."""
+    rows = database.fetch(
+        connection,
+        f"SELECT * FROM ({OPENINGS}) AS openings LEFT JOIN ({STANDING}) AS standing ON 1 = 1",
+        {"r": round_id, "a": annotator_id, "before": before, "most": most},
+    )
+    openings = Openings(*rows[0][:7])
+    return _standing([row[7:] for row in rows if row[7] is not None]), openings
 
 
 UNSEEN = "NOT EXISTS (SELECT 1 FROM task p WHERE p.round_item_id = i.id AND p.annotator_id = :a)"
@@ -127,40 +167,39 @@ DUE = {
 }
 
 
+LEVEL = (
+    "SELECT min(given) FROM round_item WHERE round_id = :r AND kind = :kind "
+    "AND given > :level AND given < :most"
+)
+FIRST = {
+    (kind, side): "SELECT i.id FROM round_item i WHERE i.round_id = :r AND i.kind = :kind "
+    f"AND i.given = :level AND i.ordinal {side} :start AND {due} ORDER BY i.ordinal LIMIT 1"
+    for kind, due in DUE.items()
+    for side in (">=", "<")
+}
+
+
 def due(
-    connection: Connection, round_id: int, annotator_id: int, kind: str, start: int, most: int
+    connection: Connection,
+    round_id: int,
+    annotator_id: int,
+    kind: str,
+    start: int,
+    most: int,
+    least: int | None,
 ) -> int | None:
     """The item of a kind this annotator gets next: of those least often given, the first from `start` on.
 
-    `most` is how often any item of the kind is given. Every step is a look into an index: nothing is sorted,
-    however many items a round has.
+    `most` is how often any item of the kind is given, `least` how often any was so far, as `Openings` says.
+    Every step is a look into an index: nothing is sorted, however many items a round has.
     """
-    asked = {"r": round_id, "a": annotator_id, "kind": kind, "start": start, "level": -1, "most": most}
-    level = text(
-        "SELECT min(given) FROM round_item WHERE round_id = :r AND kind = :kind "
-        "AND given > :level AND given < :most"
-    )
-    while True:
-        asked["level"] = connection.execute(level, asked).scalar()
-        if asked["level"] is None:
-            return None
+    asked = {"r": round_id, "a": annotator_id, "kind": kind, "start": start, "level": least, "most": most}
+    while asked["level"] is not None:
         for side in (">=", "<"):
-            found = connection.execute(
-                text(
-                    "SELECT i.id FROM round_item i WHERE i.round_id = :r AND i.kind = :kind "
-                    "AND i.given = :level "
-                    f"AND i.ordinal {side} :start AND {DUE[kind]} ORDER BY i.ordinal LIMIT 1"
-                ),
-                asked,
-            ).scalar()
-            if found is not None:
-                return int(found)
-
-
-def size(connection: Connection, round_id: int) -> int:
-    """How many items a round has, of all kinds."""
-    query = text("SELECT coalesce(max(ordinal), -1) + 1 FROM round_item WHERE round_id = :r")
-    return int(connection.execute(query, {"r": round_id}).scalar_one())
+            for (item,) in database.fetch(connection, FIRST[kind, side], asked):
+                return int(item)
+        ((asked["level"],),) = database.fetch(connection, LEVEL, asked)
+    return None
 
 
 def to_repeat(connection: Connection, round_id: int, annotator_id: int, before: int) -> list[int]:
@@ -177,42 +216,45 @@ def to_repeat(connection: Connection, round_id: int, annotator_id: int, before: 
     return [int(row[0]) for row in rows]
 
 
-def item_slots(connection: Connection, round_item_id: int) -> list[tuple[int, bool]]:
-    """What a task judges and whether each is a control; all are, in a control task."""
-    rows = connection.execute(
-        text(
-            "SELECT s.item_id, CASE WHEN i.kind = 'control' THEN 1 ELSE s.control END "
-            "FROM round_item_slot s JOIN round_item i ON i.id = s.round_item_id "
-            "WHERE s.round_item_id = :i ORDER BY s.slot"
-        ),
-        {"i": round_item_id},
-    ).fetchall()
-    return [(int(row[0]), bool(row[1])) for row in rows]
+class ItemSlot(NamedTuple):
+    """One thing that an item of a round shows, and whether its right answer is known.
+
+    `before` is how often an annotator was shown it with the round's questions.
+    """
+
+    item_id: int
+    prompt_id: int
+    parts: tuple[int, ...]
+    control: bool
+    before: int
 
 
-def repetitions(
-    connection: Connection, round_: Round, annotator_id: int, subjects: Sequence[int]
-) -> dict[int, int]:
-    """How often an annotator was shown each of these items with the round's questions."""
+def item_slots(
+    connection: Connection, round_: Round, annotator_id: int, round_item_id: int
+) -> tuple[list[ItemSlot], bool]:
+    """What a task judges and whether each is a control, as all are in a control task.
+
+    Also says whether the item is new to an annotator.
+    """
     asked = [key for key, _ in round_.questions]
-    rows = connection.execute(text("SELECT id, questions FROM round")).fetchall()
-    asking = {row[0]: json.loads(row[1]) if isinstance(row[1], str) else row[1] for row in rows}
-    same = [key for key, questions in asking.items() if set(questions) & set(asked)]
-    wanted = {"a": annotator_id, "subjects": list(subjects), "rounds": same, "questions": asked}
-    shown = text(
-        "SELECT s.item_id, max(s.repetition) + 1 FROM task_slot s JOIN task p ON p.id = s.task_id "
-        "WHERE p.annotator_id = :a AND p.round_id IN :rounds AND s.item_id IN :subjects "
-        "GROUP BY s.item_id"
-    ).bindparams(bindparam("subjects", expanding=True), bindparam("rounds", expanding=True))
-    judged = text(
-        "SELECT item_id, max(repetition) + 1 FROM judgement WHERE annotator_id = :a "
-        "AND question_id IN :questions AND item_id IN :subjects GROUP BY item_id"
-    ).bindparams(bindparam("subjects", expanding=True), bindparam("questions", expanding=True))
-    found: dict[int, int] = {}
-    for query in (shown, judged):
-        for subject, count in connection.execute(query, wanted).fetchall():
-            found[int(subject)] = max(int(count), found.get(int(subject), 0))
-    return found
+    rows = database.fetch(
+        connection,
+        "SELECT s.item_id, u.prompt_id, u.image_id, u.image_b, u.image_c, "
+        "CASE WHEN i.kind = 'control' THEN 1 ELSE s.control END, "
+        "(SELECT max(t.repetition) FROM task_slot t JOIN task p ON p.id = t.task_id "
+        "WHERE p.annotator_id = :a AND p.round_id IN :rounds AND t.item_id = s.item_id), "
+        "(SELECT max(j.repetition) FROM judgement j "
+        "WHERE j.annotator_id = :a AND j.question_id IN :questions AND j.item_id = s.item_id), "
+        "(SELECT count(*) FROM task p WHERE p.round_item_id = :i AND p.annotator_id = :a) "
+        "FROM round_item_slot s JOIN round_item i ON i.id = s.round_item_id JOIN item u ON u.id = s.item_id "
+        "WHERE s.round_item_id = :i ORDER BY s.slot",
+        {"i": round_item_id, "a": annotator_id, "rounds": list(round_.sharing), "questions": asked},
+    )
+    slots = []
+    for item, prompt, *images, control, shown, judged, _ in rows:
+        before = max((last + 1 for last in (shown, judged) if last is not None), default=0)
+        slots.append(ItemSlot(item, prompt, tuple(filter(None, images)), bool(control), before))
+    return slots, not any(row[-1] for row in rows)
 
 
 def order_group(connection: Connection, round_: Round, round_item_id: int) -> str:
@@ -227,67 +269,55 @@ def order_group(connection: Connection, round_: Round, round_item_id: int) -> st
 
 def orders_given(connection: Connection, annotator_id: int, round_item_id: int) -> int:
     """How often an annotator was shown an item that is put in order as a whole."""
-    query = text(
+    query = (
         "SELECT count(*) FROM task p JOIN round_item i ON i.id = p.round_item_id "
         "WHERE p.annotator_id = :a AND (i.id = :i OR i.again_of = :i)"
     )
     asked = {"a": annotator_id, "i": _first_item(connection, round_item_id)}
-    return int(connection.execute(query, asked).scalar_one())
+    return int(database.fetch(connection, query, asked)[0][0])
 
 
 def _first_item(connection: Connection, round_item_id: int) -> int:
-    query = text("SELECT coalesce(again_of, id) FROM round_item WHERE id = :i")
-    return int(connection.execute(query, {"i": round_item_id}).scalar_one())
+    query = "SELECT coalesce(again_of, id) FROM round_item WHERE id = :i"
+    return int(database.fetch(connection, query, {"i": round_item_id})[0][0])
 
 
 class NewTask(NamedTuple):
-    """A task to be assigned; `slots` are (item, control, swapped, repetition) as they are shown."""
+    """A task to be assigned, with its slots as they are shown; `counted` unless they had the item before."""
 
     key: str
+    annotator_id: int
     round_item_id: int
     session: int
     ordinal: int
-    slots: Sequence[tuple[int, bool, bool, int]]
-    state: str = "open"
+    state: str
+    counted: bool
+    slots: Sequence[Slot]
 
 
-def add_task(connection: Connection, round_id: int, annotator_id: int, task: NewTask, at: str) -> int:
-    """Store a task, and count it as given unless the annotator has had the item before."""
-    before = text("SELECT count(*) FROM task WHERE round_item_id = :i AND annotator_id = :a")
-    counted = not connection.execute(before, {"i": task.round_item_id, "a": annotator_id}).scalar_one()
-    (task_id,) = database.fresh_ids(connection, tables.task, 1)
-    row = {
-        "id": task_id,
-        "key": task.key,
-        "round_id": round_id,
-        "annotator_id": annotator_id,
-        "round_item_id": task.round_item_id,
-        "session": task.session,
-        "ordinal": task.ordinal,
-        "state": task.state,
-        "counted": int(counted),
-        "assigned": at,
-        "finished": at if task.state == "done" else None,
-    }
-    database.insert(connection, tables.task, list(row), [tuple(row.values())])
+def add_task(connection: Connection, round_id: int, new: NewTask, at: str) -> Task:
+    """Store a task, and count it as given."""
+    values = {**new._asdict(), "round_id": round_id, "counted": int(new.counted), "assigned": at}
+    values["finished"] = at if new.state == "done" else None
+    del values["slots"]
+    task = Task(database.insert_one(connection, tables.task, values), *new)
     slots = [
-        (task_id, number, subject, int(control), int(swapped), repetition)
-        for number, (subject, control, swapped, repetition) in enumerate(task.slots)
+        (task.id, each.slot, each.item_id, int(each.control), int(each.swapped), each.repetition)
+        for each in new.slots
     ]
     names = ["task_id", "slot", "item_id", "control", "swapped", "repetition"]
     database.insert(connection, tables.task_slot, names, slots)
-    if counted:
-        _count(connection, task.round_item_id, given=1, done=int(task.state == "done"))
-    return int(task_id)
+    if task.counted:
+        _count(connection, new.round_item_id, given=1, done=int(new.state == "done"))
+    return task
 
 
 def set_task_state(connection: Connection, task: Task, state: str, took_ms: int | None, at: str) -> None:
     """Change a task's state, and what its item counts as given and done."""
-    connection.execute(
-        text(
-            "UPDATE task SET state = :s, finished = coalesce(finished, :at), "
-            "took_ms = coalesce(took_ms, :took) WHERE id = :p"
-        ),
+    database.execute(
+        connection,
+        "UPDATE task SET state = :s, finished = coalesce(finished, :at), took_ms = coalesce(took_ms, :took) "
+        "WHERE id = :p",
         {"s": state, "at": at, "took": took_ms, "p": task.id},
     )
     if not task.counted or task.state == state:
@@ -320,8 +350,9 @@ def take_out(connection: Connection, annotator_id: int, out: bool) -> None:
 
 
 def _count(connection: Connection, round_item_id: int, given: int = 0, done: int = 0) -> None:
-    connection.execute(
-        text("UPDATE round_item SET given = given + :g, done = done + :d WHERE id = :i"),
+    database.execute(
+        connection,
+        "UPDATE round_item SET given = given + :g, done = done + :d WHERE id = :i",
         {"g": given, "d": done, "i": round_item_id},
     )
 
@@ -362,17 +393,15 @@ def past_tasks(
 
 
 def _tasks(connection: Connection, condition: str, values: dict[str, Any]) -> list[Task]:
-    query = text(
+    query = (
         "SELECT p.id, p.key, p.annotator_id, p.round_item_id, p.session, p.ordinal, p.state, p.counted, "
         "s.slot, s.item_id, u.prompt_id, u.image_id, u.image_b, u.image_c, s.control, s.swapped, "
         "s.repetition "
         "FROM task p JOIN task_slot s ON s.task_id = p.id JOIN item u ON u.id = s.item_id "
         f"WHERE {condition} ORDER BY p.ordinal, s.slot"
     )
-    if "ids" in values:
-        query = query.bindparams(bindparam("ids", expanding=True))
     found: dict[int, tuple[Any, list[Slot]]] = {}
-    for row in connection.execute(query, values).fetchall():
+    for row in database.fetch(connection, query, values):
         parts = tuple(part for part in row[11:14] if part)
         slot = Slot(row[8], row[9], row[10], parts, bool(row[14]), bool(row[15]), row[16])
         found.setdefault(row[0], (row, []))[1].append(slot)
@@ -386,11 +415,12 @@ def given_answers(connection: Connection, tasks: Sequence[Task]) -> list[Given]:
     """The latest answers of these tasks."""
     if not tasks:
         return []
-    query = text(
+    rows = database.fetch(
+        connection,
         "SELECT task_id, slot, question_id, value, skipped, took_ms FROM judgement WHERE task_id IN :ids "
-        "ORDER BY revision, id"
-    ).bindparams(bindparam("ids", expanding=True))
-    rows = connection.execute(query, {"ids": [task.id for task in tasks]}).fetchall()
+        "ORDER BY revision, id",
+        {"ids": [task.id for task in tasks]},
+    )
     latest = {(row[0], row[1], row[2]): Given(*row) for row in rows}
     return list(latest.values())
 

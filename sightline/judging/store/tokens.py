@@ -115,6 +115,21 @@ def _known(study: Study, hashed: str) -> Holder | str:
     return Holder(row[0], row[1], row[2], row[3])
 
 
+def access(study: Study) -> object:
+    """Everything that who may do what rests on; it equals an earlier one if nothing of it changed since."""
+    with database.reading(study.engine) as connection:
+        return [
+            database.fetch(connection, query)
+            for query in (
+                "SELECT hash FROM token WHERE revoked IS NULL ORDER BY hash",
+                "SELECT id, name, role, language, excluded FROM annotator "
+                "WHERE id IN (SELECT annotator_id FROM token) ORDER BY id",
+                "SELECT id, state, CAST(settings AS TEXT) FROM round ORDER BY id",
+                "SELECT max(id) FROM round_item",
+            )
+        ]
+
+
 def revoke(connection: Connection, annotator_id: int, round_id: int | None = None) -> int:
     """Revoke every link of an annotator to a round, or to all; how many were still valid."""
     within = "" if round_id is None else " AND round_id = :r"

@@ -20,8 +20,9 @@ class Committer:
     """Runs jobs that write in one thread; jobs that wait at the same time share one transaction.
 
     Waiting for the disk is what limits a database with durable commits: shared by a hundred annotators who
-    answer at the same moment, it costs each a hundredth. A job that fails is rolled back alone; if the
-    commit fails, all of its batch do, and their callers know that nothing was kept.
+    answer at the same moment, it costs each a hundredth. Where a job fails, the transaction is rolled back
+    and each job runs again in one of its own; if the database fails, all of the batch do, and their callers
+    know that nothing was kept.
     """
 
     def __init__(self, engine: Engine, most: int = 256) -> None:
@@ -74,32 +75,30 @@ class Committer:
         return batch, False
 
     def _commit(self, batch: list[tuple[Job, Future[Any]]]) -> None:
-        done: list[tuple[Future[Any], Any]] = []
-        failed: list[tuple[Future[Any], BaseException]] = []
         # Whoever gave up waiting will send it again; running it would only add to the queue.
         batch = [(job, future) for job, future in batch if future.set_running_or_notify_cancel()]
+        results: list[Any] = []
         try:
             with database.writing(self._engine) as connection:
-                for job, future in batch:
-                    savepoint = connection.begin_nested()
-                    try:
-                        with database.explained(self._engine):
-                            done.append((future, job(connection)))
-                            savepoint.commit()
-                    except Exception as error:
-                        # A full disk can end the whole transaction: then there is no savepoint to go back to,
-                        # and what the others wrote is gone with it.
-                        savepoint.rollback()
-                        if not database.in_transaction(connection):
-                            raise
-                        done = [(each, result) for each, result in done if each is not future]
-                        failed.append((future, error))
+                for job, _ in batch:
+                    results.append(job(connection))
         except BaseException as error:
-            for _, future in batch:
-                if not future.done():
+            # A database that fails, fails all; anything else is the fault of one job, which fails alone.
+            if len(batch) > 1 and not isinstance(error, StudyError):
+                for job, future in batch:
+                    self._alone(job, future)
+            else:
+                for _, future in batch:
                     future.set_exception(error)
             return
-        for future, fault in failed:
-            future.set_exception(fault)
-        for future, result in done:
+        for (_, future), result in zip(batch, results, strict=True):
+            future.set_result(result)
+
+    def _alone(self, job: Job, future: Future[Any]) -> None:
+        try:
+            with database.writing(self._engine) as connection:
+                result = job(connection)
+        except BaseException as error:
+            future.set_exception(error)
+        else:
             future.set_result(result)

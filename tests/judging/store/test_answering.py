@@ -22,7 +22,7 @@ from sightline.records import AnnotatorKey as Who
 from sightline.records import Answer, Image, ImageKey, Item, Judgement, Prompt, PromptKey, Question, Record
 from sightline.study.schema import database
 from sightline.study.schema.committing import Committer
-from sightline.study.study import Study, create_study
+from sightline.study.study import Study, create_study, open_study
 from sightline.study.writing.loading import Loaded
 
 Put = Callable[..., Loaded]
@@ -201,6 +201,25 @@ def test_jobs_that_wait_together_are_committed_together_and_fail_alone(study: St
     committer.close()
     with pytest.raises(Exception, match="being closed"):
         committer.submit(give(people[0]))
+
+
+def test_two_servers_give_no_item_to_more_people_than_wanted(
+    study: Study, round_: Round, address: str
+) -> None:
+    people = [person(study, f"p{number}") for number in range(8)]
+    with open_study(address or study.home) as other:
+        servers = [Committer(study.engine), Committer(other.engine)]
+
+        def give(who: int) -> Callable[[Any], Any]:
+            return lambda connection: assignment.assign(connection, round_, who, "annotator", NOON).tasks
+
+        futures = [servers[n % 2].submit(give(who)) for n, who in enumerate(people)]
+        tasks = [task for future in futures for task in future.result(60)]
+        for server in servers:
+            server.close()
+    # Two judgements an item and six items, whoever was quicker.
+    assert len(tasks) == 12 == len({task.id for task in tasks})
+    assert counts(study) == [(2, 0)] * 6
 
 
 def test_tokens_are_signed_expire_and_can_be_taken_back(study: Study, round_: Round) -> None:

@@ -445,3 +445,27 @@ def test_errors_of_the_program_itself_pass_through(study: Study) -> None:
         raise DataError("mine")
     with pytest.raises(ZeroDivisionError), database.reading(study.engine):
         raise ZeroDivisionError
+
+
+def test_statements_take_values_by_name_and_lists_on_both(study: Study) -> None:
+    with database.writing(study.engine) as connection:
+        rows = [("a", "50 %"), ("b", "x:y"), ("c", "")]
+        database.insert(connection, tables.setting, ["name", "value"], rows)
+        query = "SELECT name FROM setting WHERE name IN :names AND value <> :value ORDER BY name"
+        assert database.fetch(connection, query, {"names": ["a", "b", "c"], "value": ""}) == [("a",), ("b",)]
+        assert database.fetch(connection, query, {"names": [], "value": ""}) == []
+        like = "SELECT name FROM setting WHERE value LIKE '50 %' OR value = :value ORDER BY name"
+        assert database.fetch(connection, like, {"value": "x:y"}) == [("a",), ("b",)]
+        database.execute(
+            connection, "UPDATE setting SET value = :to WHERE name = :name", {"name": "c", "to": "z"}
+        )
+        found = "SELECT value FROM setting WHERE name = :name"
+        assert database.fetch(connection, found, {"name": "c"}) == [("z",)]
+
+
+def test_an_inserted_row_tells_its_key(study: Study) -> None:
+    row = {"panel": "p", "role": "annotator"}
+    with database.writing(study.engine) as connection:
+        keys = [database.insert_one(connection, tables.annotator, {**row, "name": name}) for name in "ab"]
+        found = "SELECT id FROM annotator WHERE name IN :names ORDER BY name"
+        assert [key for (key,) in database.fetch(connection, found, {"names": ["a", "b"]})] == keys

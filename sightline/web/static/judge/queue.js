@@ -22,7 +22,8 @@ export function freshKey() {
   return [...drawn].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Events: "change" (what waits, or whether the server is reached), "receipts" (progress), "refused" (answer). */
+/** Events: "change" (what waits, or whether the server is reached), "receipts" (progress and new pages), "refused"
+ *  (answer). */
 export class Queue extends EventTarget {
   constructor(kept) {
     super();
@@ -114,7 +115,7 @@ export class Queue extends EventTarget {
     }
     if (!batch.some((item) => byKey.has(item.answer.key))) throw new Unreachable("there was no receipt");
     this.changed();
-    this.dispatchEvent(new CustomEvent("receipts", { detail: reply.progress }));
+    this.dispatchEvent(new CustomEvent("receipts", { detail: reply }));
   }
 
   refuse(item, reason) {

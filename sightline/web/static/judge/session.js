@@ -54,7 +54,7 @@ export class Session {
   listen() {
     const { queue } = this;
     queue.addEventListener("change", () => this.keeping());
-    queue.addEventListener("receipts", ({ detail }) => this.heard(detail));
+    queue.addEventListener("receipts", ({ detail }) => this.received(detail));
     queue.addEventListener("refused", ({ detail }) => this.refused(detail));
     the("next").addEventListener("click", () => this.next());
     the("back").addEventListener("click", () => this.back());
@@ -284,16 +284,21 @@ export class Session {
   async askForWork() {
     await this.queue.hurry();
     try {
-      const { progress, pages } = await get("/api/work");
-      this.deck.merge(pages, true);
+      const work = await get("/api/work");
       this.queue.found();
-      this.heard(progress);
-      if (this.page) this.keepPictures();
+      this.received(work);
       return { reached: true };
     } catch (error) {
       if (error instanceof Denied) return { denied: error };
       return { reached: false };
     }
+  }
+
+  /** Take over pages that were assigned, and how far one is. */
+  received({ progress, pages }) {
+    this.deck.merge(pages, true);
+    this.heard(progress);
+    if (pages.length && this.page) this.keepPictures();
   }
 
   heard(progress) {
