@@ -125,7 +125,7 @@ def test_bad_data_changes_nothing(run: Run, study: Path, tmp_path: Path, case: s
     assert state(run, study) == before
 
 
-@pytest.mark.parametrize("case", ["half a row", "unreadable image", "bomb in a folder", "unknown prompt"])
+@pytest.mark.parametrize("case", ["half a row", "unreadable image", "bomb in a folder", "broken json"])
 def test_bad_data_leaves_no_study_behind(run: Run, tmp_path: Path, case: str) -> None:
     bad = make(tmp_path / "in" / "data", case)
     (tmp_path / "here").mkdir()

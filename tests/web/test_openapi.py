@@ -46,7 +46,17 @@ GROUPS: Mapping[str, tuple[str, str, bool]] = {
     "predict": ("owner", r"^/api/owner/predict", False),
 }
 """Who asks, which paths, and whether parameters are fixed so that there is something to find."""
-OUTSIDE = {"/", "/healthz", "/judge", "/j/{token}", "/owner", "/owner/predict", "/static", "/openapi.json"}
+OUTSIDE = {
+    "/",
+    "/healthz",
+    "/readyz",
+    "/judge",
+    "/j/{token}",
+    "/owner",
+    "/owner/predict",
+    "/static",
+    "/openapi.json",
+}
 """Pages for people, which the description leaves out."""
 
 
