@@ -186,7 +186,7 @@ def panel_of(
         votes["system"].replace_strict(place, return_dtype=pl.Int64).to_numpy(),
         votes["item"].rank("dense").cast(pl.Int64).to_numpy() - 1,
         votes["annotator"].rank("dense").cast(pl.Int64).to_numpy() - 1,
-        votes["value"].to_numpy(),
+        _as_counted(study, basis.name, votes["value"].to_numpy()),
         (len(systems), max(unit.values()) + 1),
     )
     raters = panel.shape[2]
@@ -199,6 +199,18 @@ def panel_of(
     if panel.repeated < 0.5:
         return None, f"{alone} most items were judged by one rater, so nobody knows how far raters differ."
     return panel, f"The intervals are over prompts and {raters} raters."
+
+
+def _as_counted(study: Study, question: str, value: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Votes in the unit of the truth: where the rule counts those for the top, 1 for it and 0 for others."""
+    rule = rollup.rule_of(study, question)
+    if rule is None or "top" not in rule.arguments or rule.spec.range != (0, 1):
+        return value
+    asked = reading.question(study, question)[1]
+    top = asked.high if rule.arguments["top"] is None else float(rule.arguments["top"])
+    if top is None:
+        return value
+    return np.asarray(value == top if asked.scale == "nominal" else value >= top, dtype=np.float64)
 
 
 def values_by(study: Study, by: str | None, ranked: Ranked | None = None) -> Basis:
@@ -220,7 +232,7 @@ def _values_by(study: Study, by: str | None, ranked: Ranked | None) -> Basis:
             remedy = _by_ranking(study) or "sightline truth STUDY"
             raise DataError(f"{by} has no truth about systems yet", remedy=remedy)
         asked = questions[by]
-        return Basis(rollup.by_system(study, by), by, asked.direction, asked.low, asked.high)
+        return Basis(rollup.by_system(study, by), by, asked.direction, *rollup.ends_of(study, by))
     chosen = scored_measure(study, by, settled)
     spec = chosen.spec
     low, high = spec.range
