@@ -194,7 +194,7 @@ class Comparison(Result):
             ),
         }  # fmt: skip
         if self.per is not None:
-            made |= {f"per_{self.per.tag}": self.per.long_table()}
+            made |= {"per": self.per.long_table()}
         if self.overlaps:
             made["overlap"] = Table(
                 [Column("first"), Column("second"), Column("share", "images in common", estimate=True)],
@@ -355,8 +355,14 @@ def _compare(
         *(Criterion(name, "higher", _rates(each)) for name, each in preferred.items()),
         *(_elsewhere(path, basis, where) for path in also),
     ]
+    split = breakdown_of(study, basis, per, grid) if per else None
     lost, rule = failed(study, grid.prompts)
-    extra = [grid.raters, grid.families, f"Failed answers {rule}." if any(lost.values()) else ""]
+    extra = [
+        grid.raters,
+        *(() if split is None else split.notes[1:]),
+        grid.families,
+        f"Failed answers {rule}." if any(lost.values()) else "",
+    ]
     return Comparison(
         by=basis.name,
         direction=basis.direction,
@@ -374,7 +380,7 @@ def _compare(
         raters=grid.raters,
         margin=margin,
         others=others,
-        per=breakdown_of(study, basis, per, kept) if per else None,
+        per=split,
         failures=lost,
         plain=dict(zip(grid.systems, grid.plain, strict=True)) if grid.families else None,
     )

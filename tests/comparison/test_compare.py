@@ -423,7 +423,7 @@ def test_means_for_each_value_of_a_tag(voted: Voted) -> None:
     study = voted(votes, tags=tags)
     found = compare(study, per="skill")
     assert found.per is not None
-    table = found.tables()["per_skill"]
+    table = found.tables()["per"]
     assert [column.name for column in table.columns] == ["group", "system", "n", "mean", "pooled"]
     cells = {(row[0], row[1]): row for row in table.rows}
     assert len(cells) == 8 and all(row[2] == 6 for row in cells.values())
@@ -432,6 +432,53 @@ def test_means_for_each_value_of_a_tag(voted: Voted) -> None:
         assert row[3].value == pytest.approx(own.mean())
     with pytest.raises(UsageError, match="no prompt has a tag 'skil'"):
         compare(study, per="skil")
+
+
+def _tasteful(prompts: int = 40) -> np.ndarray:
+    """Votes of three raters whose level differs far more than prompts do: systems x prompts x raters."""
+    rng = np.random.default_rng(0)
+    levels = np.array([[1.5, 3.0, 4.5], [4.5, 1.5, 3.0]])
+    return np.clip(levels[:, None, :] + rng.normal(0, 0.2, (2, prompts, 3)), 1, 5)
+
+
+def test_cells_are_over_raters_too(voted: Voted) -> None:
+    tags = [{"skill": "abcde"[number % 5]} for number in range(40)]
+    found = compare(voted(_tasteful(), tags=tags), per="skill")
+    assert found.per is not None
+    overall = {each.system: each.mean for each in found.systems}
+    for cell in found.per.rows:
+        for mean in (cell.mean, cell.pooled):
+            whole = overall[cell.system]
+            # Raters are nearly all of the variance: no cell is surer than the mean over all prompts.
+            assert mean.high - mean.low > 0.95 * (whole.high - whole.low)
+            assert "over prompts and raters" in mean.method
+    assert "No group is significantly below" in found.per.sentence
+    assert "The intervals are over prompts and 3 raters." in found.per.notes
+
+
+def test_cells_of_too_few_raters_are_named(voted: Voted) -> None:
+    votes = np.random.default_rng(0).uniform(1, 5, (2, 24, 3))
+    # Three raters judged the first twelve prompts, two of them the others.
+    votes[:, 12:, 2] = np.nan
+    raters = np.broadcast_to(np.arange(3), votes.shape)
+    tags = [{"skill": "ab"[number >= 12]} for number in range(24)]
+    found = compare(voted(votes, raters, tags=tags), per="skill")
+    assert found.per is not None
+    cells = {(each.group, each.system): each.mean for each in found.per.rows}
+    said = "over prompts alone where fewer than three raters judged: A on b, B on b"
+    assert any(said in note for note in found.notes) and "raters" not in cells["b", "A"].method
+
+
+def test_too_few_groups_are_not_called_pooled(voted: Voted) -> None:
+    votes = np.arange(48, dtype=float).reshape(2, 24, 1) % 5 + 1
+    tags = [{"skill": "abc"[number % 3]} for number in range(24)]
+    found = compare(voted(votes, tags=tags), per="skill")
+    assert found.per is not None
+    table = found.tables()["per"]
+    assert [column.name for column in table.columns] == ["group", "system", "n", "mean"]
+    written = found.per.sentence + found.per.text() + found.text()
+    written += "".join(figure.caption for figure in found.per.figures().values())
+    assert "partial" not in written and "too few groups to pool" in table.caption
 
 
 def test_several_criteria_make_a_leaderboard(judged: Study) -> None:
