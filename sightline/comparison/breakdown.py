@@ -10,7 +10,7 @@ import polars as pl
 
 from sightline.comparison.values import Basis, Grid, grid_of, values_by
 from sightline.errors import UsageError, near
-from sightline.estimate import Cell, Direction, Estimate, direction_said, format_cell
+from sightline.estimate import Cell, Direction, Estimate, direction_said, format_cell, plural
 from sightline.measures.rankings import Ranked
 from sightline.rendering import charts
 from sightline.rendering.blocks import Figure
@@ -77,7 +77,7 @@ class Breakdown(Result):
         overall = self.overall[worst.system]
         spot = (
             f"{worst.system} on {worst.group}: {format_cell(worst.pooled)}"
-            f"{' after partial pooling' if self.pooled else ''}, over {worst.mean.n} prompts; "
+            f"{' after partial pooling' if self.pooled else ''}, over {plural(worst.mean.n, 'prompt')}; "
             f"overall {overall:.2f}"
         )
         if limit is not None and sign * limit < sign * overall:
@@ -204,7 +204,7 @@ def breakdown_of(study: Study, basis: Basis, tag: str, grid: Grid) -> Breakdown:
     order = {group: number for number, group in enumerate(dict.fromkeys(group for group, _ in cells))}
     rows.sort(key=lambda each: order[each.group])
     few = f"Intervals are over prompts alone where fewer than three raters judged: {', '.join(alone)}."
-    notes = [note for note in (grid.raters, few if alone else "") if note]
+    notes = [note for note in (grid.raters.said, few if alone else "") if note]
     return Breakdown(tag, basis.name, basis.direction, rows, overall, basis.low, basis.high, notes)
 
 

@@ -46,6 +46,7 @@ def detectable_effect(
     moved = known[known != 0]
     if bool(np.all(np.abs(np.abs(moved) - size) <= 1e-9 * size)):
         effect = _of_signs(known, size, alpha, seed)
+        effect = None if effect is None else max(effect, noncentral_effect(spread.variance, alpha))
     elif spread.variance.raters or moved.size >= PLENTY or many > MOST_PAIRS:
         return noncentral_effect(spread.variance, alpha), None
     elif spread.sparse:
@@ -57,7 +58,7 @@ def detectable_effect(
         effect = _simulated(np.abs(residuals), known.size, alpha, None, seed)
     if effect is None:
         return None, f"{known.size} prompts detect no difference"
-    return max(effect, noncentral_effect(spread.variance, alpha)) if spread.variance.raters else effect, None
+    return effect, None
 
 
 def noncentral_effect(variance: Variance, alpha: float) -> float:

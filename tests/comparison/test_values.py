@@ -64,7 +64,7 @@ def test_who_judged(voted: Judged, raters: int, said: str, known: bool) -> None:
     votes = np.random.default_rng(0).integers(1, 6, (2, 8, raters)).astype(float)
     study = voted(votes)
     grid = grid_of(study, bases_of(study, "quality")[0])
-    assert said in grid.raters and (grid.panel is not None) == known
+    assert said in grid.raters.said and (grid.panel is not None) == known
     if grid.panel is not None:
         assert grid.panel.shape == (2, 8, 3)
         # The panel's votes are the votes cast: their means are the values.
@@ -77,7 +77,7 @@ def test_who_judged(voted: Judged, raters: int, said: str, known: bool) -> None:
 def test_one_rater_per_item_shows_nothing_of_raters(voted: Judged) -> None:
     votes = np.random.default_rng(0).integers(1, 6, (2, 12, 1)).astype(float)
     study = voted(votes, np.arange(24).reshape(2, 12, 1) % 5)
-    assert "most items were judged by one rater" in grid_of(study, bases_of(study, None)[0]).raters
+    assert "most items were judged by one rater" in grid_of(study, bases_of(study, None)[0]).raters.said
 
 
 def test_counted_votes_have_no_raters(blank: Made) -> None:
@@ -93,7 +93,7 @@ def test_counted_votes_have_no_raters(blank: Made) -> None:
     study = blank(records)
     truth(study, rule="proportion", screening=[])
     grid = grid_of(study, bases_of(study, None)[0])
-    assert grid.panel is None and "anonymous or counted" in grid.raters
+    assert grid.panel is None and "anonymous or counted" in grid.raters.said
     assert grid.matrix == pytest.approx(2 / 3)
 
 
@@ -206,5 +206,5 @@ def test_measures_have_no_raters(blank: Made, tmp_path: Path) -> None:
     score(study, "brightness")
     basis = values_by(study, "brightness")
     grid = grid_of(study, basis)
-    assert grid.panel is None and grid.raters == ""
+    assert grid.panel is None and grid.raters.said == ""
     assert grid.matrix[:, 0] == pytest.approx((60 + np.arange(4)) / 255, abs=1e-6)
