@@ -61,6 +61,11 @@ class Estimate:
 Cell = str | bool | int | float | Estimate | None
 
 
+def plural(n: int, noun: str) -> str:
+    """A number with its noun: "1 prompt", "1,234 prompts"."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def absent(reason: str) -> Estimate:
     """No value, and why."""
     return Estimate(None, reason=reason)
@@ -161,7 +166,7 @@ def format_number(value: float, style: str = "", decimals: int | None = None) ->
     if style == "p":
         return "<0.001" if value < 0.001 else f"{value:.3f}"
     if style == "%":
-        return f"{value * 100:.0f} %".replace("-", MINUS)
+        return f"{round(value * 100) + 0:d} %".replace("-", MINUS)
     if style not in ("", "+"):
         return format(value, style).replace("-", MINUS)
     if isinstance(value, int):

@@ -15,9 +15,18 @@ from sightline.estimate import (
     format_cell,
     format_number,
     plain,
+    plural,
     range_decimals,
     shared_decimals,
 )
+
+
+def test_plurals() -> None:
+    assert [plural(n, "prompt") for n in (0, 1, 1234)] == ["0 prompts", "1 prompt", "1,234 prompts"]
+
+
+def test_no_percentage_is_minus_nothing() -> None:
+    assert [format_number(each, "%") for each in (-0.004, 0.004, -0.01)] == ["0 %", "0 %", "−1 %"]
 
 
 def test_an_estimate_shows_its_interval() -> None:

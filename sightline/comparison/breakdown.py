@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
 
-from sightline.comparison.values import Basis, values_by
+from sightline.comparison.values import Basis, Grid, grid_of, values_by
 from sightline.errors import UsageError, near
-from sightline.estimate import Cell, Direction, Estimate, direction_said, format_cell
+from sightline.estimate import Cell, Direction, Estimate, direction_said, format_cell, plural
 from sightline.measures.rankings import Ranked
 from sightline.rendering import charts
 from sightline.rendering.blocks import Figure
@@ -17,10 +18,10 @@ from sightline.rendering.charts import Dot
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import ACCENT, Colour, system_colours
+from sightline.statistics.crossed import MIN_RATERS, Variance
 from sightline.statistics.intervals import mean_interval
-from sightline.statistics.pooling import partial_pooling
+from sightline.statistics.pooling import METHOD, partial_pooling
 from sightline.study import reading
-from sightline.study.groups import families_of
 from sightline.study.study import Study
 
 GROUPS = range(2, 17)
@@ -57,6 +58,12 @@ class Breakdown(Result):
     overall: Mapping[str, float]
     low: float | None = None
     high: float | None = None
+    notes: Sequence[str] = ()
+
+    @property
+    def pooled(self) -> bool:
+        """Whether any mean is partially pooled: there are groups enough."""
+        return any(each.pooled.method.startswith(METHOD) for each in self.rows)
 
     @property
     def sentence(self) -> str:
@@ -69,8 +76,9 @@ class Breakdown(Result):
         limit = worst.pooled.high if sign > 0 else worst.pooled.low
         overall = self.overall[worst.system]
         spot = (
-            f"{worst.system} on {worst.group}: {format_cell(worst.pooled)} after partial pooling, over "
-            f"{worst.mean.n} prompts; overall {overall:.2f}"
+            f"{worst.system} on {worst.group}: {format_cell(worst.pooled)}"
+            f"{' after partial pooling' if self.pooled else ''}, over {plural(worst.mean.n, 'prompt')}; "
+            f"overall {overall:.2f}"
         )
         if limit is not None and sign * limit < sign * overall:
             return f"The weakest spot among groups of {ENOUGH} or more prompts is {spot}."
@@ -93,17 +101,24 @@ class Breakdown(Result):
             means = {(system, group): mean for (group, system), mean in means.items()}
         columns = [first, *(Column(f"mean_{name}", name, self.direction, estimate=True) for name in across)]
         rows: list[list[Cell]] = [[each, *(means.get((each, name)) for name in across)] for each in down]
-        return {"": Table(columns, rows, f"Mean {self.by} for each {self.tag}, partially pooled")}
+        return {"": Table(columns, rows, f"{self._title}{', partially pooled' if self.pooled else ''}")}
 
     def long_table(self) -> Table:
-        """One row per group and system, with both means."""
+        """One row per group and system, with both means where groups are enough to pool."""
         columns = [
             Column("group", self.tag), Column("system"), Column("n"),
             Column("mean", f"mean {self.by}", self.direction, estimate=True),
-            Column("pooled", "partially pooled", self.direction, estimate=True),
+            *([Column("pooled", "partially pooled", self.direction, estimate=True)] if self.pooled else []),
         ]  # fmt: skip
-        rows = [(each.group, each.system, each.mean.n, each.mean, each.pooled) for each in self.rows]
-        return Table(columns, rows, f"Mean {self.by} for each {self.tag}")
+        rows: list[list[Cell]] = [
+            [each.group, each.system, each.mean.n, each.mean, *([each.pooled] if self.pooled else [])]
+            for each in self.rows
+        ]
+        return Table(columns, rows, f"{self._title}{'' if self.pooled else ' (too few groups to pool)'}")
+
+    @property
+    def _title(self) -> str:
+        return f"Mean {self.by} with 95 % intervals for each {self.tag}"
 
     def figures(self, colours: Mapping[str, Colour] | None = None) -> dict[str, Figure]:
         """Dots with intervals, or a heat map where systems are too many for dots."""
@@ -121,6 +136,7 @@ class Breakdown(Result):
             more = (
                 f"The first {MOST_GROUPS} of {len(self.groups)} values are drawn; all are in the table below."
             )
+        drawn_in = ", partially pooled" if self.pooled else ""
         domain = None if self.low is None or self.high is None else (self.low, self.high)
         # Systems that share the accent cannot be distinguished within a row of dots.
         distinct = len(self.systems) == 1 or all(palette[name] != ACCENT for name in self.systems)
@@ -129,7 +145,7 @@ class Breakdown(Result):
                 lambda width: charts.dot_interval(
                     dots, axis=self.by, direction=self.direction, domain=domain, colours=palette, width=width
                 ),
-                f"Mean {self.by}, partially pooled, with its 95 % interval for each {self.tag}. {more}",
+                f"Mean {self.by}{drawn_in}, with its 95 % interval for each {self.tag}. {more}",
                 [(name, palette[name].name) for name in self.systems],
             )
             return {"means": figure}
@@ -138,8 +154,8 @@ class Breakdown(Result):
             lambda width: charts.heatmap(
                 dots, axis=self.by, direction=self.direction, domain=domain, width=width
             ),
-            f"Mean {self.by}, partially pooled{f' ({better})' if better else ''}: the stronger the colour, "
-            f"the higher. {more}",
+            f"Mean {self.by}{drawn_in}{f' ({better})' if better else ''}: the stronger the colour, the "
+            f"higher. {more}",
         )
         if min(len(drawn), len(self.systems)) > MOST_COLUMNS_ON_A_PHONE:
             figure = replace(figure, narrow=None, scrolls=True)
@@ -148,27 +164,24 @@ class Breakdown(Result):
 
 def breakdown(study: Study, by: str | None, tag: str, ranked: Ranked | None = None) -> Breakdown:
     """The means of every system, split by the values of one tag."""
-    return breakdown_of(study, values_by(study, by, ranked), tag)
+    basis = values_by(study, by, ranked)
+    return breakdown_of(study, basis, tag, grid_of(study, basis))
 
 
-def breakdown_of(study: Study, basis: Basis, tag: str, prompts: Sequence[int] | None = None) -> Breakdown:
-    """The same of values that were read before, and of these prompts alone."""
+def breakdown_of(study: Study, basis: Basis, tag: str, grid: Grid) -> Breakdown:
+    """The same of the prompts of a grid that was made before; cells are over its raters too."""
     names = reading.tags(study)["name"].unique().sort().to_list()
     if tag not in names:
         raise UsageError(f"no prompt has a tag {tag!r}", remedy=near(tag, names))
-    values = basis.values
-    if prompts is not None:
-        values = values.filter(pl.col("prompt_id").is_in(list(prompts)))
     tags = reading.tags(study).filter(pl.col("name") == tag).select("prompt_id", group="value")
-    kept = values["prompt_id"].unique().sort()
-    family = pl.DataFrame({"prompt_id": kept, "unit": families_of(study, kept)})
+    family = pl.DataFrame({"prompt_id": list(grid.prompts), "unit": grid.unit})
     joined = (
-        values.join(tags, on="prompt_id").join(family, on="prompt_id")
+        basis.values.join(tags, on="prompt_id").join(family, on="prompt_id")
         .group_by("group", "system_id", "system", "unit", maintain_order=True).agg(pl.col("value").mean())
         .sort("group", "system_id", "unit")
     )  # fmt: skip
     cells = {
-        (str(group), str(system)): part["value"].to_numpy()
+        (str(group), str(system)): part
         for (group, system), part in joined.group_by(["group", "system"], maintain_order=True)
     }
     overall = {
@@ -177,17 +190,32 @@ def breakdown_of(study: Study, basis: Basis, tag: str, prompts: Sequence[int] | 
             ["system"], maintain_order=True
         )
     }
-    rows = []
+    rows, alone = [], []
     for system in overall:
-        groups = {group: cells[group, name] for group, name in cells if name == system}
-        pooled = partial_pooling(list(groups.values()), low=basis.low, high=basis.high)
-        rows += [
-            GroupMean(group, system, mean_interval(own, low=basis.low, high=basis.high), each)
-            for (group, own), each in zip(groups.items(), pooled, strict=True)
-        ]
+        groups = {group: part for (group, name), part in cells.items() if name == system}
+        values = [part["value"].to_numpy() for part in groups.values()]
+        variances = [_variance(grid, system, part) for part in groups.values()]
+        pooled = partial_pooling(values, low=basis.low, high=basis.high, raters=variances)
+        for group, own, variance, each in zip(groups, values, variances, pooled, strict=True):
+            mean = mean_interval(own, low=basis.low, high=basis.high, variance=variance)
+            rows.append(GroupMean(group, system, mean, each))
+            if variance is not None and variance.rater_df < MIN_RATERS - 1:
+                alone.append(f"{system} on {group}")
     order = {group: number for number, group in enumerate(dict.fromkeys(group for group, _ in cells))}
     rows.sort(key=lambda each: order[each.group])
-    return Breakdown(tag, basis.name, basis.direction, rows, overall, basis.low, basis.high)
+    few = f"Intervals are over prompts alone where fewer than three raters judged: {', '.join(alone)}."
+    notes = [note for note in (grid.raters.said, few if alone else "") if note]
+    return Breakdown(tag, basis.name, basis.direction, rows, overall, basis.low, basis.high, notes)
+
+
+def _variance(grid: Grid, system: str, cell: pl.DataFrame) -> Variance | None:
+    """The variance of a cell's mean over prompts and raters; None where there is no telling of raters."""
+    if grid.panel is None or len(cell) < 2:
+        return None
+    units = np.zeros(len(grid.matrix), dtype=np.bool_)
+    units[cell["unit"].to_numpy()] = True
+    own = float(cell["value"].to_numpy().var(ddof=1)) / len(cell)
+    return grid.panel.variance(own, list(grid.systems).index(system), units=units)
 
 
 def main_tags(study: Study) -> list[str]:

@@ -14,7 +14,7 @@ from sightline.comparison.preferences import Preferences, is_preference, prefere
 from sightline.comparison.values import Basis, Grid, bases_of, failed, grid_of, names_of, ranking_measures
 from sightline.comparison.where import prompts_where
 from sightline.errors import DataError, UsageError, near
-from sightline.estimate import Cell, Direction, Estimate, absent
+from sightline.estimate import Cell, Direction, Estimate, absent, plural
 from sightline.measures.rankings import UNJUDGED, Overlap, overlap, place
 from sightline.rendering.blocks import Figure
 from sightline.rendering.charts import Dot, dot_interval
@@ -29,6 +29,8 @@ from sightline.verbs import SEED, option, verb
 
 SURE = 0.05
 """Below this p a difference is significant."""
+SAME = "p of equivalence after Holm"
+LETTERS = "; those that share a letter are not significantly different"
 
 
 @dataclass(frozen=True)
@@ -38,16 +40,25 @@ class Criterion:
     by: str
     direction: Direction
     means: Mapping[str, Estimate]
+    low: float | None = None
+    high: float | None = None
+    rate: bool = False
+    """Whether the means are win rates, whose n counts votes."""
+
+    @property
+    def title(self) -> str:
+        return f"win rate on {self.by}" if self.rate else f"mean {self.by}"
 
 
 @dataclass(frozen=True)
 class Comparison(Result):
     """The systems on a question or measure, best mean first, with their means on others.
 
-    `prompts` counts independent prompts: families of them count once. `raters` says whether intervals and
-    tests are over prompts alone or over raters too. `notes` say what else a reader must know, `overlaps` what
-    engines have in common, `failures` how many answers of each system failed. `plain` are the means over all
-    prompts, each counted by itself, where families make them differ.
+    `prompts` counts independent prompts: families of them count once. `raters` counts who judged, None
+    where that is not known, `over` says what intervals and tests are over, and `only` for whom the result
+    holds where there are too few raters to go beyond them. `notes` say what else a reader must know,
+    `overlaps` what engines have in common, `failures` how many answers of each system failed. `plain` are the
+    means over all prompts, each counted by itself, where families make them differ.
     """
 
     by: str
@@ -64,7 +75,9 @@ class Comparison(Result):
     overlaps: Sequence[Overlap] = ()
     brief: str = ""
     """The notes in a sentence, for a page with little room."""
-    raters: str = ""
+    raters: int | None = None
+    over: str = ""
+    only: str = ""
     margin: float | None = None
     others: Sequence[Criterion] = ()
     per: Breakdown | None = None
@@ -95,14 +108,14 @@ class Comparison(Result):
         """The outcome in a sentence or two."""
         first = self.winner
         best = next((each for each in self.systems if each.system == first), self.systems[0])
-        over = f"over {best.mean.n:,} prompt{'' if best.mean.n == 1 else 's'}"
+        over = f"over {plural(best.mean.n, 'prompt')}"
         if best.mean.value is None:
             return f"No system has a value on {self.by} yet."
         figure = f"{best.mean.value:.2f}{self._scale()}"
         if best.mean.low is not None and best.mean.high is not None:
             figure += f" [{best.mean.low:.2f}, {best.mean.high:.2f}]"
         if len(self.systems) == 1:
-            return f"{best.system} reaches {figure} on {self.by} {over}. No other system has a value here."
+            return f"{best.system} reaches {figure} on {self._on} {over}. No other system has a value here."
         if self.confounded:
             shown = "; ".join(
                 f"{each.system} {each.mean.value:.2f}" for each in self.systems if each.mean.value is not None
@@ -116,20 +129,21 @@ class Comparison(Result):
             leads = "is ahead" if self.direction != "none" else "has the highest"
             ahead = f"{best.system} {leads}" if len(level) == 1 else f"{_listed(level)} are level"
             return (
-                f"{self.prompts} prompts are too few to tell {len(self.systems)} systems apart on {self.by}: "
-                f"the smallest p they allow is {self.least_p:.2g}. So far {ahead}: {figure}.{self._neither()}"
+                f"{plural(self.prompts, 'prompt')} {'is' if self.prompts == 1 else 'are'} too few to tell "
+                f"{len(self.systems)} systems apart on {self._on}, since no p below {self.least_p:.2g} is "
+                f"possible. So far {ahead}: {figure}.{self._neither()}"
             )
         tied = [placed.system for placed in self.systems if placed.best_rank == 1]
         if first is None and len(tied) == len(self.systems):
-            alike = f"{_listed(tied)} {self._alike(tied)} on {self.by} {over}"
+            alike = f"{_listed(tied)} {self._alike(tied)} on {self._on} {over}"
             return f"{alike}; {best.system} has {figure}.{self._neither()}"
         if self.direction == "none":
-            return f"{best.system} has the highest {self.by}: {figure} {over}.{self._neither()}"
+            return f"{best.system} has the highest {self._on}: {figure} {over}.{self._neither()}"
         if first is None:
             rest = [name for name in tied if name != best.system]
-            leads = f"{best.system} has the best mean {self.by}, {figure} {over}"
+            leads = f"{best.system} has the best mean {self._on}, {figure} {over}"
             return f"{leads}; {self._rivals(best.system, rest)}." if rest else f"{leads}."
-        text = f"{best.system} is the best of {len(self.systems)} systems on {self.by}: {figure} {over}."
+        text = f"{best.system} is the best of {len(self.systems)} systems on {self._on}: {figure} {over}."
         if len({placed.mean.n for placed in self.systems}) > 1:
             text += " Not all systems answered the same prompts: differences are over those they share."
         if all(pair.significant for pair in self.pairs):
@@ -155,9 +169,11 @@ class Comparison(Result):
                     Column("mean", f"mean {self.by}", self.direction, estimate=True),
                     *([Column("plain", "over all prompts")] if self.plain else []),
                     Column("rank"),
-                    Column("letters", "not different"),
+                    Column("letters"),
                     *(
-                        Column(each.by, f"mean {each.by}", each.direction, estimate=True)
+                        Column(
+                            each.by, each.title, each.direction, format="%" * each.rate, estimate=True
+                        )
                         for each in self.others
                     ),
                     *([Column("failures", "failed answers")] if shown else []),
@@ -171,7 +187,8 @@ class Comparison(Result):
                     )
                     for each in self.systems
                 ],
-                f"Systems by {self.by} over {self.prompts:,} prompts{kept}",
+                f"Systems by {self.by} over {plural(self.prompts, 'prompt')}{kept}, with 95 % intervals"
+                f"{LETTERS if len(self.systems) > 1 else ''}",
             ),
             "pairs": Table(
                 [
@@ -184,17 +201,18 @@ class Comparison(Result):
                     Column("p_adjusted", "p after Holm", format="p"),
                     Column("p_bh", "p after BH", format="p", detail=True),
                     Column("significant", detail=True),
-                    Column("p_equivalent", "p of equivalence", format="p", detail=self.margin is None),
+                    Column("p_equivalent", SAME, format="p", detail=self.margin is None),
                     Column("equivalent", detail=True),
                     Column("raters", "variance from raters", format="%", detail=self.pairs_without_raters),
                     Column("detectable", "detectable effect"),
                 ],
                 [self._pair(each) for each in self.pairs],
-                f"Differences in {self.by}, first minus second, over the prompts that both answered",
+                f"Differences in {self.by} with 95 % intervals, first minus second, over the prompts that "
+                "both answered",
             ),
         }  # fmt: skip
         if self.per is not None:
-            made |= {f"per_{self.per.tag}": self.per.long_table()}
+            made |= {"per": self.per.long_table()}
         if self.overlaps:
             made["overlap"] = Table(
                 [Column("first"), Column("second"), Column("share", "images in common", estimate=True)],
@@ -205,21 +223,33 @@ class Comparison(Result):
 
     def figures(self, colours: Mapping[str, Colour] | None = None) -> dict[str, Figure]:
         """Each system's mean as a dot with its interval."""
-        dots = [Dot(each.system, each.mean) for each in self.systems if each.mean.value is not None]
-        if not dots:
-            return {}
-        domain = None if self.low is None or self.high is None else (self.low, self.high)
         how = "sign flips" if self.test == "sign_flip" else "the bootstrap"
-        figure = Figure.of(
-            lambda width: dot_interval(
-                dots, axis=self.by, direction=self.direction, domain=domain, colours=colours, width=width
-            ),
-            f"Each dot is a system's mean {self.by} over prompts, each line its 95 % interval. "
-            f"{self.raters} Differences are paired by prompt; p by {how}, adjusted after Holm.".replace(
-                "  ", " "
-            ),
+        tested = f"Differences are paired by prompt; p by {how}, adjusted after Holm."
+        own = Criterion(
+            self.by, self.direction, {each.system: each.mean for each in self.systems}, self.low, self.high
         )
-        return {"means": figure}
+        made = {}
+        for number, each in enumerate([own, *self.others]):
+            more = [self.over, tested] if number == 0 else []
+            if any(mean.value is not None for mean in each.means.values()):
+                made[each.by if number else "means"] = self._drawn(each, more, colours)
+        return made
+
+    def _drawn(self, each: Criterion, more: Sequence[str], colours: Mapping[str, Colour] | None) -> Figure:
+        """One question or measure, the systems in the order of the table."""
+        order = [one.system for one in self.systems if one.system in each.means]
+        dots = [Dot(name, each.means[name]) for name in order if each.means[name].value is not None]
+        domain = None if each.low is None or each.high is None else (each.low, each.high)
+        about = (
+            f"Each dot is a system's {each.title}{'' if each.rate else ' over prompts'}, each line its 95 % "
+        )
+        return Figure.of(
+            lambda width: dot_interval(
+                dots, axis=f"{each.title} with 95 % interval", direction=each.direction, domain=domain,
+                colours=colours, width=width,
+            ),
+            " ".join([f"{about}interval.", *(words for words in more if words)]),
+        )  # fmt: skip
 
     @property
     def pairs_without_raters(self) -> bool:
@@ -263,6 +293,10 @@ class Comparison(Result):
         if self.margin is not None and all(pair.equivalent for pair in both):
             return f"are the same within {self.margin:g}"
         return "are not significantly different"
+
+    @property
+    def _on(self) -> str:
+        return f"{self.by} {self.only}" if self.only else self.by
 
     def _neither(self) -> str:
         return " Neither end of it is better." if self.direction == "none" else ""
@@ -349,14 +383,21 @@ def _compare(
     notes, overlaps, brief = _about_rankings(study, basis, kept)
     others = [
         *(
-            Criterion(each.name, each.direction, _means_of(each, part))
+            Criterion(each.name, each.direction, _means_of(each, part), each.low, each.high)
             for each, part in zip(bases[1:], grids[1:], strict=True)
         ),
-        *(Criterion(name, "higher", _rates(each)) for name, each in preferred.items()),
+        *(Criterion(name, "higher", _rates(each), 0, 1, rate=True) for name, each in preferred.items()),
         *(_elsewhere(path, basis, where) for path in also),
     ]
+    split = breakdown_of(study, basis, per, grid) if per else None
     lost, rule = failed(study, grid.prompts)
-    extra = [grid.raters, grid.families, f"Failed answers {rule}." if any(lost.values()) else ""]
+    extra = [
+        "n counts prompts; of a win rate it counts votes." if preferred else "",
+        grid.raters.said,
+        *(() if split is None else split.notes[1:]),
+        grid.families,
+        f"Failed answers {rule}." if any(lost.values()) else "",
+    ]
     return Comparison(
         by=basis.name,
         direction=basis.direction,
@@ -371,10 +412,12 @@ def _compare(
         notes=[*notes, *(note for note in extra if note)],
         overlaps=overlaps,
         brief=brief,
-        raters=grid.raters,
+        raters=grid.raters.n,
+        over=grid.raters.said,
+        only=grid.raters.only,
         margin=margin,
         others=others,
-        per=breakdown_of(study, basis, per, kept) if per else None,
+        per=split,
         failures=lost,
         plain=dict(zip(grid.systems, grid.plain, strict=True)) if grid.families else None,
     )
@@ -399,11 +442,14 @@ def _means_by(study: Study, name: str, kept: Sequence[int] | None, where: str) -
 def _elsewhere(path: str, basis: Basis, where: str) -> Criterion:
     """The same question or measure in another study."""
     with open_study(path) as other:
-        kept = prompts_where(other, where) if where else None
         name = str(basis.measure) if basis.measure is not None else basis.name
-        return Criterion(
-            f"{basis.name} in {other.name}", basis.direction, _means_by(other, name, kept, where)
-        )
+        try:
+            kept = prompts_where(other, where) if where else None
+            means = _means_by(other, name, kept, where)
+        except (DataError, UsageError) as error:
+            remedy = error.remedy
+            raise type(error)(f"--also: {error.what}", where=path, remedy=remedy) from None
+        return Criterion(f"{basis.name} in {other.name}", basis.direction, means, basis.low, basis.high)
 
 
 def _grid(study: Study, basis: Basis, kept: Sequence[int] | None, where: str) -> Grid:

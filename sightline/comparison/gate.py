@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sightline.comparison.gate_classes import WHOLE, PromptClass, classes_of
 from sightline.comparison.gate_tests import MIN_PROMPTS, ClassTest, Source, Verdict, class_tests, decided
 from sightline.comparison.preferences import is_preference, preferences
-from sightline.comparison.values import Basis, bases_of, names_of, panel_of, unit_means
+from sightline.comparison.values import Basis, Raters, bases_of, names_of, raters_of, unit_means
 from sightline.errors import DataError, UsageError, near
-from sightline.estimate import Cell, Direction, Estimate, absent
+from sightline.estimate import Cell, Direction, Estimate, absent, plural
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.statistics.crossed import Panel
@@ -50,6 +50,8 @@ class ClassResult:
     test: ClassTest
     missing: int = 0
     named: bool = True
+    only: str = ""
+    """For whom it holds, where there are too few raters to go beyond them."""
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -62,6 +64,8 @@ class ClassResult:
             *(untested if mean is None else mean for mean in (self.baseline, self.new)),
             test.difference if test.difference.value is not None else untested,
             *(untested if p is None else p for p in (test.p, test.p_holm)),
+            absent("no margin is given" if not self.margin else test.reason or "not tested")
+            if test.p_within is None else test.p_within,
             unknown if test.detectable is None else test.detectable,
             test.verdict, self.missing, test.reason,
         )  # fmt: skip
@@ -121,7 +125,6 @@ class GateResult(Result):
         return {**super().facts(), "verdict": self.verdict, "exit_code": self.exit_code, "margin": margins}
 
     def tables(self) -> dict[str, Table]:
-        level = f"{1 - 2 * self.alpha:.0%}".replace("%", " %")
         columns = [
             Column("class"),
             Column("by"),
@@ -132,12 +135,18 @@ class GateResult(Result):
             Column("difference", format="+", estimate=True),
             Column("p", format="p"),
             Column("p_holm", "p after Holm", format="p"),
-            Column("detectable", "detectable regression"),
+            Column(
+                "p_within",
+                "p within margin",
+                format="p",
+                detail=not any(row.margin for row in self.rows),
+            ),
+            Column("detectable"),
             Column("verdict"),
             Column("missing", detail=True),
             Column("reason", detail=True),
         ]
-        caption = f"{self.new} against {self.baseline} (difference with {level} interval)"
+        caption = f"{self.new} against {self.baseline} (difference with {_level(self.alpha)} interval)"
         return {"": Table(columns, [row.cells for row in self.rows], caption)}
 
 
@@ -222,17 +231,17 @@ def gate(
     unit = families_of(study, keys.tolist())
     for basis, tolerated in zip(bases, margins, strict=True):
         values = _two(study, basis, new, baseline, keys)
-        panel, said = panel_of(
+        raters = raters_of(
             study, basis, dict(zip(keys.tolist(), unit.tolist(), strict=True)), (baseline, new)
         )
-        notes += [*_notes(basis, new, baseline, values), *([said] if said else [])]
+        notes += [*_notes(basis, new, baseline, values), *([said] if (said := _said(raters, alpha)) else [])]
         sign = -1.0 if basis.direction == "lower" else 1.0
         for each in chosen.classes:
             ours = np.isin(keys, list(each.prompts))[:, None]
             means = unit_means(np.where(ours, values, np.nan), unit)
-            rows.append(_row(each.name, basis, means, tolerated, each.named))
+            rows.append(_row(each, basis, means, tolerated, raters.only))
             columns.append(sign * (means[:, 1] - means[:, 0]))
-            sources.append(_source(basis, means, panel, seed))
+            sources.append(_source(basis, means, raters.panel, seed))
     tests = class_tests(
         np.column_stack(columns),
         [row.margin for row in rows],
@@ -245,7 +254,16 @@ def gate(
         _completed(replace(row, test=_as_measured(test, row.direction)), new, complete)
         for row, test in zip(rows, tests, strict=True)
     ]
-    return GateResult(new, baseline, alpha, tested, notes)
+    return GateResult(new, baseline, alpha, tested, list(dict.fromkeys(notes)))
+
+
+def _said(raters: Raters, alpha: float) -> str:
+    """What intervals are over, at the level of the gate."""
+    return raters.said.replace("95 %", _level(alpha))
+
+
+def _level(alpha: float) -> str:
+    return f"{100 * (1 - 2 * alpha):g} %"
 
 
 def _by_preference(
@@ -417,7 +435,7 @@ def _two(study: Study, basis: Basis, new: str, baseline: str, keys: NDArray[np.i
     return values
 
 
-def _row(group: str, basis: Basis, values: Array, margin: float, named: bool) -> ClassResult:
+def _row(group: PromptClass, basis: Basis, values: Array, margin: float, only: str) -> ClassResult:
     """A class that is not tested yet."""
     there = ~np.isnan(values)
     both = there.all(axis=1)
@@ -425,7 +443,8 @@ def _row(group: str, basis: Basis, values: Array, margin: float, named: bool) ->
     untested = ClassTest("inconclusive", Estimate(None, None, None, 0, "t"))
     missing = int((there[:, 0] & ~there[:, 1]).sum())
     n = int(both.sum())
-    return ClassResult(group, basis.name, basis.direction, n, old, new, margin, untested, missing, named)
+    about = group.name, basis.name, basis.direction, n, old, new, margin, untested
+    return ClassResult(*about, missing, group.named, only)
 
 
 def _as_measured(test: ClassTest, direction: str) -> ClassTest:
@@ -435,7 +454,7 @@ def _as_measured(test: ClassTest, direction: str) -> ClassTest:
 def _completed(row: ClassResult, new: str, complete: bool) -> ClassResult:
     if not complete or not row.missing or row.test.verdict != "passed":
         return row
-    reason = f"{new} has no value on {row.missing:,} prompts that the baseline has one on"
+    reason = f"{new} has no value on {plural(row.missing, 'prompt')} that the baseline has one on"
     return replace(row, test=replace(row.test, verdict="inconclusive", reason=reason))
 
 
@@ -457,11 +476,12 @@ def _notes(basis: Basis, new: str, baseline: str, values: Array) -> list[str]:
 
 
 def _name(row: ClassResult) -> str:
-    return f"{row.by} over {row.prompts:,} prompts" if row.group == WHOLE else f"{row.by} on {row.group}"
+    over = f" over {plural(row.prompts, 'prompt')}" if row.group == WHOLE else f" on {row.group}"
+    return f"{row.by}{over}{f' {row.only}' if row.only else ''}"
 
 
 def _means(row: ClassResult) -> str:
-    over = "" if row.group == WHOLE else f" over {row.prompts:,} prompts"
+    over = "" if row.group == WHOLE else f" over {plural(row.prompts, 'prompt')}"
     return f"{row.baseline:.3g} to {row.new:.3g}{over}"
 
 

@@ -99,6 +99,7 @@ def class_tests(
             tested.append(ClassTest("inconclusive", difference, reason=few))
             continue
         if source.confounded:
+            difference = replace(difference, low=None, high=None, reason=CONFOUNDED)
             tested.append(ClassTest("inconclusive", difference, reason=CONFOUNDED))
             continue
         effect, unknown = detectable_effect(differences[:, column], spread, 2 * alpha / tests)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sightline.comparison.values import Basis, panel_of, scored_measure, scores_by_system, unit_means
+from sightline.comparison.values import Basis, raters_of, scored_measure, scores_by_system, unit_means
 from sightline.errors import UsageError
 from sightline.extension import Configured
 from sightline.statistics.crossed import Panel, Variance
@@ -140,7 +140,7 @@ def units_of(study: Study, basis: Basis, scores: pl.DataFrame, of_judged: pl.Dat
 
     truth, own = matrix(basis.values), matrix(of_judged)
     own[np.isnan(truth)] = np.nan  # of a family, the measure of those prompts that were judged
-    panel, raters = panel_of(study, basis, dict(zip(prompts, unit.tolist(), strict=True)), systems)
+    panel, raters, *_ = raters_of(study, basis, dict(zip(prompts, unit.tolist(), strict=True)), systems)
     given = matrix(answers.select("prompt_id", "system", value=pl.lit(1.0)).unique())
     truth, measure, own, given = (unit_means(each, unit) for each in (truth, matrix(scores), own, given))
     answered = ~np.isnan(given) | ~np.isnan(truth)

@@ -38,11 +38,24 @@ class Basis:
     ranked: Ranked | None = None
 
 
+class Raters(NamedTuple):
+    """The votes behind values, or None and why intervals are over prompts alone, in words.
+
+    `n` counts the raters, None where they are not known. `only` says for whom a result holds where there are
+    too few raters to go beyond them: "for these raters".
+    """
+
+    panel: Panel | None = None
+    said: str = ""
+    n: int | None = None
+    only: str = ""
+
+
 class Grid(NamedTuple):
     """Units x systems with NaN where a value is missing; a unit is a prompt, or a family of prompts.
 
-    `unit` is the row of each prompt in `prompts`. `panel` holds the votes of raters on the same units and
-    systems, or is None and `raters` says why not. `plain` are the systems' means over all prompts, each
+    `unit` is the row of each prompt in `prompts`. `raters` has the votes on the same units and systems.
+    `plain` are the systems' means over all prompts, each
     counted by itself, as they are often published.
     """
 
@@ -50,9 +63,12 @@ class Grid(NamedTuple):
     systems: Sequence[str]
     prompts: Sequence[int]
     unit: NDArray[np.int64]
-    panel: Panel | None
-    raters: str
+    raters: Raters
     plain: Sequence[float]
+
+    @property
+    def panel(self) -> Panel | None:
+        return self.raters.panel
 
     @property
     def families(self) -> str:
@@ -87,6 +103,7 @@ def names_of(by: str | Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+THESE = "for these raters"
 FAILURES = ("left out", "worst")
 
 
@@ -150,8 +167,8 @@ def grid_of(study: Study, basis: Basis, prompts: Sequence[int] | None = None) ->
     unit = families_of(study, kept)
     plain = np.nanmean(matrix, axis=0).tolist()
     matrix = unit_means(matrix, unit)
-    panel, why = panel_of(study, basis, dict(zip(kept, unit.tolist(), strict=True)), systems)
-    return Grid(matrix, systems, kept, unit, panel, why, plain)
+    raters = raters_of(study, basis, dict(zip(kept, unit.tolist(), strict=True)), systems)
+    return Grid(matrix, systems, kept, unit, raters, plain)
 
 
 def unit_means(matrix: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -166,39 +183,49 @@ def unit_means(matrix: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def panel_of(
-    study: Study, basis: Basis, unit: dict[int, int], systems: Sequence[str]
-) -> tuple[Panel | None, str]:
+def raters_of(study: Study, basis: Basis, unit: dict[int, int], systems: Sequence[str]) -> Raters:
     """The votes behind the values, or why the intervals are over prompts alone."""
     if basis.measure is not None:
-        return None, ""
+        return Raters()
     votes = rollup.votes_by_system(study, basis.name).filter(
         pl.col("prompt_id").is_in(list(unit)) & pl.col("system").is_in(list(systems))
     )
-    alone = "The intervals are over prompts alone:"
+    alone = "The 95 % intervals are over prompts alone:"
     if votes.is_empty():
-        return None, f"{alone} the truth of {basis.name} came without votes."
+        return Raters(None, f"{alone} the truth came without votes.")
     if votes["annotator"].min() == -1 or votes["n"].max() != 1:
-        return None, f"{alone} the votes are anonymous or counted, so nobody knows how far raters differ."
+        why = "the votes are anonymous or counted, so nobody knows how far raters differ"
+        return Raters(None, f"{alone} {why}.", None, THESE)
     place = {name: number for number, name in enumerate(systems)}
     panel = Panel(
         votes["prompt_id"].replace_strict(unit, return_dtype=pl.Int64).to_numpy(),
         votes["system"].replace_strict(place, return_dtype=pl.Int64).to_numpy(),
         votes["item"].rank("dense").cast(pl.Int64).to_numpy() - 1,
         votes["annotator"].rank("dense").cast(pl.Int64).to_numpy() - 1,
-        votes["value"].to_numpy(),
+        _as_counted(study, basis.name, votes["value"].to_numpy()),
         (len(systems), max(unit.values()) + 1),
     )
     raters = panel.shape[2]
     if raters < MIN_RATERS:
         who = "one rater judged" if raters == 1 else f"only {raters} raters judged"
-        return (
-            None,
-            f"{alone} {who}, so the result holds for {'this rater' if raters == 1 else 'these raters'}.",
-        )
+        only = "for this rater" if raters == 1 else THESE
+        return Raters(None, f"{alone} {who}, so the result holds {only}.", raters, only)
     if panel.repeated < 0.5:
-        return None, f"{alone} most items were judged by one rater, so nobody knows how far raters differ."
-    return panel, f"The intervals are over prompts and {raters} raters."
+        why = "most items were judged by one rater, so nobody knows how far raters differ"
+        return Raters(None, f"{alone} {why}.", raters, THESE)
+    return Raters(panel, f"The 95 % intervals are over prompts and {raters} raters.", raters)
+
+
+def _as_counted(study: Study, question: str, value: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Votes in the unit of the truth: where the rule counts those for the top, 1 for it and 0 for others."""
+    rule = rollup.rule_of(study, question)
+    if rule is None or "top" not in rule.arguments or rule.spec.range != (0, 1):
+        return value
+    asked = reading.question(study, question)[1]
+    top = asked.high if rule.arguments["top"] is None else float(rule.arguments["top"])
+    if top is None:
+        return value
+    return np.asarray(value == top if asked.scale == "nominal" else value >= top, dtype=np.float64)
 
 
 def values_by(study: Study, by: str | None, ranked: Ranked | None = None) -> Basis:
@@ -220,7 +247,7 @@ def _values_by(study: Study, by: str | None, ranked: Ranked | None) -> Basis:
             remedy = _by_ranking(study) or "sightline truth STUDY"
             raise DataError(f"{by} has no truth about systems yet", remedy=remedy)
         asked = questions[by]
-        return Basis(rollup.by_system(study, by), by, asked.direction, asked.low, asked.high)
+        return Basis(rollup.by_system(study, by), by, asked.direction, *rollup.ends_of(study, by))
     chosen = scored_measure(study, by, settled)
     spec = chosen.spec
     low, high = spec.range

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from math import ceil
 
@@ -19,7 +20,7 @@ IMAGES = (1, 2, 3, 4, 6, 8)
 PER_IMAGE = (2, 3, 4, 5, 7, 10)
 """Judgements per image: from two on, since one alone does not show how far raters differ."""
 RATERS = (3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50, 100, 200)
-PROMPTS = np.unique(np.concatenate([np.arange(2, 101), np.geomspace(101, 100_000, 400).round()]))
+MOST_PROMPTS = 100_000
 MOST_SHOWN = 6
 NEARLY = 1.5
 """The fewest raters are taken whose work is at most so many times the least."""
@@ -185,17 +186,18 @@ def designs_for(
     seconds: float | None = None,
     price: float | None = None,
 ) -> list[PlannedDesign]:
-    """The cheapest designs that reach the goal, the one to take first; none where no design does.
+    """Designs that reach the goal, the one to take first; none where no design does.
 
     With as many raters as given; else as the pilot had, unless more of them save a third of the work: then
-    with the fewest who do. The cheapest designs with other numbers of raters follow.
+    with the fewest who do. The cheapest designs with other numbers of raters follow, the cheapest of all
+    among them.
     """
     if goal.difference is not None and pilot.systems < 2:
         raise DataError(
             "the pilot has one system: how far prompts and raters differ between systems cannot be seen",
             remedy="Judge two systems in the pilot, or ask for --width instead.",
         )
-    most = prompts or int(PROMPTS[-1])
+    most = prompts or MOST_PROMPTS
     counts = [raters] if raters is not None else sorted({*RATERS, max(3, pilot.raters)})
     # Where raters cannot be told apart their number changes nothing.
     if pilot.parts.raters is None and raters is None:
@@ -203,7 +205,7 @@ def designs_for(
     found: dict[int, list[PlannedDesign]] = {}
     for count in counts:
         made = [
-            _cheapest(pilot, goal, Design(PROMPTS[most >= PROMPTS], images, count, per_image), seconds, price)
+            _cheapest(pilot, goal, Design(most, images, count, per_image), seconds, price)
             for images in (IMAGES if pilot.parts.images is not None else IMAGES[:1])
             for per_image in PER_IMAGE
             if per_image <= count or pilot.parts.raters is None
@@ -223,51 +225,64 @@ def designs_for(
         if found[count][0].judgements < 0.95 * last:
             more.append(count)
             last = found[count][0].judgements
-    others = sorted({*fewer[-2:], *({usual} & {*found} - {chosen}), *more[:2]})
+    cheapest = min(found, key=lambda count: (found[count][0].judgements, count))
+    others = sorted({*fewer[-2:], *({usual} & {*found}), *more[:2], cheapest} - {chosen})
     return [*found[chosen][:MOST_SHOWN], *(found[count][0] for count in others)]
 
 
 def _cheapest(
     pilot: Pilot, goal: Goal, design: Design, seconds: float | None, price: float | None
 ) -> PlannedDesign | None:
-    """The design with the fewest prompts that reaches the goal."""
-    asked = np.asarray(design.prompts, dtype=np.float64)
-    judgements = pilot.systems * asked * design.images * design.per_image
+    """The design with the fewest prompts that reaches the goal, among those up to the design's."""
+    per_prompt = pilot.systems * design.images * design.per_image
     sittings = 1
     if pilot.per_session is not None:
         # As many sessions as the fewest prompts would make: more sessions only help.
-        sittings = max(1, ceil(float(judgements[0]) / design.raters / pilot.per_session))
-    width = pilot.parts.width(design, sittings)
-    apart = pilot.parts.detectable(design) if pilot.systems > 1 else None
-    good = np.ones(asked.size, dtype=np.bool_)
-    if goal.width is not None:
-        good &= width <= goal.width
-    if goal.difference is not None and apart is not None:
-        good &= apart <= goal.difference
-    if not good.any():
+        sittings = max(1, ceil(2 * per_prompt / design.raters / pilot.per_session))
+
+    def reached(prompts: int) -> tuple[float, float | None]:
+        sized = design._replace(prompts=prompts)
+        apart = pilot.parts.detectable(sized, pilot.systems) if pilot.systems > 1 else None
+        return pilot.parts.width(sized, sittings), apart
+
+    def short(prompts: int) -> bool:
+        width, apart = reached(prompts)
+        wide = goal.width is not None and width > goal.width
+        return wide or (goal.difference is not None and apart is not None and apart > goal.difference)
+
+    if short(design.prompts):
         return None
-    at = int(np.argmax(good))
-    votes = round(float(judgements[at]))
+    # More prompts never make it worse.
+    asked = range(2, design.prompts + 1)[
+        bisect_left(range(2, design.prompts), True, key=lambda n: not short(n))
+    ]
+    width, apart = reached(asked)
+    votes = asked * per_prompt
     hours = None if seconds is None else votes * seconds / 3600
     return PlannedDesign(
-        round(float(asked[at])),
+        asked,
         design.images,
         design.raters,
         design.per_image,
         votes,
         hours,
         None if hours is None or price is None else hours * price,
-        float(width[at]),
-        None if apart is None else float(apart[at]),
+        width,
+        apart,
     )
 
 
 def floor_of(pilot: Pilot, goal: Goal, raters: int, prompts: int | None) -> float:
     """The best that so many raters can reach of the goal's first part, however many prompts."""
-    most = prompts or float(PROMPTS[-1])
-    design = Design(most, 1 if pilot.parts.images is None else IMAGES[-1], raters, max(2, min(10, raters)))
-    reached = pilot.parts.width(design) if goal.width is not None else pilot.parts.detectable(design)
-    return float(reached)
+    design = Design(
+        prompts or MOST_PROMPTS,
+        1 if pilot.parts.images is None else IMAGES[-1],
+        raters,
+        max(2, min(10, raters)),
+    )
+    if goal.width is not None:
+        return pilot.parts.width(design)
+    return pilot.parts.detectable(design, pilot.systems)
 
 
 def check_number(name: str, value: float | None) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from sightline.data.sources import Source
 from sightline.data.sources.plain import EXPORT_NOTE, EXPORT_VERSION
 from sightline.errors import DataError, UsageError, near
+from sightline.estimate import plural
 from sightline.judging.assignment import adopt
 from sightline.judging.store import overseeing, rounds, showing, tokens
 from sightline.judging.store.overseeing import OWNER, Decision
@@ -87,8 +88,8 @@ class AddedJudgements(Result):
 
     @property
     def sentence(self) -> str:
-        parts = [f"{self.added:,} judgements added", f"{self.known:,} already in the study"]
-        parts += [f"{self.open:,} rows without an answer left open"] if self.open else []
+        parts = [f"{plural(self.added, 'judgement')} added", f"{self.known:,} already in the study"]
+        parts += [f"{plural(self.open, 'row')} without an answer left open"] if self.open else []
         return ", ".join(parts) + "."
 
 

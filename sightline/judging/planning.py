@@ -98,8 +98,12 @@ class Plan(Result):
     def notes(self) -> Sequence[str]:
         if self.pilot is None:
             return ()
+        pairs = self.pilot.systems * (self.pilot.systems - 1) // 2
+        test = "Power is that of the test of compare, over prompts and raters"
+        test += f", after Holm for {pairs} pairs of systems." if pairs > 1 else "."
+        after = [test] if pairs and self.pilot.parts.raters is not None else []
         took = [] if self.seconds is None else [f"A judgement is counted as {self.seconds:.1f} seconds."]
-        return [*self.pilot.notes, *took]
+        return [*self.pilot.notes, *after, *took]
 
     @property
     def next(self) -> Sequence[str]:
@@ -130,7 +134,17 @@ class Plan(Result):
         return (
             f"For {goal.said} on {pilot.question}: {best.prompts:,} prompts with {images} from each of "
             f"{pilot.systems} systems, each image judged by {who}: {best.judgements:,} judgements"
-            f"{took}{paid}."
+            f"{took}{paid}.{self._cheaper(best)}"
+        )
+
+    def _cheaper(self, best: PlannedDesign) -> str:
+        """Why the recommended design is not the cheapest, where it is not."""
+        cheapest = min(self.designs, key=lambda each: each.judgements)
+        if cheapest.judgements == best.judgements:
+            return ""
+        return (
+            f" With {cheapest.raters} raters {cheapest.judgements:,} judgements would do; fewer raters are "
+            "easier to find, and here cost at most half as much again."
         )
 
     def _designs(self, pilot: Pilot) -> dict[str, Table]:

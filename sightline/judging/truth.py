@@ -11,7 +11,7 @@ import numpy as np
 
 from sightline import registry
 from sightline.errors import DataError, UsageError, near
-from sightline.estimate import Estimate
+from sightline.estimate import Estimate, plural
 from sightline.extension import Configured
 from sightline.judging.controls import best_votes, controls_of
 from sightline.judging.store import rounds
@@ -69,13 +69,16 @@ class QuestionTruth:
     def notes(self) -> Iterator[str]:
         """What a reader must know besides the numbers."""
         if self.superseded:
-            yield f"{self.superseded} verdicts were given again later; the latest counts."
+            were = "was" if self.superseded == 1 else "were"
+            yield f"{plural(self.superseded, 'verdict')} {were} given again later; the latest counts."
         if self.controls:
-            yield f"{self.controls} judgements of control items do not count."
+            do = "does" if self.controls == 1 else "do"
+            yield f"{plural(self.controls, 'judgement')} of control items {do} not count."
         for rule in self.skipped_rules:
             yield f"{rule} was not applied: nobody has judged control items."
         if self.adjudicated:
-            yield f"{self.adjudicated} items were decided by the owner."
+            were = "was" if self.adjudicated == 1 else "were"
+            yield f"{plural(self.adjudicated, 'item')} {were} decided by the owner."
         for each in self.suspects:
             yield (
                 f"{each.annotator} counts, but {each.rule} would exclude them: {each.reason}. "

@@ -9,12 +9,13 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sightline.errors import StudyError, UsageError, near
 from sightline.estimate import clean
-from sightline.rendering.tables import Column, Table
+from sightline.rendering.tables import Column, Table, latex
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,8 +109,12 @@ class Result:
         return one_table(self.tables()).to_csv()
 
     def to_latex(self) -> str:
-        """Every table as LaTeX for the package booktabs."""
-        return "\n".join(table.to_latex() for table in self.tables().values() if table.rows)
+        """Every table as LaTeX for the package booktabs, after the sentence and before the notes."""
+        tables = [table.to_latex() for table in self.tables().values() if table.rows]
+        words = [latex(self.sentence)] if self.sentence else []
+        return "\n".join(
+            [*(f"{each}\n" for each in words), *tables, *(f"{latex(each)}\n" for each in self.notes)]
+        )
 
     def to_markdown(self) -> str:
         """Every table as Markdown, after the sentence and before the notes."""
@@ -117,15 +122,30 @@ class Result:
         return "\n\n".join(part.strip() for part in (self.sentence, *tables, *self.notes) if part) + "\n"
 
     def to_png(self) -> bytes:
-        """The first chart as a picture on a light ground."""
+        """The charts as a picture on a light ground, one below the other."""
         import vl_convert
+        from PIL import Image
 
         from sightline.rendering.charts import render
 
-        figure = next(iter(self.figures().values()), None)
-        if figure is None:
+        drawn = [
+            bytes(vl_convert.svg_to_png(render(figure.wide, "light"), scale=2))
+            for figure in self.figures().values()
+        ]
+        if not drawn:
             raise UsageError("there is no chart to draw here", remedy="Write a table: .csv, .md or .tex.")
-        return bytes(vl_convert.svg_to_png(render(figure.wide, "light"), scale=2))
+        if len(drawn) == 1:
+            return drawn[0]
+        panels = [Image.open(BytesIO(each)).convert("RGBA") for each in drawn]
+        size = max(each.width for each in panels), sum(each.height for each in panels)
+        whole = Image.new("RGBA", size, "white")
+        top = 0
+        for each in panels:
+            whole.paste(each, (0, top), each)
+            top += each.height
+        made = BytesIO()
+        whole.save(made, "PNG")
+        return made.getvalue()
 
     def to_html(self) -> str:
         """The result as one self-contained page."""

@@ -185,14 +185,14 @@ class Table:
         shape = "".join("r" if each else "l" for each in numeric)
         lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{shape}}}", r"\toprule"]
         headings = (f"{column.heading} {ARROWS[column.direction]}".strip() for column in table.columns)
-        lines += [" & ".join(map(_latex, headings)) + r" \\", r"\midrule"]
+        lines += [" & ".join(map(latex, headings)) + r" \\", r"\midrule"]
         for row, places in zip(table.rows, decimals, strict=True):
             shown = zip(table.columns, row, places, strict=True)
-            cells = (_latex(format_cell(cell, column.format, digits)) for column, cell, digits in shown)
+            cells = (latex(_with_n(cell, column, digits)) for column, cell, digits in shown)
             lines.append(" & ".join(cells) + r" \\")
         lines += [r"\bottomrule", r"\end{tabular}"]
         if table.caption:
-            lines.append(rf"\caption{{{_latex(table.caption)}}}")
+            lines.append(rf"\caption{{{latex(table.caption)}}}")
         return "\n".join([*lines, r"\end{table}", ""])
 
     def to_markdown(self) -> str:
@@ -203,7 +203,7 @@ class Table:
         rows = [headings, ["---:" if each else "---" for each in _numeric(table)]]
         for row, places in zip(table.rows, decimals, strict=True):
             shown = zip(table.columns, row, places, strict=True)
-            rows.append([format_cell(cell, column.format, digits) for column, cell, digits in shown])
+            rows.append([_with_n(cell, column, digits) for column, cell, digits in shown])
         lines = ["| " + " | ".join(_markdown(cell) for cell in row) + " |" for row in rows]
         return "\n".join([*([f"**{_markdown(table.caption)}**", ""] if table.caption else []), *lines, ""])
 
@@ -231,11 +231,16 @@ def reasons(table: Table) -> dict[str, int]:
     return Counter(clean(cell.reason or "no value") for cell in absent)
 
 
+def _with_n(cell: Cell, column: Column, decimals: int | None) -> str:
+    """A cell as text, with the n of an estimate."""
+    return f"{format_cell(cell, column.format, decimals)} {format_n(plain(cell))}".rstrip()
+
+
 def _markdown(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
 
 
-def _latex(words: str) -> str:
+def latex(words: str) -> str:
     """Text with every character that LaTeX takes for a command escaped."""
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     special |= {each: f"\\{each}" for each in "&%$#_{}"}

@@ -17,7 +17,7 @@ from sightline.rendering.blocks import Block, Figure, Heading, Section, cards
 from sightline.rendering.shown import Scale, ShownPrompt, Thumbnail
 from sightline.rendering.theme import Colour
 from sightline.statistics.intervals import within
-from sightline.statistics.pooling import partial_pooling
+from sightline.statistics.pooling import METHOD, partial_pooling
 from sightline.study import reading, rollup
 from sightline.study.relevance import rules
 from sightline.study.study import Study
@@ -32,7 +32,7 @@ _NO_VALUE = pl.lit(None, pl.Float64).alias("value")
 def scale_of(study: Study, name: str) -> Scale:
     """The scale of a question."""
     _, asked = reading.question(study, name)
-    return Scale(name, asked.direction, asked.low, asked.high)
+    return Scale(name, asked.direction, *rollup.ends_of(study, name))
 
 
 def prompts_section(study: Study, head: Comparison, colours: Mapping[str, Colour]) -> Section:
@@ -69,9 +69,11 @@ def prompts_section(study: Study, head: Comparison, colours: Mapping[str, Colour
             f"The distribution of the means of {len(every):,} prompts.",
         )
         blocks += [Heading("All prompts"), histogram]
+    drawn = any(each.method.startswith(METHOD) for each in pooled.values())
     lead = (
-        "The value of a prompt is its mean less what systems differ by, partially pooled: the ends of a list "
-        f"are partly luck. The 95 % interval is over the {'images' if judged else 'systems'} of the prompt."
+        "The value of a prompt is its mean less what systems differ by"
+        f"{', partially pooled: the ends of a list are partly luck' if drawn else ''}. "
+        f"The 95 % interval is over the {'images' if judged else 'systems'} of the prompt."
     )
     return Section("prompts", "Hardest and easiest prompts", lead, blocks)
 

@@ -17,7 +17,7 @@ from sightline.comparison.trust import trust
 from sightline.comparison.values import ranking_measures, scores_by_system
 from sightline.data.check import SEVERITIES, check
 from sightline.errors import DataError, UsageError
-from sightline.estimate import Cell, Estimate, absent, direction_said
+from sightline.estimate import Cell, Estimate, absent, direction_said, plural
 from sightline.judging.charts import label_pictures
 from sightline.measures.rankings import rankings_for
 from sightline.prediction.fit import LEAST
@@ -48,7 +48,11 @@ def facts(study: Study) -> list[Fact]:
     named = counts["image"] - counts["image_file"]
     kinds = ("prompt", "system", "answer", "image", "judgement", "annotator", "truth")
     notes = {"image": f"{named:,} known by name only" if named else ""}
-    return [Fact(f"{kind}s", counts[kind], notes.get(kind, "")) for kind in kinds if counts[kind]]
+    return [
+        Fact(kind if counts[kind] == 1 else f"{kind}s", counts[kind], notes.get(kind, ""))
+        for kind in kinds
+        if counts[kind]
+    ]
 
 
 def comparisons(study: Study, asked: Sequence[Question], seed: int) -> list[Comparison]:
@@ -214,7 +218,7 @@ def annotators(study: Study, asked: Sequence[Question]) -> Section | None:
         ]
         blocks.append(Grid.of(Table(columns, rows, "The annotators"), "All annotators"))
     out = sum(bool(why) for _, _, why in people.values())
-    lead = f"{_counted(len(people), 'annotator')} judged; {out or 'none'} excluded."
+    lead = f"{plural(len(people), 'annotator')} judged; {out or 'none'} excluded."
     return Section("judges", "The annotators", lead, [*blocks, *label_pictures(study)])
 
 
@@ -230,9 +234,7 @@ def checks(study: Study) -> Section:
     findings += [Finding(f"{rule} is switched off: {why}", 0, severity="note") for rule, why in result.off]
     findings.sort(key=lambda each: SEVERITIES.index(each.severity))
     checked = result.checked.rstrip(". ")
-    lead = (
-        f"{_counted(len(findings), 'finding')} in {checked}." if findings else f"Nothing found in {checked}."
-    )
+    lead = f"{plural(len(findings), 'finding')} in {checked}." if findings else f"Nothing found in {checked}."
     return Section("checks", "What the checks found", lead, [Findings(findings)] if findings else [])
 
 
@@ -284,7 +286,7 @@ def gaps(study: Study) -> Section | None:
     columns = [
         Column("what"), Column("count", "how many"), Column("reason", "why"), Column("remedy", "what to do")
     ]  # fmt: skip
-    total = _counted(sum(row[1] for row in rows), "value")
+    total = plural(sum(row[1] for row in rows), "value")
     lead = f"{total} could not be computed; none was replaced by a guess or a zero."
     table = Table(columns, rows, "What could not be computed, and why")
     return Section("gaps", "What could not be computed", lead, [Grid.of(table, "All reasons")])
@@ -326,7 +328,3 @@ def next_steps(study: Study) -> list[NextStep]:
     if not counts["prediction"] and counts["truth"] and counts["prompt"] >= LEAST:
         steps.append(NextStep("Predict how hard prompts are.", f"sightline fit {home}"))
     return steps
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"

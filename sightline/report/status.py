@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sightline.comparison.preferences import preference_questions
+from sightline.estimate import plural
 from sightline.judging.store import rounds
 from sightline.measures.ranking_scores import stale_rankings
 from sightline.prediction.fit import LEAST
@@ -91,7 +92,8 @@ def status(study: Study) -> Status:
     newest = {row["question"]: row["newer_votes"] for row in settlements.iter_rows(named=True)}
     for name, votes in newest.items():
         if votes:
-            notes.append(f"{votes} votes on {name} are newer than its truth.")
+            are = "is" if votes == 1 else "are"
+            notes.append(f"{plural(votes, 'vote')} on {name} {are} newer than its truth.")
     for measure in stale_rankings(study) if counts["answer"] <= QUICKLY else ():
         notes.append(
             f"The scores of {measure} are older than the rankings or their relevance: "

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Annotated, Any
 
 from sightline.errors import StudyError
-from sightline.estimate import format_cell
+from sightline.estimate import format_cell, plural
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.samples import annotators
@@ -205,7 +205,7 @@ def demo(
         import_(study, sample.prompts)
         answers = import_(study, sample.answers)
         done("import", f"{answers.counts.get('answers', 0)} answers, recognised as {answers.layout}")
-        done("check", f"{len(check(study, workers=workers).findings)} findings")
+        done("check", plural(len(check(study, workers=workers).findings), "finding"))
         votes = import_(study, sample.judgements)
         done("annotate", f"{votes.counts.get('judgements', 0)} votes of 8 simulated people (import)")
         done("truth", _outcome(truth(study), "one value per item and question"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal, NamedTuple, get_args
 
@@ -26,7 +26,7 @@ PairedTest = Literal["sign_flip", "bootstrap"]
 PAIRED_TESTS: tuple[str, ...] = get_args(PairedTest)
 MOST_DRAWN = 200_000
 """Sign patterns drawn at the most: enough for the 10,000 pairs of some 140 systems."""
-CONFOUNDED = "different raters judged the two systems: what differs may be the raters"
+CONFOUNDED = "different raters judged the two systems, so that what differs may be the raters"
 
 
 @dataclass(frozen=True)
@@ -228,23 +228,31 @@ def _pairs(
         Pair(
             names[a],
             names[b],
-            spreads[column].interval(confidence),
+            _difference(spreads[column], confidence, confounded[column]),
             _or_none(p[column]),
             _or_none(adjusted[column]),
             bool(adjusted[column] < 1 - confidence),
             _or_none(by_share[column]),
             *(
-                detectable_effect(differences[:, column], spreads[column], alpha, many=len(index))
+                (None, CONFOUNDED)
+                if confounded[column]
+                else detectable_effect(differences[:, column], spreads[column], alpha, many=len(index))
                 if power
                 else (None, "not asked for")
             ),
-            raters=spreads[column].variance.proportion if panel is not None else None,
+            raters=None if panel is None or confounded[column] else spreads[column].variance.proportion,
             p_equivalent=_or_none(same[column]),
             equivalent=bool(same[column] < 1 - confidence),
             untested=CONFOUNDED if confounded[column] else "",
         )
         for column, (a, b) in enumerate(index)
     ]
+
+
+def _difference(spread: Spread, confidence: float, confounded: bool) -> Estimate:
+    """The difference; no interval where it may be one of raters."""
+    whole = spread.interval(confidence)
+    return replace(whole, low=None, high=None, reason=CONFOUNDED) if confounded else whole
 
 
 def _variances(

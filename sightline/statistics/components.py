@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from sightline.statistics.crossed import Indices, Panel
+from sightline.statistics.crossed import MIN_RATERS, Indices, Panel, Variance, moderated
+from sightline.statistics.power import noncentral_effect
 
 Array = NDArray[np.float64]
 
@@ -21,7 +22,7 @@ Array = NDArray[np.float64]
 class Design(NamedTuple):
     """So many prompts, images per prompt and system, raters in all, and judgements per image."""
 
-    prompts: ArrayLike
+    prompts: int
     images: int
     raters: int
     per_image: int
@@ -65,9 +66,8 @@ class Components:
         """The variance of one vote."""
         return sum(each or 0.0 for each in self.named().values())
 
-    def of_mean(self, design: Design, sessions: int = 1) -> tuple[Array, Array]:
-        """The variance of a system's mean and its degrees of freedom; `sessions` per rater."""
-        n = np.asarray(design.prompts, dtype=np.float64)
+    def of_mean(self, design: Design, sessions: int = 1) -> Variance:
+        """The variance of a system's mean over prompts and raters; `sessions` per rater."""
         by_prompt = (
             self.prompts
             + self.prompts_systems
@@ -76,41 +76,45 @@ class Components:
             + self.residual / (design.images * design.per_image)
         )
         by_rater = (self.raters or 0.0) + self.raters_systems + (self.sessions or 0.0) / sessions
-        return _combined(by_prompt / n, n - 1, by_rater / design.raters, design.raters - 1)
+        noise = self.raters_prompts + self.raters_prompts_systems + self.residual / design.images
+        return _crossed(design, by_prompt, by_rater, noise / design.per_image)
 
-    def of_difference(self, design: Design) -> tuple[Array, Array]:
-        """The same of the difference of two systems, on the same prompts, by the same raters."""
-        n = np.asarray(design.prompts, dtype=np.float64)
-        by_prompt = (
-            self.prompts_systems
-            + (self.images or 0.0) / design.images
-            + self.raters_prompts_systems / design.per_image
-            + self.residual / (design.images * design.per_image)
-        )
-        return _combined(2 * by_prompt / n, n - 1, 2 * self.raters_systems / design.raters, design.raters - 1)
+    def of_difference(self, design: Design, systems: int = 2) -> Variance:
+        """The same of the difference of two of so many systems, on the same prompts, by the same raters."""
+        noise = (self.raters_prompts_systems + self.residual / design.images) / design.per_image
+        by_prompt = self.prompts_systems + (self.images or 0.0) / design.images + noise
+        own = _crossed(design, 2 * by_prompt, 2 * self.raters_systems, 2 * noise)
+        return moderated([own], systems)[0]
 
-    def width(self, design: Design, sessions: int = 1, confidence: float = 0.95) -> Array:
+    def width(self, design: Design, sessions: int = 1, confidence: float = 0.95) -> float:
         """How wide the interval of a system's mean will be, from end to end."""
-        from scipy.special import stdtrit
+        variance = self.of_mean(design, sessions)
+        return 2 * variance.quantile((1 - confidence) / 2) * variance.total**0.5
 
-        variance, freedom = self.of_mean(design, sessions)
-        return np.asarray(2 * stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(variance), dtype=np.float64)
-
-    def detectable(self, design: Design, alpha: float = 0.05, power: float = 0.8) -> Array:
-        """The difference that is found with this power: (t(1 - alpha / 2) + t(power)) standard errors."""
-        from scipy.special import stdtrit
-
-        variance, freedom = self.of_difference(design)
-        apart = stdtrit(freedom, 1 - alpha / 2) + stdtrit(freedom, power)
-        return np.asarray(apart * np.sqrt(variance), dtype=np.float64)
+    def detectable(self, design: Design, systems: int = 2, alpha: float = 0.05) -> float:
+        """The difference of two of so many systems that `compare` finds with 80 % power, after Holm."""
+        pairs = systems * (systems - 1) // 2
+        return noncentral_effect(self.of_difference(design, systems), alpha / pairs)
 
 
-def _combined(prompts: Array, of_prompts: Array, raters: float, of_raters: float) -> tuple[Array, Array]:
-    """Variance and Satterthwaite's degrees of freedom of two parts."""
-    total = prompts + raters
-    squares = prompts**2 / np.maximum(of_prompts, 1e-9) + raters**2 / max(of_raters, 1e-9)
-    freedom = np.where(squares > 0, total**2 / np.where(squares > 0, squares, 1.0), of_prompts)
-    return total, np.maximum(freedom, 1e-3)
+def _crossed(design: Design, by_prompt: float, by_rater: float, noise: float) -> Variance:
+    """The variance of a mean as a study of this design will estimate it.
+
+    `by_prompt` is the variance of one prompt's value, `noise` what votes add to it, `by_rater` that of a
+    rater's effect. Raters' means differ by chance too: what is estimated of their part, less the noise and
+    not below 0, is the mean of that, with a scaled chi-squared distribution, so that raters who do not differ
+    at all still cost something.
+    """
+    from scipy.special import chdtrc
+
+    own, true, chance = by_prompt / design.prompts, by_rater / design.raters, noise / design.prompts
+    freedom = design.raters - 1
+    if freedom < MIN_RATERS - 1:
+        return Variance(own, true, design.prompts - 1, max(freedom, 1))
+    gross = true + chance
+    limit = freedom * chance / gross if gross > 0 else 0.0
+    expected = gross * chdtrc(freedom + 2, limit) - chance * chdtrc(freedom, limit)
+    return Variance(own, max(0.0, float(expected)), design.prompts - 1, freedom)
 
 
 def components(panel: Panel, session: Indices | None = None) -> Components:

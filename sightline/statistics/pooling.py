@@ -14,22 +14,35 @@ from sightline.statistics.intervals import mean_interval
 Array = NDArray[np.float64]
 
 
+METHOD = "partial pooling"
+
+
 def partial_pooling(
-    groups: Sequence[Array], *, low: float | None = None, high: float | None = None, confidence: float = 0.95
+    groups: Sequence[Array],
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    raters: Sequence[Variance | None] | None = None,
+    confidence: float = 0.95,
 ) -> list[Estimate]:
     """The mean of each group, drawn to the common mean: mean + B (m - mean).
 
     B = (k - 3) / (k - 1) e / (T + e) for k groups, e = v / n the error of a mean with the variance v within
     groups, T the variance between them (Paule and Mandel), m the mean weighted by 1 / (T + e). The variance
     is (1 - B) e + B^2 var(m) + 2 / (k - 3) B^2 (mean - m)^2, the last since T is an estimate. With fewer than
-    four groups, or none with two values, means stay as they are.
+    four groups, or none with two values, means stay as they are. `raters` holds the variance of each mean
+    over prompts and raters: what raters add is common to all groups, so that pooling does not lessen it.
     Source: Morris, JASA 78 (1983); Paule and Mandel, J. Res. NBS 87 (1982).
     """
+    crossed = [None] * len(groups) if raters is None else list(raters)
     sizes = np.array([len(each) for each in groups], dtype=np.float64)
     within = sum(float(np.sum((each - each.mean()) ** 2)) for each in groups if len(each))
     freedom = float(np.sum(np.maximum(sizes - 1, 0)))
     if len(groups) < 4 or freedom < 1 or within == 0:
-        return [mean_interval(each, low=low, high=high, confidence=confidence) for each in groups]
+        return [
+            mean_interval(each, low=low, high=high, variance=variance, confidence=confidence)
+            for each, variance in zip(groups, crossed, strict=True)
+        ]
     means = np.array([each.mean() for each in groups])
     errors = within / freedom / sizes
     between = _between(means, errors)
@@ -45,8 +58,12 @@ def partial_pooling(
     for number, each in enumerate(groups):
         shifted = np.array([pooled[number], pooled[number]])
         spread = Variance(float(variance[number]), 0.0, freedom)
+        who = crossed[number]
+        if who is not None and who.raters:
+            spread = spread._replace(raters=who.raters, rater_df=who.rater_df)
         interval = mean_interval(shifted, low=low, high=high, variance=spread, confidence=confidence)
-        made.append(Estimate(pooled[number], interval.low, interval.high, len(each), "partial pooling"))
+        method = f"{METHOD} over prompts and raters" if spread.raters else METHOD
+        made.append(Estimate(pooled[number], interval.low, interval.high, len(each), method))
     return made
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.statistics.crossed import Variance
 from sightline.statistics.paired import Spread
 from sightline.statistics.significance import varies
 
@@ -27,50 +29,104 @@ def detectable_effect(
 ) -> tuple[float | None, str | None]:
     """The smallest true mean difference that is found with a power of 80 % at a level, or why there is none.
 
-    Where differences are many, from the noncentral t distribution with the variance over prompts and raters.
-    Where they are few or mostly zero, by simulation of the test that is used: differences are drawn from
-    those seen, with signs at random, and move by the effect: all of them by a little, or, where most are
-    zero, some of them by a whole step.
+    It comes from how far the differences scatter around their mean, however large that is. Where they are
+    many, from the noncentral t distribution with the variance over prompts and raters. Where they are few, by
+    simulation of the test that is used: residuals are drawn with signs at random and move by the effect. Yes
+    and no, and differences that are mostly zero, move by whole steps: where one side is significantly rarer,
+    as many prompts differ to either side without an effect as now differ to that one.
     """
     known = differences[~np.isnan(differences)]
-    moved = int(np.count_nonzero(known))
+    size = float(np.abs(known).max(initial=0.0))
     if known.size < 2:
         return None, "fewer than two prompts in common"
     if not varies(known):
         return None, "the differences do not vary"
     if 2.0 ** (1 - known.size) >= alpha:
         return None, f"{known.size} prompts allow no p below {2.0 ** (1 - known.size) * many:.2g}"
-    if spread.variance.raters or moved >= PLENTY or many > MOST_PAIRS:
-        # Two digits of the degrees of freedom decide: pairs that are alike share the work.
-        freedom = float(f"{spread.variance.effective_df(alpha / 2):.2g}")
-        return _noncentrality(freedom + 1, alpha, POWER) * spread.variance.total**0.5, None
-    size = float(np.abs(known).max())
-    pool = np.concatenate([np.abs(known), [size, size]]) if spread.sparse else np.abs(known)
-    effect = _simulated(pool, known.size, alpha, size, spread.sparse, seed)
-    return (effect, None) if effect is not None else (None, f"{known.size} prompts detect no difference")
+    moved = known[known != 0]
+    if bool(np.all(np.abs(np.abs(moved) - size) <= 1e-9 * size)):
+        effect = _of_signs(known, size, alpha, seed)
+        effect = None if effect is None else max(effect, noncentral_effect(spread.variance, alpha))
+    elif spread.variance.raters or moved.size >= PLENTY or many > MOST_PAIRS:
+        return noncentral_effect(spread.variance, alpha), None
+    elif spread.sparse:
+        either = _either(known)
+        zeros = np.zeros(known.size - either.size)
+        effect = _simulated(np.concatenate([either, zeros, [size, size]]), known.size, alpha, size, seed)
+    else:
+        residuals = (known - known.mean()) * (known.size / (known.size - 1)) ** 0.5
+        effect = _simulated(np.abs(residuals), known.size, alpha, None, seed)
+    if effect is None:
+        return None, f"{known.size} prompts detect no difference"
+    return effect, None
 
 
-def _simulated(pool: Array, n: int, alpha: float, size: float, stepwise: bool, seed: int) -> float | None:
+def noncentral_effect(variance: Variance, alpha: float) -> float:
+    """The mean difference that the t test with a variance over prompts and raters finds with 80 % power."""
+    # Two digits of the degrees of freedom decide: pairs that are alike share the work.
+    freedom = float(f"{variance.effective_df(alpha / 2):.2g}")
+    return _noncentrality(freedom + 1, alpha, POWER) * variance.total**0.5
+
+
+def _either(known: Array) -> Array:
+    """The sizes of the differences to expect without an effect: all, or twice those of the rarer side."""
+    from scipy.special import bdtr
+
+    above, below = known[known > 0], -known[known < 0]
+    rarer = min(above, below, key=len)
+    if 2 * bdtr(float(rarer.size), above.size + below.size, 0.5) < 0.05:
+        return np.concatenate([rarer, rarer])
+    return np.concatenate([above, below])
+
+
+def _of_signs(known: Array, size: float, alpha: float, seed: int) -> float | None:
+    """The same where all differences that are not zero have one size: signs are counted.
+
+    A proportion q of prompts differs without an effect, half of them to either side; of a proportion a, the
+    effect moves those that lost to zero and those at zero to the better side.
+    """
+    from scipy.special import bdtr
+
+    n = known.size
+    q = (_either(known).size + 2) / (n + 2)
+
+    def power(amount: float) -> float:
+        better, worse = q / 2 + amount * (1 - q), q / 2 * (1 - amount)
+        counts = np.random.default_rng(seed).multinomial(n, (better, worse, 1 - better - worse), SIMULATED)
+        above, below = counts[:, 0], counts[:, 1]
+        signs = np.minimum(1.0, 2 * bdtr(np.minimum(above, below).astype(np.float64), above + below, 0.5))
+        return float(np.mean(signs < alpha))
+
+    amount = _least(power, 1.0)
+    return None if amount is None else amount * (1 - q / 2) * size
+
+
+def _simulated(pool: Array, n: int, alpha: float, step: float | None, seed: int) -> float | None:
+    """The effect by differences drawn from a pool of sizes: all move a little, or some of them by a step."""
     rng = np.random.default_rng(seed)
     drawn = pool[rng.integers(0, pool.size, (SIMULATED, n))] * rng.choice([-1.0, 1.0], (SIMULATED, n))
     chance = rng.random((SIMULATED, n))
 
-    def power(amount: float) -> float:
-        if stepwise:
-            shifted = np.where(chance < amount, np.minimum(drawn + size, size), drawn)
-        else:
-            shifted = drawn + amount * size
-        return float(np.mean(_p(shifted) < alpha))
+    def shifted(amount: float) -> Array:
+        if step is None:
+            return drawn + amount
+        return np.where(chance < amount, np.minimum(drawn + step, step), drawn)
 
-    least, most = 0.0, 1.0 if stepwise else 4.0
+    amount = _least(
+        lambda each: float(np.mean(_p(shifted(each)) < alpha)), 1.0 if step else 4 * float(pool.max())
+    )
+    return None if amount is None else float(np.mean(shifted(amount) - drawn))
+
+
+def _least(power: Callable[[float], float], most: float) -> float | None:
+    """The smallest amount with enough power, or None if the most has not."""
+    least = 0.0
     if power(most) < POWER:
         return None
     for _ in range(8):
         middle = (least + most) / 2
         least, most = (least, middle) if power(middle) >= POWER else (middle, most)
-    if stepwise:
-        return float(np.mean(np.where(chance < most, np.minimum(drawn + size, size) - drawn, 0.0)))
-    return most * size
+    return most
 
 
 def _p(differences: Array) -> Array:

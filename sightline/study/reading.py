@@ -199,6 +199,20 @@ def question(study: Readable, name: str) -> tuple[int, Question]:
     return known[name]
 
 
+YES_AND_NO = {0.0, 1.0}
+
+
+def with_ends(asked: Question) -> Question:
+    """A question of which nothing but 0 and 1 is known, with these as the ends of its scale."""
+    if (
+        asked.low is not None
+        or asked.high is not None
+        or not {float(each) for each in asked.labels} <= YES_AND_NO
+    ):
+        return asked
+    return asked._replace(low=0.0, high=1.0)
+
+
 def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Votes, pl.DataFrame, list[int]]:
     """The counted votes on a question as columns, their items in order, and annotator ids.
 
@@ -225,6 +239,8 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
     item_ids = list(dict.fromkeys(int(row[0]) for row in rows))
     place = {item: i for i, item in enumerate(item_ids)}
     sessions = {session: i for i, session in enumerate(dict.fromkeys(row[4] for row in rows))}
+    if rows and {float(row[2]) for row in rows} <= YES_AND_NO:
+        asked = with_ends(asked)
     table = Votes(
         item=np.array([place[int(row[0])] for row in rows], dtype=np.int64),
         annotator=np.array([-1 if row[1] is None else order[int(row[1])] for row in rows], dtype=np.int64),
@@ -241,6 +257,25 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
         up_to=up_to,
     )
     return table, items(study, item_ids), [int(row[0]) for row in people]
+
+
+def only_yes_and_no(study: Readable, name: str) -> bool:
+    """Whether every value of a question, judged or published, is 0 or 1, and there is one."""
+    key, _ = question(study, name)
+    judged = "FROM judgement WHERE question_id = :question AND value IS NOT NULL"
+    settled = (
+        "FROM truth t JOIN settlement e ON e.id = t.settlement_id "
+        "WHERE e.question_id = :question AND e.up_to = 0 AND value IS NOT NULL"
+    )
+    kinds = [
+        source
+        for source in (judged, settled)
+        if fetch_rows(study, f"SELECT 1 {source} LIMIT 1", question=key)
+    ]
+    other = "AND value NOT IN (0, 1) LIMIT 1"
+    return bool(kinds) and not any(
+        fetch_rows(study, f"SELECT 1 {source} {other}", question=key) for source in kinds
+    )
 
 
 def ballots(study: Readable, name: str) -> pl.DataFrame:

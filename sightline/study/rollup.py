@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sightline.errors import DataError
+from sightline import registry
+from sightline.errors import DataError, UsageError
+from sightline.extension import Configured
 from sightline.study import reading
 from sightline.study.study import Study
 
@@ -40,6 +42,33 @@ def of_answers(study: Study, question: str) -> pl.DataFrame:
 
 def _settled(study: Study, question: str) -> pl.DataFrame:
     return reading.truths(study, question).drop_nulls("value")
+
+
+def rule_of(study: Study, question: str) -> Configured | None:
+    """The consensus rule that gave the truth of a question; None where it was published or is not here."""
+    newest = reading.newest_settlement(study, question)
+    rules = {row["settlement_id"]: row for row in reading.settlements(study).iter_rows(named=True)}
+    if newest is None or not rules[newest]["up_to"]:
+        return None
+    try:
+        return registry.configure("consensus", str(rules[newest]["rule"]))
+    except UsageError:
+        return None
+
+
+def ends_of(study: Study, question: str) -> tuple[float | None, float | None]:
+    """Between which values the truth of a question lies: those of its rule, of its scale, or 0 and 1.
+
+    A proportion lies between 0 and 1 whatever the scale; where no ends are declared and nobody said anything
+    but 0 and 1, so does the mean.
+    """
+    rule = rule_of(study, question)
+    if rule is not None and rule.spec.range != (None, None):
+        return rule.spec.range
+    asked = reading.question(study, question)[1]
+    if reading.only_yes_and_no(study, question) and _settled(study, question)["value"].is_between(0, 1).all():
+        asked = reading.with_ends(asked)
+    return asked.low, asked.high
 
 
 def by_system(study: Study, question: str) -> pl.DataFrame:

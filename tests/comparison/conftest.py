@@ -69,6 +69,8 @@ def voted(tmp_path: Path) -> Judged:
                 key = ImageKey(name, f"{number}.png")
                 records.append(Answer(prompt, name, 0, key))
                 for vote, rater in zip(votes[system, number], who[system, number], strict=True):
+                    if np.isnan(vote):
+                        continue
                     person = AnnotatorKey("panel", f"rater {rater}")
                     records.append(Judgement("quality", Item(prompt, image=key), float(vote), person))
         with create_study(tmp_path / "study") as study:

@@ -315,6 +315,11 @@ def test_raters_of_their_own_name_no_winner(voted: Voted) -> None:
     assert versus.p is None and not versus.significant and "different raters" in versus.untested
     assert found.sentence.startswith("Which system is better on quality cannot be said: different raters")
     assert "The means are B 3.73; A 3.04." in found.sentence
+    assert not any(part.count(":") > 1 for part in found.sentence.split(". "))
+    # What may be a difference of raters has no interval, and nothing is detectable.
+    apart = versus.difference
+    assert apart.value is not None and (apart.low, apart.high) == (None, None)
+    assert "different raters" in (apart.reason or "") and versus.detectable is None and versus.raters is None
     assert [(each.best_rank, each.worst_rank) for each in found.systems] == [(1, 2), (1, 2)]
 
 
@@ -348,7 +353,7 @@ def test_tastes_of_raters_are_no_winner_either(voted: Voted) -> None:
     (versus,) = found.pairs
     assert found.winner is None and not versus.significant
     assert versus.raters is not None and versus.raters > 0.9
-    assert "The intervals are over prompts and 3 raters." in found.notes
+    assert "The 95 % intervals are over prompts and 3 raters." in found.notes
 
 
 def test_raters_who_agree_name_the_winner(voted: Voted) -> None:
@@ -423,7 +428,7 @@ def test_means_for_each_value_of_a_tag(voted: Voted) -> None:
     study = voted(votes, tags=tags)
     found = compare(study, per="skill")
     assert found.per is not None
-    table = found.tables()["per_skill"]
+    table = found.tables()["per"]
     assert [column.name for column in table.columns] == ["group", "system", "n", "mean", "pooled"]
     cells = {(row[0], row[1]): row for row in table.rows}
     assert len(cells) == 8 and all(row[2] == 6 for row in cells.values())
@@ -432,6 +437,98 @@ def test_means_for_each_value_of_a_tag(voted: Voted) -> None:
         assert row[3].value == pytest.approx(own.mean())
     with pytest.raises(UsageError, match="no prompt has a tag 'skil'"):
         compare(study, per="skil")
+
+
+def _tasteful(prompts: int = 40) -> np.ndarray:
+    """Votes of three raters whose level differs far more than prompts do: systems x prompts x raters."""
+    rng = np.random.default_rng(0)
+    levels = np.array([[1.5, 3.0, 4.5], [4.5, 1.5, 3.0]])
+    return np.clip(levels[:, None, :] + rng.normal(0, 0.2, (2, prompts, 3)), 1, 5)
+
+
+def test_cells_are_over_raters_too(voted: Voted) -> None:
+    tags = [{"skill": "abcde"[number % 5]} for number in range(40)]
+    found = compare(voted(_tasteful(), tags=tags), per="skill")
+    assert found.per is not None
+    overall = {each.system: each.mean for each in found.systems}
+    for cell in found.per.rows:
+        for mean in (cell.mean, cell.pooled):
+            whole = overall[cell.system]
+            # Raters are nearly all of the variance: no cell is surer than the mean over all prompts.
+            assert mean.high - mean.low > 0.95 * (whole.high - whole.low)
+            assert "over prompts and raters" in mean.method
+    assert "No group is significantly below" in found.per.sentence
+    assert "The 95 % intervals are over prompts and 3 raters." in found.per.notes
+
+
+def test_cells_of_too_few_raters_are_named(voted: Voted) -> None:
+    votes = np.random.default_rng(0).uniform(1, 5, (2, 24, 3))
+    # Three raters judged the first twelve prompts, two of them the others.
+    votes[:, 12:, 2] = np.nan
+    raters = np.broadcast_to(np.arange(3), votes.shape)
+    tags = [{"skill": "ab"[number >= 12]} for number in range(24)]
+    found = compare(voted(votes, raters, tags=tags), per="skill")
+    assert found.per is not None
+    cells = {(each.group, each.system): each.mean for each in found.per.rows}
+    said = "over prompts alone where fewer than three raters judged: A on b, B on b"
+    assert any(said in note for note in found.notes) and "raters" not in cells["b", "A"].method
+
+
+def test_too_few_groups_are_not_called_pooled(voted: Voted) -> None:
+    votes = np.arange(48, dtype=float).reshape(2, 24, 1) % 5 + 1
+    tags = [{"skill": "abc"[number % 3]} for number in range(24)]
+    found = compare(voted(votes, tags=tags), per="skill")
+    assert found.per is not None
+    table = found.tables()["per"]
+    assert [column.name for column in table.columns] == ["group", "system", "n", "mean"]
+    written = found.per.sentence + found.per.text() + found.text()
+    written += "".join(figure.caption for figure in found.per.figures().values())
+    assert "partial" not in written and "too few groups to pool" in table.caption
+
+
+@pytest.mark.parametrize(("raters", "only"), [(1, "for this rater"), (2, "for these raters"), (3, "")])
+def test_the_sentence_goes_no_further_than_the_raters(voted: Voted, raters: int, only: str) -> None:
+    rng = np.random.default_rng(0)
+    votes = np.clip(2 + rng.normal(0, 0.2, (2, 20, raters)) + np.array([1.0, 0])[:, None, None], 1, 5)
+    found = compare(voted(votes))
+    said = f"A is the best of 2 systems on quality{' ' + only if only else ''}: "
+    assert found.winner == "A" and found.sentence.startswith(said)
+    given = json.loads(found.to_json())
+    assert given["raters"] == raters and given["only"] == only and given["per"] is None
+
+
+def test_one_rater_per_item_is_said_in_the_sentence(voted: Voted) -> None:
+    votes = np.clip(2 + np.random.default_rng(0).normal(0, 0.2, (2, 12, 1)), 1, 5)
+    found = compare(voted(votes, np.arange(24).reshape(2, 12, 1) % 5))
+    assert "on quality for these raters over 12 prompts" in found.sentence and found.raters == 5
+
+
+def test_intervals_are_labelled_wherever_they_are_shown(voted: Voted) -> None:
+    found = compare(voted(np.random.default_rng(0).uniform(1, 5, (2, 12, 3))), margin=3)
+    for shown in (found.text(), found.to_markdown(), found.to_latex().replace("\\%", "%")):
+        assert shown.count("95 % intervals") >= 3
+        assert "those that share a letter are not significantly different" in shown
+        assert "p of equivalence after Holm" in shown and "n 12" in shown and found.sentence in shown
+    (figure,) = found.figures().values()
+    assert "95 % interval" in json.dumps(figure.wide)
+
+
+def test_one_prompt_is_one(voted: Voted) -> None:
+    assert "over 1 prompt," in compare(voted(np.array([[[3.0, 2]], [[4, 4]]]))).text()
+
+
+def test_the_other_study_is_named_where_it_lacks_the_question(voted: Voted, tmp_path: Path) -> None:
+    with create_study(tmp_path / "other"):
+        pass
+    with pytest.raises((DataError, UsageError), match="--also") as caught:
+        compare(voted(np.ones((2, 6, 1))), also=[str(tmp_path / "other")])
+    assert str(tmp_path / "other") in str(caught.value)
+
+
+def test_every_criterion_has_a_panel(judged: Study) -> None:
+    figures = compare(judged, ["alignment", "effort"]).figures()
+    assert list(figures) == ["means", "effort"]
+    assert "mean effort with 95 % interval" in json.dumps(figures["effort"].wide)
 
 
 def test_several_criteria_make_a_leaderboard(judged: Study) -> None:

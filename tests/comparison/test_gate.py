@@ -291,6 +291,7 @@ def test_several_questions_share_the_correction(study: Study) -> None:
     alone = gate(study, "worse", "base", "alignment", classes=["counting"])
     both = gate(study, "worse", "base", ["alignment", "effort", "alignment"], classes=["counting"])
     assert [row.by for row in both.rows] == ["alignment", "effort"]
+    assert sum("90 % intervals are over prompts" in note for note in both.notes) == 1
     assert both.rows[0].test.p == alone.rows[0].test.p
     assert both.rows[0].test.p_holm == pytest.approx(2 * (alone.rows[0].test.p or 0))
 
@@ -303,6 +304,10 @@ def test_margins(study: Study) -> None:
         study, "worse", "base", ["alignment", "effort"], classes=["counting"], margin={"alignment": 3}
     )
     assert [row.test.verdict for row in each.rows] == ["passed", "regressed"]
+    shown = {column.name for column in each.table().for_people.columns}
+    assert "p_within" in shown and wide.rows[0].test.p_within in wide.table().rows[0]
+    without = gate(study, "worse", "base", "alignment", classes=["counting"])
+    assert "p_within" not in {column.name for column in without.table().for_people.columns}
     near = gate(study, "worse", "base", "alignment", classes=["counting"], margin=1.0)
     assert near.verdict == "inconclusive"
 

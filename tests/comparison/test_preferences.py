@@ -102,6 +102,10 @@ def test_both_bad_is_counted_and_shown(arena: Study) -> None:
 def test_a_leaderboard_mixes_both_kinds(arena: Study) -> None:
     means = compare(arena, ["quality", "better"])
     assert isinstance(means, Comparison) and [each.by for each in means.others] == ["better"]
+    columns = {column.name: column for column in means.tables()["systems"].columns}
+    assert columns["better"].heading == "win rate on better" and columns["mean"].heading == "mean quality"
+    assert "n counts prompts; of a win rate it counts votes." in means.notes
+    assert "win rate on better with 95 % interval" in json.dumps(means.figures()["better"].wide)
     preferred = compare(arena, "better,quality", where="kind=even")
     assert isinstance(preferred, Preferences) and preferred.ranking.prompts == PROMPTS // 2
     assert [name for name, _ in preferred.others] == ["quality"]

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
+from sightline.comparison.compare import Comparison, compare
+from sightline.comparison.gate import gate
 from sightline.comparison.values import bases_of, failed, failure_rule, grid_of, unit_means, values_by
 from sightline.errors import UsageError
 from sightline.judging.truth import truth
 from sightline.measures.score import score
 from sightline.records import (
+    AnnotatorKey,
     Answer,
     Image,
     ImageKey,
@@ -24,6 +27,7 @@ from sightline.records import (
     Question,
     Record,
 )
+from sightline.study import reading
 from sightline.study.study import Study
 
 Judged = Callable[..., Study]
@@ -60,7 +64,7 @@ def test_who_judged(voted: Judged, raters: int, said: str, known: bool) -> None:
     votes = np.random.default_rng(0).integers(1, 6, (2, 8, raters)).astype(float)
     study = voted(votes)
     grid = grid_of(study, bases_of(study, "quality")[0])
-    assert said in grid.raters and (grid.panel is not None) == known
+    assert said in grid.raters.said and (grid.panel is not None) == known
     if grid.panel is not None:
         assert grid.panel.shape == (2, 8, 3)
         # The panel's votes are the votes cast: their means are the values.
@@ -73,7 +77,7 @@ def test_who_judged(voted: Judged, raters: int, said: str, known: bool) -> None:
 def test_one_rater_per_item_shows_nothing_of_raters(voted: Judged) -> None:
     votes = np.random.default_rng(0).integers(1, 6, (2, 12, 1)).astype(float)
     study = voted(votes, np.arange(24).reshape(2, 12, 1) % 5)
-    assert "most items were judged by one rater" in grid_of(study, bases_of(study, None)[0]).raters
+    assert "most items were judged by one rater" in grid_of(study, bases_of(study, None)[0]).raters.said
 
 
 def test_counted_votes_have_no_raters(blank: Made) -> None:
@@ -89,8 +93,72 @@ def test_counted_votes_have_no_raters(blank: Made) -> None:
     study = blank(records)
     truth(study, rule="proportion", screening=[])
     grid = grid_of(study, bases_of(study, None)[0])
-    assert grid.panel is None and "anonymous or counted" in grid.raters
+    assert grid.panel is None and "anonymous or counted" in grid.raters.said
     assert grid.matrix == pytest.approx(2 / 3)
+
+
+def _yes_no(scale: Question, judgements: Callable[[Item, str, int], list[Record]]) -> list[Record]:
+    records: list[Record] = [scale]
+    for number in range(20):
+        prompt = PromptKey("s", str(number))
+        records.append(Prompt(prompt, f"scene {number}"))
+        for system in "AB":
+            records += judgements(Item(prompt, system), system, number)
+    return records
+
+
+def _by_people(people: int) -> Callable[[Item, str, int], list[Record]]:
+    def cast(item: Item, system: str, number: int) -> list[Record]:
+        good = [0.0, float(number % 7 > 0)][system == "A"]
+        return [Judgement("correct", item, good, AnnotatorKey("p", f"r{who}")) for who in range(people)]
+
+    return cast
+
+
+def _counted(item: Item, system: str, number: int) -> list[Record]:
+    return [Judgement("correct", item, 0.0 if system == "B" else float(number % 7 > 0), n=3)]
+
+
+@pytest.mark.parametrize("scale", ["nominal", "interval"])
+@pytest.mark.parametrize("cast", [_by_people(1), _by_people(3), _counted])
+def test_yes_and_no_are_bounded_without_declared_ends(
+    blank: Made, scale: str, cast: Callable[[Item, str, int], list[Record]]
+) -> None:
+    study = blank(_yes_no(Question("correct", scale), cast))
+    truth(study, screening=[])
+    (basis,) = bases_of(study, "correct")
+    assert (basis.low, basis.high) == (0, 1)
+    compared = compare(study)
+    assert isinstance(compared, Comparison)
+    first, second = (each.mean for each in compared.systems)
+    assert first.high is not None and 0.85 < first.high <= 1
+    # None of 20: the upper limit by mid-P solves (1 - p)^20 = .05, for each half of the probability.
+    assert (second.value, second.low) == (0, 0) and second.high == pytest.approx(1 - 0.05 ** (1 / 20))
+    known = [row for row in reading.truths(study, "correct").iter_rows(named=True) if row["low"] is not None]
+    assert all(0 <= row["low"] <= row["high"] <= 1 for row in known)
+    assert gate(study, "B", "A").verdict == "regressed"
+
+
+def test_a_proportion_is_bounded_whatever_the_scale(blank: Made) -> None:
+    def cast(item: Item, system: str, number: int) -> list[Record]:
+        value = 1.0 if system == "B" else 5.0 if number % 7 else 2.0
+        return [Judgement("correct", item, value, AnnotatorKey("p", f"r{who}")) for who in range(3)]
+
+    study = blank(_yes_no(Question("correct", "ordinal", 1, 5), cast))
+    truth(study, rule="proportion(top=4)", screening=[])
+    (basis,) = bases_of(study, "correct")
+    assert (basis.low, basis.high) == (0, 1)
+    panel = grid_of(study, basis).panel
+    # Votes are counted as the rule counts them: for the top or not.
+    assert panel is not None and set(panel.value.tolist()) == {0, 1}
+
+
+def test_other_labels_are_not_taken_for_yes_and_no(blank: Made) -> None:
+    question = Question("correct", "ordinal", labels={"0": "bad", "1": "fair", "2": "good"})
+    study = blank(_yes_no(question, _by_people(2)))
+    truth(study, screening=[])
+    (basis,) = bases_of(study, "correct")
+    assert (basis.low, basis.high) == (None, None)
 
 
 def test_failures_are_left_out_or_the_worst(voted: Judged) -> None:
@@ -138,5 +206,5 @@ def test_measures_have_no_raters(blank: Made, tmp_path: Path) -> None:
     score(study, "brightness")
     basis = values_by(study, "brightness")
     grid = grid_of(study, basis)
-    assert grid.panel is None and grid.raters == ""
+    assert grid.panel is None and grid.raters.said == ""
     assert grid.matrix[:, 0] == pytest.approx((60 + np.arange(4)) / 255, abs=1e-6)

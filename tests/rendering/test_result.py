@@ -10,9 +10,12 @@ from dataclasses import dataclass
 
 import polars as pl
 import pytest
+from PIL import Image
 
 from sightline.errors import UsageError
 from sightline.estimate import Estimate, absent
+from sightline.rendering.blocks import Figure
+from sightline.rendering.charts import Dot, dot_interval
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 
@@ -69,7 +72,30 @@ def test_csv_holds_every_table() -> None:
 def test_latex_escapes_and_rounds() -> None:
     made = FOUND.to_latex()
     assert made.count("\\begin{tabular}") == 2
-    assert "a\\_1 & 1.5 [1.0, 2.0] \\\\" in made and "$\\uparrow$" in made
+    assert made.startswith("a\\_1 is best \\& 50 \\% better.\n") and made.endswith("Read this.\n")
+    assert "a\\_1 & 1.5 [1.0, 2.0] n 4 \\\\" in made and "$\\uparrow$" in made
+
+
+def test_markdown_has_n() -> None:
+    assert "| a_1 | 1.5 [1.0, 2.0] n 4 |" in FOUND.to_markdown()
+
+
+@dataclass(frozen=True)
+class Drawn(Found):
+    charts: int = 1
+
+    def figures(self) -> dict[str, Figure]:
+        dots = [Dot(name, mean) for name, mean in self.systems if mean.value is not None]
+        return {str(n): Figure.of(lambda width: dot_interval(dots, axis="x")) for n in range(self.charts)}
+
+
+def test_a_picture_has_every_chart() -> None:
+    one, three = (
+        Image.open(io.BytesIO(Drawn("x", 2, FOUND.systems, charts=charts).to_png())) for charts in (1, 3)
+    )
+    assert (three.width, three.height) == (one.width, 3 * one.height)
+    with pytest.raises(UsageError, match="no chart"):
+        FOUND.to_png()
 
 
 def test_frames() -> None:

@@ -45,7 +45,7 @@ def test_status_leads_through_the_study(tmp_path: Path) -> None:
         load(study, [vote("z", 3)], importer="t", path="p", digest="4")
         stale = status(study)
         assert stale.next_command.startswith("sightline truth")
-        assert any("1 votes on fit are newer" in note for note in stale.notes)
+        assert any("1 vote on fit is newer" in note for note in stale.notes)
 
 
 def test_published_truth_needs_no_aggregation(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import nct, t
 
+from sightline.statistics.comparison import compare
 from sightline.statistics.components import Components, Design, components
 from sightline.statistics.crossed import Panel
 
@@ -173,25 +174,56 @@ PLANTED = Components(1.0, 0.6, 0.4, 0.3, 0.2, 0.1, 0.1, 0.5, 0.8)
 
 def test_the_variance_of_a_design_by_hand() -> None:
     # Mean, 50 prompts x 2 images, 10 raters of whom 4 judge an image, 5 sessions each:
-    # (1 + .6 + .4/2 + .2/4 + .8/8) / 50 + (.3 + .2 + .5/5) / 10 = 1.95 / 50 + .06 = .099
+    # (1 + .6 + .4/2 + .2/4 + .8/8) / 50 = .039 over prompts, (.3 + .2 + .5/5) / 10 = .06 over raters.
     design = Design(50, 2, 10, 4)
-    variance, freedom = PLANTED.of_mean(design, sessions=5)
-    assert variance == pytest.approx(0.099)
-    assert freedom == pytest.approx(0.099**2 / (0.039**2 / 49 + 0.06**2 / 9))
-    assert PLANTED.width(design, 5) == pytest.approx(2 * t.ppf(0.975, freedom) * 0.099**0.5)
-    # Difference: 2 (.6 + .2 + .1/4 + .8/8) / 50 + 2 x .2 / 10 = .037 + .04
-    assert PLANTED.of_difference(design)[0] == pytest.approx(0.077)
+    variance = PLANTED.of_mean(design, sessions=5)
+    assert (variance.prompts, variance.df, variance.rater_df) == pytest.approx((0.039, 49, 9))
+    # Noise of (.2/4 + .8/8) / 50 is taken off again, but where that would be below 0.
+    assert variance.raters == pytest.approx(0.06, rel=1e-3)
+    half = ((t.ppf(0.975, 49) ** 2 * 0.039) + (t.ppf(0.975, 9) ** 2 * variance.raters)) ** 0.5
+    assert PLANTED.width(design, 5) == pytest.approx(2 * half)
+    # Difference: 2 (.6 + .2 + .1/4 + .8/8) / 50 = .037 and 2 x .2 / 10 = .04
+    apart = PLANTED.of_difference(design)
+    assert apart.prompts == pytest.approx(0.037) and apart.raters == pytest.approx(0.04, rel=2e-3)
     assert sum(each or 0 for each in PLANTED.named().values()) == pytest.approx(PLANTED.total) == 4.0
 
 
-@pytest.mark.parametrize("prompts", [10, 40, 400])
-def test_the_power_of_a_detectable_difference(prompts: int) -> None:
-    """The noncentral t distribution gives 80 % at the difference found."""
+def test_raters_who_do_not_differ_cost_something_too() -> None:
+    # Noise of .8 / 20 per mean, scaled chi-squared with 3 degrees of freedom: the mean of what exceeds .04.
+    alike = Components(1.0, 0.0, None, 0.0, 0.0, 0.0, 0.0, None, 3.2)
+    drawn_of = 0.04 * np.random.default_rng(0).chisquare(3, 400_000) / 3
+    variance = alike.of_mean(Design(20, 1, 4, 4))
+    assert variance.raters == pytest.approx(np.maximum(drawn_of - 0.04, 0).mean(), rel=0.02)
+
+
+@pytest.mark.parametrize(("prompts", "systems"), [(10, 2), (40, 3), (400, 5)])
+def test_the_power_of_a_detectable_difference(prompts: int, systems: int) -> None:
+    """The noncentral t distribution gives 80 % at the difference found, after Holm for all pairs."""
     design = Design(prompts, 1, 12, 3)
-    variance, freedom = PLANTED.of_difference(design)
-    effect = PLANTED.detectable(design) / variance**0.5
-    power = nct.sf(t.ppf(0.975, freedom), freedom, effect)
-    assert power == pytest.approx(0.8, abs=0.015)
+    variance = PLANTED.of_difference(design, systems)
+    tail = 0.025 / (systems * (systems - 1) / 2)
+    freedom = variance.effective_df(tail)
+    effect = PLANTED.detectable(design, systems) / variance.total**0.5
+    assert nct.sf(t.ppf(1 - tail, freedom), freedom, effect) == pytest.approx(0.8, abs=0.015)
+
+
+@pytest.mark.parametrize(
+    ("design", "systems"), [(Design(15, 1, 4, 4), 3), (Design(18, 1, 4, 2), 3), (Design(40, 1, 5, 5), 5)]
+)
+def test_compare_reports_what_was_planned(design: Design, systems: int) -> None:
+    planted = Components(0.29, 0.27, None, 0.0, 0.0053, 0.0, 0.0, None, 0.4)
+    sd = {"p": 0.29**0.5, "ps": 0.27**0.5, "rs": 0.0053**0.5, "e": 0.4**0.5}
+    rng = np.random.default_rng(6)
+    effects, widths = [], []
+    for _ in range(25):
+        values = drawn(rng, systems, design.prompts, 1, design.raters, sd)
+        kept = rng.random(values.shape).argsort(axis=-1) < design.per_image
+        matrix = np.nanmean(np.where(kept, values, np.nan), axis=(2, 3)).T
+        found = compare(matrix, panel=panel_of(values, kept))
+        effects += [pair.detectable for pair in found.pairs if pair.detectable is not None]
+        widths += [(each.mean.high or 0) - (each.mean.low or 0) for each in found.standings]
+    assert planted.detectable(design, systems) == pytest.approx(np.mean(effects), rel=0.12)
+    assert planted.width(design) == pytest.approx(np.mean(widths), rel=0.12)
 
 
 def test_predicted_and_simulated_width_agree() -> None:
@@ -200,6 +232,6 @@ def test_predicted_and_simulated_width_agree() -> None:
     planted = Components(1.0, 0.64, 0.36, 0.49, 0.25, 0.0, 0.0, None, 0.81)
     rng = np.random.default_rng(8)
     means = np.array([drawn(rng, 2, 20, 2, 6, sd).mean(axis=(1, 2, 3)) for _ in range(3000)])
-    assert means[:, 0].var() == pytest.approx(float(planted.of_mean(Design(20, 2, 6, 6))[0]), rel=0.1)
+    assert means[:, 0].var() == pytest.approx(planted.of_mean(Design(20, 2, 6, 6)).total, rel=0.1)
     difference = means[:, 1] - means[:, 0]
-    assert difference.var() == pytest.approx(float(planted.of_difference(Design(20, 2, 6, 6))[0]), rel=0.1)
+    assert difference.var() == pytest.approx(planted.of_difference(Design(20, 2, 6, 6)).total, rel=0.1)

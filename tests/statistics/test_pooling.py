@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sightline.statistics.crossed import Variance
 from sightline.statistics.intervals import mean_interval
 from sightline.statistics.pooling import partial_pooling
 
@@ -19,6 +20,19 @@ def test_by_hand():
     # The common mean has variance (80 / 3) / 4; t(.975, 4) = 2.776445.
     variance = 79 / 80 + 1 / 80**2 * 80 / 12 + 2 * (6 / 80) ** 2
     assert found[0].high - found[0].value == pytest.approx(2.776445 * variance**0.5, rel=1e-6)
+
+
+def test_raters_shift_all_groups_alike():
+    groups = [np.array([level - 1.0, level + 1.0]) for level in (1, 5, 9, 13)]
+    raters = [Variance(1.0, 3.0, 1.0, 2.0)] * 4
+    plain, found = partial_pooling(groups), partial_pooling(groups, raters=raters)
+    assert [each.value for each in found] == [each.value for each in plain]
+    # t(.975, 2) = 4.302653: the squares of the two half widths add up.
+    half = ((plain[0].high - plain[0].value) ** 2 + 4.302653**2 * 3) ** 0.5
+    assert found[0].high - found[0].value == pytest.approx(half, rel=1e-6)
+    assert found[0].method == "partial pooling over prompts and raters"
+    few = partial_pooling(groups[:2], raters=raters[:2])
+    assert few == [mean_interval(each, variance=raters[0]) for each in groups[:2]]
 
 
 def test_groups_that_differ_by_chance_alone_move_together():

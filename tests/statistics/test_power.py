@@ -64,3 +64,36 @@ def test_on_yes_or_no_the_detectable_effect_is_found_four_times_out_of_five(n, r
     worse = (rng.random((400, n)) < right - effect) * 1.0 - (rng.random((400, n)) < right)
     found = sign_flip_columns(worse.T, permutations=1000) < 0.05
     assert found.mean() > 0.7
+
+
+@pytest.mark.parametrize("n", [12, 20, 45])
+def test_the_detectable_effect_does_not_grow_with_the_difference(n):
+    noise = np.random.default_rng(n).normal(0, 0.8, n)
+    noise -= noise.mean()
+    none, clear = (detectable_effect(noise + by, paired_spread(noise + by), 0.05)[0] for by in (0.0, 2.0))
+    assert clear == pytest.approx(none)
+    # The same scatter by the noncentral t.
+    assert clear == pytest.approx(minimum_detectable_effect(noise.std(ddof=1), n), rel=0.1)
+
+
+def test_the_effect_is_found_four_times_out_of_five_where_systems_differ_clearly():
+    rng = np.random.default_rng(3)
+    seen = rng.choice([1.0, 1.5, 2.0, 2.5, 3.0], (40, 20))
+    claimed = [detectable_effect(each, paired_spread(each, width=4), 0.05)[0] for each in seen]
+    effect = float(np.median([each for each in claimed if each is not None]))
+    again = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], (400, 20)) + effect
+    found = sign_flip_columns(again.T, permutations=1000) < 0.05
+    assert 0.72 < found.mean() < 0.88
+
+
+@pytest.mark.parametrize("n", [30, 100])
+def test_a_clear_difference_of_yes_or_no_promises_no_more_than_signs_can_show(n):
+    # All but one prompt differ by 1: with an effect e about n e differ, and p is 2^(1 - n e) at the least.
+    seen = np.ones(n)
+    seen[0] = 0.0
+    effect, _ = detectable_effect(seen, paired_spread(seen, width=1), 0.05)
+    assert effect is not None and effect < 0.5
+    rng = np.random.default_rng(0)
+    drawn = (rng.random((400, n)) < effect) * 1.0
+    found = sign_flip_columns(drawn.T, permutations=1000) < 0.05
+    assert 0.75 < found.mean() < 0.99
