@@ -265,7 +265,8 @@ def emptied(engine: Engine) -> StudyError:
 
 def version(connection: Connection) -> int | None:
     """The version of the tables, or None where there are none; a study made by 0.1 is refused."""
-    if not inspect(connection).has_table("setting"):
+    found = inspect(connection)
+    if not found.has_table("setting"):
         return None
     rows = connection.execute(select(tables.setting.c.name, tables.setting.c.value))
     values: dict[str, str] = {name: value for name, value in rows}
@@ -275,6 +276,13 @@ def version(connection: Connection) -> int | None:
             where=place(connection.engine),
             remedy="With 0.1: sightline export STUDY FOLDER. With 0.2: sightline import NEW-STUDY FOLDER. "
             "The study was not touched.",
+        )
+    kept = connection.dialect.name != "sqlite" or found.has_table("sqlite_sequence")
+    if SCHEMA in values and not kept:
+        raise StudyError(
+            "this study was made by a version between 0.1 and 0.2, whose tables 0.2 does not read",
+            where=place(connection.engine),
+            remedy="With that version: sightline export STUDY FOLDER. With 0.2: sightline import NEW-STUDY FOLDER.",
         )
     if SCHEMA in values and not values[SCHEMA].isdecimal():
         raise StudyError(
