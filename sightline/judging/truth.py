@@ -279,8 +279,9 @@ def _agreement(votes: Votes, sides: bool) -> Estimate:
 
 def _has_sides(votes: Votes, parts: pl.DataFrame) -> bool:
     """Whether all votes are choices between two sides, of which either might have come first."""
-    paired = bool(((parts["image_b"] > 0) | (parts["system_b"] > 0)).all()) and not (parts["image_c"] > 0).any()
-    return paired and reading.chooses(votes.question, votes.value.tolist())
+    paired = bool(((parts["image_b"] > 0) | (parts["system_b"] > 0)).all())
+    triplets = bool((parts["image_c"] > 0).any())
+    return paired and not triplets and reading.chooses(votes.question, votes.value.tolist())
 
 
 def _noted(found: Estimate) -> dict[str, float | int | str | None]:

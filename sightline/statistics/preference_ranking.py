@@ -393,7 +393,7 @@ def _win_rates(
 ) -> list[Estimate]:
     """Mean of each system's votes, t interval on the scale of log odds, which stays within 0 and 1.
 
-    The end nearer to one half is Wilson's, where that is closer.
+    Near 0 and 1 the end nearer to one half goes over to Wilson's, where that is closer.
     """
     from scipy.special import expit, stdtrit
 
@@ -422,8 +422,9 @@ def _win_rates(
         low, high = expit(middle - half), expit(middle + half)
         with np.errstate(divide="ignore", invalid="ignore"):
             lower, upper = wilson(smooth, smooth * (1 - smooth) / error**2, quantile)
-        low = np.where(smooth > 0.5, np.fmax(low, lower), low)
-        high = np.where(smooth < 0.5, np.fmin(high, upper), high)
+        near = (2 * smooth - 1) ** 2
+        low = np.where(smooth > 0.5, low + near * np.fmax(lower - low, 0), low)
+        high = np.where(smooth < 0.5, high + near * np.fmin(upper - high, 0), high)
     for number in range(size):
         if not votes[number]:
             found.append(absent(ALONE))

@@ -273,6 +273,12 @@ def events(study: Readable, actor: str) -> list[tuple[str, Mapping[str, Any]]]:
     return [(what, decoded(noted)) for what, noted in fetch_rows(study, query, actor=actor)]
 
 
+def computed_for_checks(study: Readable) -> set[str]:
+    """The measures, by identity, whose scores `check` computed for itself and nobody asked for since."""
+    noted = {str(note["measure"]) for what, note in events(study, "check") if what == "measured"}
+    return noted - {str(note["measure"]) for what, note in events(study, "score") if what == "asked"}
+
+
 def captioned(study: Readable) -> pl.DataFrame:
     """How many captions each image with captions has."""
     return frame(
