@@ -6,6 +6,9 @@ probability of preference and win rate, and how often any difference is claimed 
 alike. With three raters and more the truth is that of all raters; with fewer it is that of these, who then
 have no tastes where systems are alike. `nested`: raters who judge one prompt each.
 
+`ends`: two systems, the probability of preference being .5 to .99 over prompts and raters; how often 95 %
+intervals hold it; at .5, one less that is how often a difference is claimed.
+
 `pooled`: probabilities of preference with the spread of strengths estimated, by spread and votes per pair.
 
 `votes`: 20 systems whose strengths are normal quantiles of SD 1; how many comparisons until Kendall's tau
@@ -84,6 +87,28 @@ def coverage(repeats, nested):
         print(f"| {prompts} | " + " | ".join(cells) + " |", flush=True)
 
 
+def ends(repeats):
+    print(f"two systems, {repeats} repeats: coverage of the probability of preference")
+    spread = (2 * (TASTE**2 + PROMPT_TASTE**2)) ** 0.5
+    grid = np.linspace(0, 12, 2401)
+    chance = expit(grid[:, None] + spread * NODES) @ WEIGHTS
+    for prompts in PROMPTS[:3]:
+        for raters in (1, 3, 5, 10):
+            cells = []
+            for wanted in (0.5, 0.8, 0.9, 0.95, 0.99):
+                gap = float(np.interp(wanted, chance, grid))
+                inside = []
+                for repeat in range(repeats):
+                    rng = np.random.default_rng([repeat, prompts, raters, int(100 * wanted)])
+                    strength = np.array([gap / 2, -gap / 2])
+                    votes, own = judged(rng, strength, prompts, raters, TASTE, False)
+                    truth = planted(strength, own, raters < 3)[0, 1]
+                    (pair,) = rank_by_votes(*votes).pairs
+                    inside.append(pair.probability.low <= truth <= pair.probability.high)
+                cells.append(f"{np.mean(inside):.3f}")
+            print(f"| {prompts} | {raters} | " + " | ".join(cells) + " |", flush=True)
+
+
 def pooled(repeats):
     print(f"six systems, {repeats} repeats: all pairs, pairs of which one wins nine times out of ten")
     a, b = np.triu_indices(6, 1)
@@ -158,13 +183,15 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", choices=("coverage", "nested", "pooled", "votes"), nargs="*")
+    parser.add_argument("part", choices=("coverage", "nested", "ends", "pooled", "votes"), nargs="*")
     parser.add_argument("--repeats", type=int, default=200)
     asked = parser.parse_args()
-    for part in asked.part or ("coverage", "nested", "pooled", "votes"):
+    for part in asked.part or ("coverage", "nested", "ends", "pooled", "votes"):
         began = time.perf_counter()
         if part in ("coverage", "nested"):
             coverage(asked.repeats, part == "nested")
+        elif part == "ends":
+            ends(asked.repeats)
         elif part == "pooled":
             pooled(asked.repeats)
         else:

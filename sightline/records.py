@@ -419,7 +419,8 @@ class Votes:
     times an annotator was asked about the same item on purpose, from 0. `superseded` counts single anonymous
     verdicts that were given again later and do not count any more; `up_to` is the newest judgement that was
     there when they were read. `pairs` has one row per item of a question about pairs: opaque ids of A, the
-    side that the top of the scale speaks for, and B.
+    side that the top of the scale speaks for, and B. `mirrored` marks votes on a pair whose sides were shown
+    the other way round: their value is that of the sides as the item has them.
     """
 
     item: np.ndarray
@@ -436,11 +437,22 @@ class Votes:
     superseded: int = 0
     up_to: int = 0
     pairs: np.ndarray | None = None
+    mirrored: np.ndarray | None = None
+
+    @property
+    def given(self) -> np.ndarray:
+        """The values as they were given, whichever side was shown first."""
+        if self.mirrored is None:
+            return self.value
+        values = self.value.copy()
+        values[self.mirrored] = 1 - values[self.mirrored]
+        return values
 
     def where(self, keep: np.ndarray) -> Votes:
         """The votes at which `keep` is true; items and annotators keep their numbers."""
         columns = ("item", "annotator", "value", "n", "session", "took_ms", "control", "repetition")
-        return replace(self, **{name: getattr(self, name)[keep] for name in columns})
+        mirrored = None if self.mirrored is None else self.mirrored[keep]
+        return replace(self, mirrored=mirrored, **{name: getattr(self, name)[keep] for name in columns})
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,14 @@ import numpy as np
 import polars as pl
 
 from sightline.comparison.breakdown import Breakdown, breakdown_of
-from sightline.comparison.preferences import Preferences, is_preference, preference_questions, preferences
-from sightline.comparison.values import Basis, Grid, bases_of, failed, grid_of, names_of, ranking_measures
+from sightline.comparison.preferences import (
+    Preferences,
+    default_preference,
+    detailed,
+    is_preference,
+    preferences,
+)
+from sightline.comparison.values import Basis, Grid, bases_of, failed, grid_of, names_of
 from sightline.comparison.where import prompts_where
 from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Cell, Direction, Estimate, absent, plural
@@ -347,7 +353,7 @@ def compare(
     Holm, and after Benjamini and Hochberg, for all pairs. The detectable effect is the difference that the
     test would find with a power of 80 %. Several --by make a leaderboard, sorted by the first. By a question
     of preference, systems are ranked by strength (Bradley-Terry, or Plackett-Luce for orders), and the mean
-    is the win rate.
+    is the win rate; --margin is then of the probability that either is preferred, off one half.
     """
     if test not in comparison.PAIRED_TESTS:
         raise UsageError(f"there is no test {test!r}", remedy=near(test, comparison.PAIRED_TESTS))
@@ -368,14 +374,21 @@ def _compare(
     seed: int,
 ) -> Comparison | Preferences:
     kept = prompts_where(study, where) if where else None
-    names = names_of(by) or _default(study)
+    names = names_of(by) or default_preference(study)
     preferred = {name: preferences(study, name, kept, where) for name in names if is_preference(study, name)}
     if names and names[0] in preferred:
+        if test != "sign_flip":
+            raise UsageError(
+                f"there is no {test} of {names[0]}",
+                remedy="Preferences are tested by the model of strengths: leave out --test.",
+            )
         columns = [
             (name, _rates(preferred[name]) if name in preferred else _means_by(study, name, kept, where))
             for name in names[1:]
         ]
-        return replace(preferred[names[0]], others=columns)
+        found = detailed(study, preferred[names[0]], margin, per, kept)
+        columns += [_preferred_elsewhere(path, names[0], where) for path in also]
+        return replace(found, others=columns)
     bases = bases_of(study, [name for name in names if name not in preferred])
     grids = [_grid(study, basis, kept, where) for basis in bases]
     basis, grid = bases[0], grids[0]
@@ -423,13 +436,6 @@ def _compare(
     )
 
 
-def _default(study: Study) -> list[str]:
-    """A question of preference where nothing else can be compared by."""
-    if reading.about_systems(study) or ranking_measures(study):
-        return []
-    return preference_questions(study)[:1]
-
-
 def _rates(ranked: Preferences) -> dict[str, Estimate]:
     return {each.system: each.win_rate for each in ranked.ranking.systems}
 
@@ -450,6 +456,13 @@ def _elsewhere(path: str, basis: Basis, where: str) -> Criterion:
             remedy = error.remedy
             raise type(error)(f"--also: {error.what}", where=path, remedy=remedy) from None
         return Criterion(f"{basis.name} in {other.name}", basis.direction, means, basis.low, basis.high)
+
+
+def _preferred_elsewhere(path: str, question: str, where: str) -> tuple[str, dict[str, Estimate]]:
+    """The win rates of the same question in another study."""
+    with open_study(path) as other:
+        kept = prompts_where(other, where) if where else None
+        return f"{question} in {other.name}", _rates(preferences(other, question, kept, where))
 
 
 def _grid(study: Study, basis: Basis, kept: Sequence[int] | None, where: str) -> Grid:

@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 
 from sightline.comparison.gate_classes import WHOLE, PromptClass, classes_of
 from sightline.comparison.gate_tests import MIN_PROMPTS, ClassTest, Source, Verdict, class_tests, decided
-from sightline.comparison.preferences import is_preference, preferences
+from sightline.comparison.preferences import (
+    default_preference,
+    intervals_over,
+    is_preference,
+    preferences,
+)
 from sightline.comparison.values import Basis, Raters, bases_of, names_of, raters_of, unit_means
 from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Cell, Direction, Estimate, absent, plural
@@ -210,7 +215,7 @@ def gate(
     tolerated, and that it is no larger must be shown as well (non-inferiority).
     """
     _refuse(study, (new, baseline), alpha, min_prompts)
-    asked = names_of(by)
+    asked = names_of(by) or default_preference(study)
     if any(is_preference(study, name) for name in asked):
         return _by_preference(study, new, baseline, asked, classes, all_classes, margin, alpha, tier)
     bases = bases_of(study, by)
@@ -279,7 +284,8 @@ def _by_preference(
 ) -> GateResult:
     """The gate by votes between systems: is the new one preferred less often than the baseline?
 
-    The difference is the fitted probability that the new system is preferred, less one half.
+    The difference is the fitted probability that the new system is preferred to the baseline, less that of
+    the reverse; the margin is one of this difference.
     """
     other = [name for name in questions if not is_preference(study, name)]
     if other:
@@ -290,10 +296,12 @@ def _by_preference(
     tolerated = _parsed(margin) if isinstance(margin, Sequence) else margin
     chosen = classes_of(study, classes, every=all_classes, tier=tier, kind="generator")
     rows, below, above = [], [], []
+    notes = list(chosen.notes)
     for question in questions:
         allowed = float(tolerated.get(question, 0.0) if isinstance(tolerated, Mapping) else tolerated)
         for each in chosen.classes:
-            row, less, more = _preferred(study, question, new, baseline, each, allowed, alpha)
+            row, less, more, over = _preferred(study, question, new, baseline, each, allowed, alpha)
+            notes += [over] if over not in notes else []
             rows.append(row)
             below.append(less)
             above.append(more)
@@ -307,13 +315,19 @@ def _by_preference(
             row.test, verdict="passed", p=less, p_holm=float(holms), p_within=more if row.margin else None
         )
         tested.append(replace(row, test=decided(test, row.margin, alpha, 0.0, 0.0, row.prompts)))
-    return GateResult(new, baseline, alpha, tested, chosen.notes)
+    notes.append(
+        f"The columns {baseline} and {new} are the fitted probabilities that either is preferred to the "
+        "other; the difference is between them, and so is --margin."
+    )
+    return GateResult(new, baseline, alpha, tested, [note for note in notes if note])
 
 
 def _preferred(
     study: Study, question: str, new: str, baseline: str, each: PromptClass, margin: float, alpha: float
-) -> tuple[ClassResult, float, float]:
-    """One class before the correction, and p that the new system is preferred less, or more, than allowed."""
+) -> tuple[ClassResult, float, float, str]:
+    """One class before the correction, p that the new system is preferred less, or more, than allowed, and
+    what the interval is over.
+    """
     prompts = None if each.name == WHOLE else sorted(each.prompts)
     why = "nobody compared the two, or systems that connect them"
     nothing = ClassTest("inconclusive", Estimate(None, None, None, 0, ""), reason=why)
@@ -321,26 +335,25 @@ def _preferred(
     try:
         ranking = preferences(study, question, prompts, confidence=1 - 2 * alpha).ranking
     except DataError:
-        return empty, np.nan, np.nan
+        return empty, np.nan, np.nan, ""
     pair = next((one for one in ranking.pairs if {one.first, one.second} == {new, baseline}), None)
     if pair is None or pair.p is None or pair.probability.value is None or pair.difference.value is None:
-        return empty, np.nan, np.nan
+        return empty, np.nan, np.nan, ""
     sign = 1.0 if pair.first == new else -1.0
     chance = pair.probability if pair.first == new else _complement(pair.probability)
     assert chance.value is not None and chance.low is not None and chance.high is not None
-    difference = Estimate(
-        chance.value - 0.5, chance.low - 0.5, chance.high - 0.5, pair.votes, "Bradley-Terry"
-    )
+    low, high = 2 * chance.low - 1, 2 * chance.high - 1
+    difference = Estimate(2 * chance.value - 1, low, high, pair.votes, "Bradley-Terry")
     stronger = pair.p / 2 if sign * pair.difference.value > 0 else 1 - pair.p / 2
     # With a margin, what one-sided tests at alpha leave open is the interval itself.
-    less = 1 - stronger if not margin else (alpha / 2 if chance.high < 0.5 - margin else 1.0)
-    more = 0.0 if chance.low > 0.5 - margin else 1.0
+    less = 1 - stronger if not margin else (alpha / 2 if high < -margin else 1.0)
+    more = 0.0 if low > -margin else 1.0
     test = ClassTest("inconclusive", difference, undetectable="the power of votes is not computed")
     result = ClassResult(
         each.name, question, "higher", ranking.prompts, 1 - chance.value, chance.value, margin, test,
         named=each.named,
     )  # fmt: skip
-    return result, less, more
+    return result, less, more, intervals_over(ranking, f"{1 - 2 * alpha:.0%}".replace("%", " %"))
 
 
 def _complement(chance: Estimate) -> Estimate:

@@ -16,7 +16,7 @@ from sightline.estimate import Direction
 from sightline.statistics.grouping import Array
 from sightline.statistics.levels import Flags, Items
 from sightline.statistics.logistic import LEAST_PAIRS, Logistic, fit_logistic
-from sightline.study import reading, rollup
+from sightline.study import listing, reading, rollup
 from sightline.study.groups import families_of
 from sightline.study.study import Study
 
@@ -70,9 +70,11 @@ def truths_of(study: Study, question: str) -> Truths:
     return Truths(*(each.select(*KEY, "value") for each in (answers, pairs, prompts)))
 
 
-def scored(study: Study) -> list[Scored]:
-    """Every measure that has values."""
-    rows = [row for row in reading.measures(study).iter_rows(named=True) if row["values"]]
+def scored(study: Study, name: str = "") -> list[Scored]:
+    """Every measure that has values; those that `check` computed for itself only where one is named."""
+    own = set() if name else listing.computed_for_checks(study)
+    known = reading.measures(study).iter_rows(named=True)
+    rows = [row for row in known if row["values"] and row["identity"] not in own]
     return [each for row in rows for each in _parts(study, row)]
 
 

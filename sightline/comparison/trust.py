@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -93,7 +94,7 @@ class Trust(Result):
 
     @property
     def notes(self) -> Sequence[str]:
-        found = [self._about_levels()]
+        found = [self._about_levels(), self._about_pairs()]
         for each in self.rows:
             if each.reversed:
                 better, worse = each.reversed[0]
@@ -139,6 +140,17 @@ class Trust(Result):
                 "do? n counts prompts."
             )
         return "The headline is pooled: no prompt has several answers with different truth. n counts prompts."
+
+    def _about_pairs(self) -> str:
+        """Why pairs of systems may be wrong though the order is right."""
+        between = [each.levels[LEVELS[-1]].accuracy.value for each in self.rows if LEVELS[-1] in each.levels]
+        if all(value is None or value == 1 for value in between):
+            return ""
+        return (
+            "System pairs right: a pair is right if people and the measure call the same system better, or if "
+            "neither difference is significant. A pair that only one of them tells apart is wrong, even where "
+            "the means are in the same order."
+        )
 
     def figures(self) -> dict[str, Figure]:
         """Each headline correlation as a dot with its interval, one series per question."""
@@ -273,19 +285,20 @@ def trust(
     they hold. Measures are tested against each other at the headline level by sign flips, adjusted after
     Holm. A measure of which lower is better agrees with people if its correlation is negative.
     """
+    home = shlex.quote(str(study.home))
     questions = {each.name: each for _, each in reading.questions(study)}
     names = [reading.question(study, question)[1].name] if question else [*questions]
     if against in questions:
         if not question or question == against:
             raise UsageError(
                 f"{against} is a question: it needs another one to be set against",
-                remedy=f"sightline trust STUDY --question {_other(questions, against)} --against {against}",
+                remedy=f"sightline trust {home} --question {_other(questions, against)} --against {against}",
             )
         measures = asked(study, against)
     else:
-        measures = scored(study)
+        measures = scored(study, against)
         if not measures:
-            raise DataError("nothing is scored yet", where=study.name, remedy="sightline score STUDY")
+            raise DataError("nothing is scored yet", where=study.name, remedy=_instead(study, [*questions]))
         measures = chosen(measures, against, [*questions]) if against else measures
     label = labels(study, per) if per else None
     units = families(study)
@@ -308,10 +321,23 @@ def trust(
         raise DataError(
             "no measure and no truth are about the same things",
             where=study.name,
-            remedy="Aggregate judgements (sightline truth) and score images (sightline score).",
+            remedy=f"Aggregate judgements (sightline truth {home}) and score images (sightline score {home}).",
         )
     rows.sort(key=lambda each: (each.question, -each.agreement))
     return Trust(rows, differences, per, groups, splits, held, against)
+
+
+def _instead(study: Study, questions: Sequence[str]) -> str:
+    """What to run where nothing is scored: score, or set one question against another."""
+    home = shlex.quote(str(study.home))
+    told = [name for name in questions if reading.newest_settlement(study, name) is not None]
+    if len(told) < 2:
+        return f"sightline score {home} MEASURE"
+    first, second, *_ = map(shlex.quote, told)
+    return (
+        f"Score the images: sightline score {home} MEASURE. Or set one question against another: "
+        f"sightline trust {home} --question {first} --against {second}"
+    )
 
 
 def _other(questions: Iterable[str], than: str) -> str:

@@ -19,6 +19,7 @@ from sightline.study import listing, reading
 from sightline.study.running.progress import Listener
 from sightline.study.running.run import run_together
 from sightline.study.study import SETTINGS_FILE, Study
+from sightline.study.writing import settling
 from sightline.verbs import WORKERS, option, verb
 
 SEVERITIES = ("error", "warning", "note")
@@ -120,6 +121,10 @@ def check(
     together: dict[str, list[Configured]] = {}
     for measure in measures.values():
         together.setdefault(measure.spec.kind, []).append(measure)
+    before = {row["identity"] for row in reading.measures(study).iter_rows(named=True) if row["values"]}
+    own = {measure.identity for measure in measures.values()} - before - listing.computed_for_checks(study)
+    if own:
+        settling.note_events(study, "check", "measured", [{"measure": each} for each in sorted(own)])
     for alike in together.values():
         run_together(study, alike, workers=workers, listener=listener)
     material = _Material(study, measures)

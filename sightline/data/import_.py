@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from sightline import registry
 from sightline.data.export_settings import take_over_settings
-from sightline.data.sources import IMAGES, TABLES, Source
+from sightline.data.sources import IMAGES, TABLES, Source, prompt_ref
 from sightline.data.sources.plain import export_note
 from sightline.data.sources.topics import topics_file
 from sightline.errors import DataError, SightlineError, StudyError, UsageError, near
@@ -31,6 +31,7 @@ from sightline.records import (
     JudgingRound,
     KnownAnswer,
     Prompt,
+    PromptKey,
     Record,
     Reference,
     System,
@@ -270,6 +271,8 @@ def import_(
         records = (each for each in records if not isinstance(each, Prompt))
     if importer.name in JUDGING and not new_systems:
         records = _of_known_systems(study, records)
+    if importer.name == "answers":
+        records = _of_known_prompts(study, records, importer)
     by_name = importer.arguments.get("names_only") or source.path.name in export_note(source)
     if importer.name == "answers" and not by_name:
         records = _with_pictures(study, records)
@@ -394,6 +397,10 @@ def _unknown(source: Source, warnings: Sequence[str]) -> DataError:
         what = f"no importer knows a table with the columns {', '.join(columns)}"
         wanted = ("prompt", "image", "system", "caption", "question", "value", "annotator")
         close = [f"{ours}={theirs}" for theirs in columns for ours in _close(theirs, wanted, columns)]
+        if close and not warnings:
+            pairs = " ".join(f"--column {shlex.quote(pair)}" for pair in close)
+            remedy = f"Name the columns: {pairs}. All layouts: sightline list importer"
+            return DataError(what, where=str(source.path), remedy=remedy)
         hint = "Name the columns: " + " ".join(f"--column {pair}" for pair in close or ["prompt=THEIRS"])
     elif not source.is_file:
         tables = [file for file in source.files() if file.lower().endswith(TABLES)]
@@ -430,6 +437,29 @@ def _of_known_systems(study: Study, records: Iterable[Record]) -> Iterator[Recor
                         where=record.at,
                         remedy=f"{near(name, known)} If it is meant, allow it: --new-systems",
                     )
+        yield record
+
+
+def _of_known_prompts(study: Study, records: Iterable[Record], importer: Configured) -> Iterator[Record]:
+    """The records; a prompt that is given by its wording alone is the one of the study that reads so.
+
+    Where the table or an option names a suite, it is one of that suite.
+    """
+    usual = None if "suite" in importer.arguments else importer.spec.parameter("suite").default
+    prompts = reading.prompts(study)
+    keys = {PromptKey(suite, ref) for suite, ref in prompts.select("suite", "ref").iter_rows()}
+    reads: dict[str, list[PromptKey]] = {}
+    for suite, ref, text in prompts.select("suite", "ref", "text").iter_rows():
+        reads.setdefault(text, []).append(PromptKey(suite, ref))
+    same: dict[PromptKey, PromptKey] = {}
+    for record in records:
+        if isinstance(record, Prompt) and record.key not in keys:
+            fits = [key for key in reads.get(record.text, []) if record.key.suite in (usual, key.suite)]
+            if record.key.ref == prompt_ref(record.text) and len(fits) == 1:
+                same[record.key] = fits[0]
+                record = record._replace(key=fits[0])
+        elif isinstance(record, Answer) and isinstance(record.prompt, PromptKey):
+            record = record._replace(prompt=same.get(record.prompt, record.prompt))
         yield record
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
@@ -166,14 +167,22 @@ def truth(
         raise UsageError("--screen and --no-screen exclude each other", remedy="Give one of them.")
     rules = [] if no_screen else screening
     names = [question] if question else [asked.name for _, asked in reading.questions(study)]
-    done = []
+    done, empty = [], []
     for name in names:
         votes, items, _ = reading.votes(study, name)
         if len(votes.value) == 0:
-            if question:
+            bad = int(reading.ballots(study, name)["n"].sum())
+            if question and not bad:
                 raise DataError(f"nobody has judged {name!r} yet", remedy="Import judgements first.")
+            empty += [f"{bad:,} judgements of {name}"] if bad else []
             continue
         done.append(_aggregate(study, name, rule, rules, votes, items, strict=question is not None))
+    if not done and empty:
+        raise DataError(
+            f"{' and '.join(empty)} say that both are bad: they prefer neither side, so there is no truth",
+            where=study.name,
+            remedy=f"sightline compare {shlex.quote(str(study.home))} counts them.",
+        )
     if not done:
         raise DataError(
             "there are no judgements to aggregate",
@@ -216,7 +225,8 @@ def _aggregate(
     excluded += [Excluded(names[each.annotator], consensus.short, each.reason) for each in values.left_out]
     unused = {counted.annotators.index(each.annotator) for each in values.left_out}
     counted = _without(counted, unused)
-    agreement, of_everyone = _agreement(counted), _agreement(everyone.where(~everyone.control))
+    sides = _has_sides(counted, parts)
+    agreement, of_everyone = _agreement(counted, sides), _agreement(everyone.where(~everyone.control), sides)
     # Control items, the reference photos among them, are no part of what is being judged.
     judged = {items[int(number)] for number in np.unique(votes.item[~votes.control])}
     rows: list[tuple[int, float | None, float | None, float | None, int, str | None]] = []
@@ -265,9 +275,16 @@ def _aggregate(
     )
 
 
-def _agreement(votes: Votes) -> Estimate:
+def _agreement(votes: Votes, sides: bool) -> Estimate:
     scale = votes.question.scale
-    return krippendorff_alpha(votes.item, votes.value, n=votes.n, scale=scale)  # type: ignore[arg-type]
+    return krippendorff_alpha(votes.item, votes.value, n=votes.n, scale=scale, sides=sides)  # type: ignore[arg-type]
+
+
+def _has_sides(votes: Votes, parts: pl.DataFrame) -> bool:
+    """Whether all votes are choices between two sides, of which either might have come first."""
+    paired = bool(((parts["image_b"] > 0) | (parts["system_b"] > 0)).all())
+    triplets = bool((parts["image_c"] > 0).any())
+    return paired and not triplets and reading.chooses(votes.question, votes.value.tolist())
 
 
 def _noted(found: Estimate) -> dict[str, float | int | str | None]:

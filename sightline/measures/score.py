@@ -14,12 +14,13 @@ from sightline.estimate import Cell, absent
 from sightline.extension import Configured
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
-from sightline.study import reading
+from sightline.study import listing, reading
 from sightline.study.running.calls import compute_files
 from sightline.study.running.progress import Listener
 from sightline.study.running.run import Ran, run_together
 from sightline.study.scores import Outcome
 from sightline.study.study import Study
+from sightline.study.writing import settling
 
 BATCH = 16
 _NEEDED = {
@@ -146,6 +147,9 @@ def score(
         reading.need_prompts(study)
     for measure in chosen:
         measure.require()
+    asked = {measure.identity for measure in chosen} & listing.computed_for_checks(study)
+    if asked:
+        settling.note_events(study, "score", "asked", [{"measure": each} for each in sorted(asked)])
     # Measures of one kind read the same things: those are read and decoded once for all.
     together: dict[str, list[int]] = {}
     for number, measure in enumerate(chosen):

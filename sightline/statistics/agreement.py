@@ -108,6 +108,7 @@ def krippendorff_alpha(
     *,
     n: ArrayLike | None = None,
     scale: Literal["nominal", "ordinal", "interval"] = "nominal",
+    sides: bool = False,
     resamples: int = RESAMPLES,
     seed: int = SEED,
     confidence: float = 0.95,
@@ -118,14 +119,22 @@ def krippendorff_alpha(
     De the same over all votes at once. A missing vote is a missing row; items with one vote are left out.
     Nominal differences are 0 or 1; ordinal ones are interval ones of mid-ranks, which equals the published
     sum of category counts between two values; so no coincidence matrix is built. Limits by the bootstrap over
-    items, `resamples` times with `seed`; 0 resamples give none.
+    items, `resamples` times with `seed`; 0 resamples give none. With `sides`, values are choices between two
+    sides, 0 to 1, and either might have come first: every item counts both ways round, so that alpha does not
+    depend on which did.
     Source: K. Krippendorff, Content analysis, 3rd edition (2013), chapter 12.
     """
+    if sides:
+        number = 2 * np.unique(np.asarray(items), return_inverse=True)[1].reshape(-1)
+        given = np.asarray(values, dtype=np.float64)
+        items, values = np.append(number, number + 1), np.append(given, 1 - given)
+        n = None if n is None else np.tile(np.asarray(n), 2)
     table = _count(items, values, n)
     if table is None:
         return Estimate(None, n=0, reason="no item has two votes")
     if table.scale.size == 1:
         return Estimate(None, n=table.per_item.size, reason="all votes are equal")
+    ways = 2 if sides else 1
     total = table.votes.sum()
     of_value = sum_by(table.value, table.votes)
     if scale == "nominal":
@@ -141,11 +150,12 @@ def krippendorff_alpha(
         overall = total * (of_value * place**2).sum() - (of_value * place).sum() ** 2
     value = float(1 - (differing / (table.per_item - 1)).sum() * (total - 1) / overall)
     if table.rare < LEAST_RARE:
-        return _too_rare(value, table.rare, table.per_item.size)
+        return _too_rare(value, table.rare, table.per_item.size // ways)
     low, high = alpha_bootstrap(
-        table.item, table.value, table.votes, table.scale, scale, value, resamples, seed, confidence
-    )
-    return Estimate(value, low, high, table.per_item.size)
+        table.item, table.value, table.votes, table.scale, scale, value, resamples, seed, confidence,
+        ways=ways,
+    )  # fmt: skip
+    return Estimate(value, low, high, table.per_item.size // ways)
 
 
 def _too_rare(value: float, rare: int, n: int, wanted: int = LEAST_RARE) -> Estimate:

@@ -71,23 +71,25 @@ def alpha_bootstrap(
     resamples: int,
     seed: int,
     confidence: float,
+    ways: int = 1,
 ) -> Limits:
     """Limits of Krippendorff's alpha: expanded percentiles over items drawn with replacement.
 
     Cells of (item, value) hold numbers of votes; items and values are numbered from 0, cells ordered by item
     and value. Expected disagreement and, on an ordinal scale, the ranks are those of each resample. Beyond
     MOST_UNITS items, bundles of items put together at random are drawn instead of single ones. The tails are
-    Phi(-sqrt(n/(n-1)) t(n-1)) instead of .025: plain percentiles are too narrow for few items.
+    Phi(-sqrt(n/(n-1)) t(n-1)) instead of .025: plain percentiles are too narrow for few items. With
+    several `ways`, so many items in a row are one and are drawn together.
     Source: T. Hesterberg, What teachers should know about the bootstrap, American Statistician 69 (2015).
     """
     from scipy.special import ndtr, stdtrit
 
-    items = int(item[-1]) + 1
+    items = (int(item[-1]) + 1) // ways
     if resamples < 1 or items < 2:
         return UNKNOWN
     rng = np.random.default_rng(seed)
     units = min(items, MOST_UNITS)
-    unit = rng.permutation(items) % units if items > units else np.arange(items)
+    unit = np.repeat(rng.permutation(items) % units if items > units else np.arange(items), ways)
     of_scale = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}[scale]
     width, alphas_of = of_scale(item, value, votes, scale_values, unit, units)
     draws = []

@@ -36,25 +36,33 @@ class ClusteredVariance:
         """The covariance clustered in each way alone."""
         return [matrix for matrix, _ in self.parts]
 
-    def of(self, contrast: Array) -> tuple[Array, Array]:
-        """Standard errors and degrees of freedom of contrasts (rows)."""
+    def of(self, contrast: Array, room: Array | float = 1.0) -> tuple[Array, Array]:
+        """Standard errors and degrees of freedom of contrasts (rows).
+
+        `room` is 4 p (1 - p) of the probability that a contrast is about: where nearly all votes are alike,
+        clusters hardly can differ, and what variance there is comes from single votes. The power of 3 leaves
+        degrees of freedom as they are up to about p = .8, which keeps intervals of three raters wide enough.
+        """
 
         def spread(matrix: Array) -> Array:
             return np.asarray(np.einsum("ij,jk,ik->i", contrast, matrix, contrast))
 
         # What is known of raters alone, or of prompts alone, is part of the whole.
-        variance = np.maximum.reduce([spread(each) for each in (self.total, self.least, *self.ways)])
+        single = spread(self.least)
+        variance = np.maximum.reduce([single, *(spread(each) for each in (self.total, *self.ways))])
         if not self.parts:
             return np.sqrt(np.maximum(variance, 0)), np.full(len(contrast), np.inf)
-        spreads, freedoms = (
-            np.array([spread(each) for each in self.ways]),
-            np.array([df for _, df in self.parts]),
-        )
+        votes = (1 - np.asarray(room)) ** 3 * single
+        spreads = np.maximum(np.array([spread(each) for each in self.ways]) - votes, 0)
+        freedoms = np.array([df for _, df in self.parts])
         loss = (spreads**2 / freedoms[:, None]).sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = np.where(loss > 0, variance**2 / loss, np.inf)
         # At most those of the larger part: how much the others add is itself uncertain.
-        highest = freedoms[np.argmax(spreads, axis=0)]
+        beyond = spreads.sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            alike = np.where(votes > 0, votes / (votes + beyond), 0.0)
+        highest = alike * freedoms.max() + (1 - alike) * freedoms[np.argmax(spreads, axis=0)]
         return np.sqrt(np.maximum(variance, 0)), np.clip(freedom, freedoms.min(), highest)
 
 

@@ -109,9 +109,10 @@ def _orders(ranks: Array, rng: np.random.Generator) -> list[Indices]:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Strengths with mean 0, the covariance that independent choices would give them, and probabilities.
+    """Strengths, the covariance that independent choices would give them, and probabilities.
 
-    `chance` holds the probability of each candidate of each row of the stages given to `fit_stages`.
+    Strengths are 0 on average in every group of systems that comparisons connect. `chance` holds the
+    probability of each candidate of each row of the stages given to `fit_stages`.
     """
 
     strength: Array
@@ -126,8 +127,8 @@ def fit_stages(
 
     `weight` multiplies each row of `stages`. Of two candidates this is Bradley and Terry's model. With
     `bias_reduced` each pair that met receives its leverage as votes, half for either, the number of systems
-    less one in all: for pairs this is Firth's correction, which keeps estimates finite and takes off their
-    first-order bias. `pull` is the precision of a normal prior.
+    less one in every connected group: for pairs this is Firth's correction, which keeps estimates finite and
+    takes off their first-order bias. `pull` is the precision of a normal prior.
     Source: Plackett, Applied Statistics 24 (1975); Firth, Biometrika 80 (1993).
     """
     times = stages.weight * np.asarray(weight, dtype=np.float64)
@@ -139,10 +140,11 @@ def fit_stages(
     chosen = sum_by(index[:, 0], times, systems) if len(unique) else np.zeros(systems)
     met = _met(unique, times, systems)
     strength = np.zeros(systems)
-    fixed = np.full((systems, systems), 1 / systems) if not pull else np.eye(systems) * pull
-    if not pull:
-        # Systems that never met any other are held at 0.
-        fixed = fixed + np.diag((met.sum(axis=1) == 0).astype(np.float64))
+    # Strengths are 0 on average in every group of systems that comparisons connect.
+    group = connected_groups(met)
+    together = (group[:, None] == group[None]) / np.bincount(group)[group]
+    fixed = np.eye(systems) * pull if pull else together
+    rank = systems - np.unique(group).size
     for _ in range(200):
         chance = _softmax(strength, index, real)
         dense = np.zeros((len(unique), systems))
@@ -155,7 +157,7 @@ def fit_stages(
             variance = np.diag(inverse)[:, None] + np.diag(inverse)[None] - 2 * inverse
             leverage = met * p * (1 - p) * variance
             total = leverage.sum() / 2
-            leverage *= (systems - 1) / total if total else 0
+            leverage *= rank / total if total else 0
             gradient += (leverage * (0.5 - p)).sum(axis=1)
             added = leverage * p * (1 - p)
             step = np.linalg.solve(information + fixed + np.diag(added.sum(axis=1)) - added, gradient)
@@ -164,9 +166,17 @@ def fit_stages(
         strength = strength + step / max(1.0, float(np.abs(step).max(initial=0)))
         if np.abs(step).max(initial=0) < 1e-9:
             break
-    strength = strength - strength.mean()
-    bread = inverse if pull else inverse - 1 / systems
+    strength = strength - together @ strength
+    bread = inverse if pull else inverse - together
     return Fitted(strength, np.asarray(bread, dtype=np.float64), chance[which])
+
+
+def connected_groups(met: Array) -> Indices:
+    """The number of the group of each system: systems that comparisons connect, through others as well."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    return np.asarray(connected_components(csr_array(met), directed=False)[1], dtype=np.int64)
 
 
 def _unique_rows(candidates: Indices, systems: int) -> tuple[Indices, Indices]:

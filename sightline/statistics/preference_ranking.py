@@ -25,6 +25,7 @@ from sightline.statistics.grouping import Array, Indices, sum_by
 from sightline.statistics.orders import (
     ImpliedPairs,
     Stages,
+    connected_groups,
     fit_stages,
     order_stages,
     pair_stages,
@@ -37,7 +38,8 @@ BOTH_BAD = -1.0
 """The outcome of a vote for neither: half a win for either, as a tie, and counted on its own."""
 ELO_SCALE = 400 / float(np.log(10))
 ELO_MEAN = 1000.0
-APART = "no chain of comparisons connects it with the others"
+APART = "no chain of comparisons connects them"
+ALONE = "it was never compared with another"
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class RankedSystem:
     `win_rate` is the mean over its votes, ties half; against whom is up to whoever chose the pairs.
     `expected_win_rate` is the mean over all other systems of the fitted probability to be preferred to each.
     `strength` is Bradley and Terry's (or Plackett and Luce's), 0 on average; `elo` the same as
-    1000 + 400 / ln(10) x strength, so that 400 points are odds of ten to one.
+    1000 + 400 / ln(10) x strength, so that 400 points are odds of ten to one. Where no chain of comparisons
+    connects all systems, strengths, expected win rates and ranks are those within the system's `group`.
     """
 
     system: str
@@ -57,6 +60,7 @@ class RankedSystem:
     elo: Estimate
     best_rank: int
     worst_rank: int
+    group: int
     votes: int
     wins: int
     losses: int
@@ -94,7 +98,9 @@ class PreferenceRanking:
     counts votes for i against j. `reliability` is the weight of each rater's votes, 1 on average; `taste` the
     SD of raters' own strengths about everybody's, None where it is unknown. `rater_part` and `prompt_part`
     are the parts of the variance of strengths that come from who judged and from what was asked.
-    `strength` and `covariance` are in the order given, NaN where nothing connects a system with the others.
+    `strength` and `covariance` are in the order given, NaN of a system that was compared with none.
+    `groups` are the systems that comparisons connect, the largest group first: with more than one, nobody is
+    first, and nothing is said of systems of different groups.
     """
 
     systems: tuple[RankedSystem, ...]
@@ -115,6 +121,7 @@ class PreferenceRanking:
     prompt_part: float | None
     strength: Array
     covariance: Array
+    groups: tuple[tuple[str, ...], ...]
 
 
 def rank_by_votes(
@@ -138,10 +145,13 @@ def rank_by_votes(
     `rater_reliability` (of three raters and more) unless `rater_quality` is False. Their covariance is the
     sandwich clustered in two ways, V(raters) + V(prompts) - V(raters x prompts), each part moderated towards
     what all contrasts share, and never below that of independent votes or of one way alone; t with
-    Satterthwaite's degrees of freedom, at most those of the larger part. With fewer than three raters, or
+    Satterthwaite's degrees of freedom, at most those of the larger part. Near 0 and 1 errors of log odds grow
+    faster than log odds do: the end of an interval that is nearer to 0 is Wilson's, and p that of the score
+    test, where these say more, so that further wins do not weaken a lead. With fewer than three raters, or
     anonymous ones, intervals speak of these raters only and `over` is "prompts".
     Source: Bradley and Terry, Biometrika 39 (1952); Firth, Biometrika 80 (1993); Cameron, Gelbach and Miller,
-    JBES 29 (2011); Smyth, SAGMB 3 (2004) for moderated variances.
+    JBES 29 (2011); Smyth, SAGMB 3 (2004) for moderated variances; Hauck and Donner, JASA 72 (1977) and
+    Wilson, JASA 22 (1927) for log odds near the ends.
     """
     first, second = _column(a), _column(b)
     said = np.asarray(outcome, dtype=np.float64)
@@ -210,7 +220,6 @@ def _rank(
     size = len(named)
     if highest >= size or min(pairs.a.min(initial=0), pairs.b.min(initial=0)) < 0:
         raise ValueError(f"systems are numbered from 0 to {size - 1}")
-    connected = _largest_component(pairs, size)
     raters = int(rater.max(initial=-1)) + 1
     plain = fit_stages(stages, np.ones(stages.weight.size), size)
     quality = Reliability(np.ones(raters), float("nan"))
@@ -223,9 +232,11 @@ def _rank(
     cast = np.bincount(pairs.ballot, minlength=rater.size) > 0
     ways, over, reason = ways_of(prompt, rater, cast, weight)
 
+    group = _groups(pairs, size)
     times = weight[stages.ballot]
     meat = _meat(stages, fitted.chance, stages.weight * times**2, size)
-    least = _tie_factor(pairs, fitted.strength) * fitted.bread @ meat @ fitted.bread
+    factor = _tie_factor(pairs, fitted.strength)
+    least = factor * fitted.bread @ meat @ fitted.bread
     if over:
         sums = [scores_by(stages, fitted, times, way.of[stages.ballot], size) for way in ways]
         variance = combined(
@@ -235,19 +246,24 @@ def _rank(
         )
     else:
         variance = ClusteredVariance((), least, least)
+    errors = _Errors(variance, _variance_of_equals(stages, pairs, times, size), confidence)
     table = _tables(pairs, both_bad, size)
-    rates = _win_rates(pairs, ways if over else (), size, confidence, _tie_factor(pairs, fitted.strength))
-    compared = _pairs(named, connected, fitted.strength, variance, bool(over), table, confidence, reason)
-    centre = np.eye(size) - connected.astype(np.float64)[None] / max(1, connected.sum())
-    middle = float(fitted.strength @ connected) / max(1, connected.sum())
-    strength = np.where(connected, fitted.strength - middle, np.nan)
-    rows = _systems(named, strength, centre, variance, bool(over), rates, compared, table, confidence, reason)
+    rates = _win_rates(pairs, ways if over else (), size, confidence, factor)
+    compared = _pairs(named, group, fitted.strength, errors, bool(over), table, reason)
+    strength = np.where(group >= 0, fitted.strength, np.nan)
+    rows = _systems(named, strength, group, errors, bool(over), rates, compared, table, reason)
     ranked = sorted(
         rows,
-        key=lambda row: (row.strength.value is None, -(row.strength.value or 0.0), named.index(row.system)),
+        key=lambda row: (
+            row.group < 0,
+            row.group,
+            -(row.strength.value or 0.0),
+            named.index(row.system),
+        ),
     )
     leader = ranked[0] if ranked else None
-    alone = leader is not None and size > 1 and leader.worst_rank == 1
+    groups = int(group.max(initial=-1)) + 1
+    alone = leader is not None and groups == 1 and bool((group == 0).all()) and leader.worst_rank == 1
     shares = variance_parts(ways, variance) if over else (None, None)
     return PreferenceRanking(
         tuple(ranked),
@@ -266,18 +282,74 @@ def _rank(
         prompt_part=shares[1],
         strength=strength,
         covariance=np.asarray(variance.total),
+        groups=tuple(tuple(row.system for row in ranked if row.group == each) for each in range(groups)),
     )
 
 
-def _largest_component(pairs: ImpliedPairs, size: int) -> np.ndarray:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+def _groups(pairs: ImpliedPairs, size: int) -> Indices:
+    """The group of each system, the largest first; -1 of a system that was compared with none."""
+    met = np.bincount(pairs.a * size + pairs.b, minlength=size * size).reshape(size, size)
+    found = connected_groups((met + met.T).astype(np.float64))
+    members = np.bincount(found, minlength=1)
+    place = np.empty(members.size, dtype=np.int64)
+    place[np.argsort(-members, kind="stable")] = np.arange(members.size)
+    return np.where(members[found] > 1, place[found], -1)
 
-    if not size or not pairs.a.size:
-        return np.zeros(size, dtype=np.bool_)
-    graph = coo_array((np.ones(pairs.a.size), (pairs.a, pairs.b)), shape=(size, size)).tocsr()
-    _, label = connected_components(graph, directed=False)
-    return np.asarray(label == np.argmax(np.bincount(label)), dtype=np.bool_)
+
+def _variance_of_equals(stages: Stages, pairs: ImpliedPairs, times: Array, size: int) -> Array:
+    """The covariance that strengths would have if all systems were alike and votes independent."""
+    real = stages.candidates >= 0
+    even = real / np.maximum(real.sum(axis=1, keepdims=True), 1)
+    bread = np.linalg.pinv(_meat(stages, even, stages.weight * times, size), hermitian=True)
+    meat = _meat(stages, even, stages.weight * times**2, size)
+    return np.asarray(_tie_factor(pairs, np.zeros(size)) * bread @ meat @ bread)
+
+
+@dataclass(frozen=True)
+class _Errors:
+    """Intervals and tests of contrasts of strengths."""
+
+    variance: ClusteredVariance
+    equals: Array
+    confidence: float
+
+    def around(self, contrast: Array, value: Array) -> tuple[Array, Array, Array, Array, Array]:
+        """Ends of differences of two strengths, or of means of strengths, and of their probabilities; and p.
+
+        The far end of a probability is Wilson's of the votes without Firth's correction, where that is
+        further: of votes that are all alike it is 0 or 1.
+        """
+        from scipy.special import expit, logit, stdtr, stdtrit
+
+        chance = expit(value)
+        error, df = self.variance.of(contrast, 4 * chance * (1 - chance))
+        df = np.minimum(df, 1e6)
+        single = np.einsum("ij,jk,ik->i", contrast, self.variance.least, contrast)
+        even = np.einsum("ij,jk,ik->i", contrast, self.equals, contrast)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # What is known is worth so many independent votes between two, less what clusters take off.
+            votes = np.minimum(4 / even, 1 / (single * chance * (1 - chance))) * single / error**2
+            votes = np.where((even > 0) & (single > 0), votes, 0.0)
+            t = np.maximum(np.abs(value) / error, np.abs(2 * chance - 1) * np.sqrt(votes))
+        quantile = stdtrit(df, (1 + self.confidence) / 2)
+        low, high = value - quantile * error, value + quantile * error
+        lower, upper = (logit(each) for each in wilson(chance, np.maximum(votes, 1e-9), quantile))
+        low = np.where((value > 0) & (votes > 0), np.maximum(low, np.minimum(lower, value)), low)
+        high = np.where((value < 0) & (votes > 0), np.minimum(high, np.maximum(upper, value)), high)
+        many = np.maximum(votes, 1e-9)
+        raw = np.clip(0.5 + (chance - 0.5) * (1 + 1 / many), 0, 1)
+        far_low, far_high = wilson(raw, many, quantile)
+        least = np.where((value < 0) & (votes > 0), np.minimum(expit(low), far_low), expit(low))
+        most = np.where((value > 0) & (votes > 0), np.maximum(expit(high), far_high), expit(high))
+        return low, high, least, most, np.where(error > 0, 2 * stdtr(df, -t), np.nan)
+
+
+def wilson(rate: Array, n: Array, quantile: Array) -> tuple[Array, Array]:
+    """Wilson's score interval of a proportion of n."""
+    z2 = quantile**2 / n
+    middle = (rate + z2 / 2) / (1 + z2)
+    half = np.sqrt(z2 * rate * (1 - rate) + z2**2 / 4) / (1 + z2)
+    return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
 
 
 def _meat(stages: Stages, chance: Array, times: Array, size: int) -> Array:
@@ -319,7 +391,10 @@ def _tables(pairs: ImpliedPairs, both_bad: np.ndarray, size: int) -> tuple[Indic
 def _win_rates(
     pairs: ImpliedPairs, ways: Sequence[Clusters], size: int, confidence: float, tie_factor: float
 ) -> list[Estimate]:
-    """Mean of each system's votes, t interval on the scale of log odds, which stays within 0 and 1."""
+    """Mean of each system's votes, t interval on the scale of log odds, which stays within 0 and 1.
+
+    Near 0 and 1 the end nearer to one half goes over to Wilson's, where that is closer.
+    """
     from scipy.special import expit, stdtrit
 
     system = np.concatenate([pairs.a, pairs.b])
@@ -340,13 +415,19 @@ def _win_rates(
     found = []
     variance = combined(sums, np.diag(np.nan_to_num(least)), moderate=False) if sums else None
     if variance is not None:
-        error, df = variance.of(np.eye(size))
-        half = stdtrit(np.minimum(df, 1e6), (1 + confidence) / 2) * error / (smooth * (1 - smooth))
+        error, df = variance.of(np.eye(size), 4 * smooth * (1 - smooth))
+        quantile = stdtrit(np.minimum(df, 1e6), (1 + confidence) / 2)
+        half = quantile * error / (smooth * (1 - smooth))
         middle = np.log(smooth / (1 - smooth))
         low, high = expit(middle - half), expit(middle + half)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lower, upper = wilson(smooth, smooth * (1 - smooth) / error**2, quantile)
+        near = (2 * smooth - 1) ** 2
+        low = np.where(smooth > 0.5, low + near * np.fmax(lower - low, 0), low)
+        high = np.where(smooth < 0.5, high + near * np.fmin(upper - high, 0), high)
     for number in range(size):
         if not votes[number]:
-            found.append(absent("it was never compared with another"))
+            found.append(absent(ALONE))
         elif variance is None:
             found.append(Estimate(rate[number], n=int(votes[number]), direction="higher"))
         else:
@@ -359,15 +440,14 @@ def _win_rates(
 
 def _pairs(
     names: Sequence[str],
-    connected: np.ndarray,
+    group: Indices,
     strength: Array,
-    variance: ClusteredVariance,
+    errors: _Errors,
     known: bool,
     table: tuple[Indices, Indices, Indices],
-    confidence: float,
     reason: str | None,
 ) -> list[PreferencePair]:
-    from scipy.special import expit, stdtr, stdtrit
+    from scipy.special import expit
 
     index = np.array(list(combinations(range(len(names)), 2)), dtype=np.int64).reshape(-1, 2)
     if not index.size:
@@ -376,13 +456,10 @@ def _pairs(
     contrast = np.zeros((len(index), len(names)))
     contrast[np.arange(len(index)), a], contrast[np.arange(len(index)), b] = 1, -1
     difference = strength[a] - strength[b]
-    error, df = variance.of(contrast)
-    there = connected[a] & connected[b]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = difference / error
-    p = np.where(there & known & (error > 0), 2 * stdtr(np.minimum(df, 1e6), -np.abs(t)), np.nan)
+    there = (group[a] == group[b]) & (group[a] >= 0)
+    lows, highs, least, most, p = errors.around(contrast, difference)
+    p = np.where(there & known, p, np.nan)
     adjusted = holm(p)
-    half = stdtrit(np.minimum(df, 1e6), (1 + confidence) / 2) * error
     wins, ties, bad = table
     result = []
     for row, (i, j) in enumerate(index.tolist()):
@@ -393,10 +470,10 @@ def _pairs(
             probability = Estimate(expit(difference[row]), n=votes, reason=reason)
             gap = Estimate(difference[row], n=votes, reason=reason)
         else:
-            low, high = difference[row] - half[row], difference[row] + half[row]
+            low, high = lows[row], highs[row]
             gap = Estimate(difference[row], low, high, votes, "clustered t")
             probability = Estimate(
-                expit(difference[row]), expit(low), expit(high), votes, "clustered t on log odds"
+                expit(difference[row]), least[row], most[row], votes, "clustered t on log odds"
             )
         some = not np.isnan(p[row])
         result.append(
@@ -407,7 +484,7 @@ def _pairs(
                 gap,
                 float(p[row]) if some else None,
                 float(adjusted[row]) if some else None,
-                bool(some and adjusted[row] < 1 - confidence),
+                bool(some and adjusted[row] < 1 - errors.confidence),
                 votes,
                 int(wins[i, j]),
                 int(wins[j, i]),
@@ -421,18 +498,16 @@ def _pairs(
 def _systems(
     names: Sequence[str],
     strength: Array,
-    centre: Array,
-    variance: ClusteredVariance,
+    group: Indices,
+    errors: _Errors,
     known: bool,
     rates: Sequence[Estimate],
     pairs: Sequence[PreferencePair],
     table: tuple[Indices, Indices, Indices],
-    confidence: float,
     reason: str | None,
 ) -> list[RankedSystem]:
     from scipy.special import expit, stdtrit
 
-    size = len(names)
     above, below = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     for pair in pairs:
         if pair.significant and pair.difference.value is not None:
@@ -440,38 +515,38 @@ def _systems(
             winner, loser = (pair.first, pair.second) if higher else (pair.second, pair.first)
             below[winner] += 1
             above[loser] += 1
-    quantile = (1 + confidence) / 2
-    error, df = variance.of(centre)
-    half = stdtrit(np.minimum(df, 1e6), quantile) * error
-    others = ~np.isnan(strength)
+    same = (group[:, None] == group[None]) & (group >= 0)[:, None]
+    np.fill_diagonal(same, False)
+    fellows = same.sum(axis=1)
+    others = same / np.maximum(fellows, 1)[:, None]
+    # The lead over the mean of the others is the strength times their number over that with itself.
+    shrink = fellows / np.maximum(fellows + 1, 1)
+    lead = np.nan_to_num(strength) / np.maximum(shrink, 0.5)
+    lows, highs, *_ = errors.around(np.eye(len(names)) - others, lead)
     chance = expit(strength[:, None] - strength[None])
-    slope = np.where(others[None] & others[:, None], chance * (1 - chance), 0.0)
-    np.fill_diagonal(slope, 0)
-    fellows = max(1, int(others.sum()) - 1)
-    gradient = (np.diag(slope.sum(axis=1)) - slope) / fellows
-    rate_error, rate_df = variance.of(gradient)
-    rate_half = stdtrit(np.minimum(rate_df, 1e6), quantile) * rate_error
+    slope = np.where(same, chance * (1 - chance), 0.0) / np.maximum(fellows, 1)[:, None]
+    means = np.where(same, chance, 0.0).sum(axis=1) / np.maximum(fellows, 1)
+    error, df = errors.variance.of(np.diag(slope.sum(axis=1)) - slope, 4 * means * (1 - means))
+    quantile = stdtrit(np.minimum(df, 1e6), (1 + errors.confidence) / 2)
     wins, ties, bad = table
     rows = []
     for i, name in enumerate(names):
         votes = int(wins[i].sum() + wins[:, i].sum() + ties[i].sum() + bad[i].sum())
-        expected, own, elo = (absent(APART),) * 3
-        if others[i]:
-            at, mean = (
-                float(strength[i]),
-                float(np.delete(np.where(others, chance[i], 0.0), i).sum() / fellows),
-            )
+        expected, own, elo = (absent(ALONE),) * 3
+        if group[i] >= 0:
+            at, mean = float(strength[i]), float(means[i])
             if known:
-                low, high = at - float(half[i]), at + float(half[i])
-                odds = _within_odds(mean, float(rate_half[i]))
+                low, high = float(lows[i] * shrink[i]), float(highs[i] * shrink[i])
                 own = Estimate(at, low, high, votes, "clustered t", direction="higher")
                 elo = Estimate(_elo(at), _elo(low), _elo(high), votes, "clustered t", direction="higher")
+                odds = _within_odds(mean, float(error[i]), float(quantile[i]))
                 expected = Estimate(mean, *odds, n=votes, method="clustered t", direction="higher")
             else:
                 own, elo, expected = (
                     Estimate(value, n=votes, reason=reason, direction="higher")
                     for value in (at, _elo(at), mean)
                 )
+        members = int(fellows[i]) + 1
         rows.append(
             RankedSystem(
                 name,
@@ -480,7 +555,8 @@ def _systems(
                 own,
                 elo,
                 1 + above[name],
-                size - below[name],
+                members - below[name],
+                int(group[i]),
                 votes,
                 int(wins[i].sum()),
                 int(wins[:, i].sum()),
@@ -495,10 +571,15 @@ def _elo(strength: float) -> float:
     return ELO_MEAN + ELO_SCALE * float(strength)
 
 
-def _within_odds(mean: float, half: float) -> tuple[float, float]:
-    """mean +- half taken to the scale of log odds, and back."""
+def _within_odds(mean: float, error: float, quantile: float) -> tuple[float, float]:
+    """mean +- quantile x error taken to the scale of log odds and back; Wilson's nearer to one half."""
     from scipy.special import expit, logit
 
     inside = min(max(mean, 1e-9), 1 - 1e-9)
-    width = half / (inside * (1 - inside))
-    return min(mean, float(expit(logit(inside) - width))), max(mean, float(expit(logit(inside) + width)))
+    room = inside * (1 - inside)
+    low, high = (float(expit(logit(inside) + side * quantile * error / room)) for side in (-1, 1))
+    if error > 0:
+        lower, upper = wilson(np.array([inside]), np.array([room / error**2]), np.array([quantile]))
+        low = max(low, float(lower[0])) if mean > 0.5 else low
+        high = min(high, float(upper[0])) if mean < 0.5 else high
+    return min(mean, low), max(mean, high)

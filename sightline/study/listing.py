@@ -30,12 +30,12 @@ def judgements(study: Readable) -> pl.DataFrame:
     return frame(
         study,
         "SELECT q.name, a.panel || '/' || a.name, s.prompt_id, s.system_id, s.image_id, j.value, j.n, "
-        "j.item_id, j.repetition, j.took_ms, s.system_b, s.image_b "
+        "j.item_id, j.repetition, j.took_ms, s.system_b, s.image_b, s.image_c "
         "FROM judgement j JOIN question q ON q.id = j.question_id JOIN item s ON s.id = j.item_id "
         "LEFT JOIN annotator a ON a.id = j.annotator_id "
         f"WHERE {LATEST} ORDER BY j.id",
         "question annotator prompt_id:int system_id:int image_id:int value:float n:int item_id:int "
-        "repetition:int took_ms:int system_b:int image_b:int",
+        "repetition:int took_ms:int system_b:int image_b:int image_c:int",
     )
 
 
@@ -271,6 +271,12 @@ def events(study: Readable, actor: str) -> list[tuple[str, Mapping[str, Any]]]:
     """What an actor noted in the study's log, oldest first."""
     query = "SELECT what, json FROM event WHERE actor = :actor ORDER BY id"
     return [(what, decoded(noted)) for what, noted in fetch_rows(study, query, actor=actor)]
+
+
+def computed_for_checks(study: Readable) -> set[str]:
+    """The measures, by identity, whose scores `check` computed for itself and nobody asked for since."""
+    noted = {str(note["measure"]) for what, note in events(study, "check") if what == "measured"}
+    return noted - {str(note["measure"]) for what, note in events(study, "score") if what == "asked"}
 
 
 def captioned(study: Readable) -> pl.DataFrame:

@@ -217,7 +217,9 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
     """The counted votes on a question as columns, their items in order, and annotator ids.
 
     The latest revision counts; skipped items and excluded annotators are left out. Where nobody is named and
-    every item has one verdict per repetition, a verdict given again replaces the earlier one.
+    every item has one verdict per repetition, a verdict given again replaces the earlier one. A choice
+    between two sides is one item whichever came first: of an item and its reverse, the votes on the later
+    one are mirrored and count as votes on the earlier one.
     """
     import numpy as np
 
@@ -225,14 +227,15 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
     gone = set(excluded)
     with database.reading(study.engine) as connection:
         query = (
-            "SELECT j.item_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.repetition, j.control "
-            f"FROM judgement j WHERE j.question_id = :question AND {LATEST} ORDER BY j.item_id, j.id"
+            "SELECT j.item_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.repetition, j.control, "
+            f"j.id FROM judgement j WHERE j.question_id = :question AND {LATEST} ORDER BY j.item_id, j.id"
         )
         rows = connection.execute(text(query), {"question": key}).fetchall()
         people = connection.execute(text("SELECT id, panel, name FROM annotator ORDER BY id")).fetchall()
         newest = text("SELECT coalesce(max(id), 0) FROM judgement WHERE question_id = :question")
         up_to = int(connection.execute(newest, {"question": key}).scalar_one())
     rows = [row for row in rows if row[1] not in gone]
+    rows = _in_one_order(study, asked, rows)
     everything = len(rows)
     rows = _latest_verdicts(rows)
     order = {int(row[0]): i for i, row in enumerate(people)}
@@ -255,6 +258,7 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
         question=asked,
         superseded=everything - len(rows),
         up_to=up_to,
+        mirrored=np.array([row[9] for row in rows], dtype=np.bool_) if rows and len(rows[0]) > 9 else None,
     )
     return table, items(study, item_ids), [int(row[0]) for row in people]
 
@@ -276,6 +280,57 @@ def only_yes_and_no(study: Readable, name: str) -> bool:
     return bool(kinds) and not any(
         fetch_rows(study, f"SELECT 1 {source} {other}", question=key) for source in kinds
     )
+
+
+def _in_one_order(study: Readable, asked: Question, rows: Sequence[Any]) -> list[Any]:
+    """Votes on pairs whose sides were swapped, as votes on the item with the sides the other way round.
+
+    Of somebody who judged both, the later vote is a repetition. Control items stay as they are: their answers
+    are known of the sides as shown.
+    """
+    if not chooses(asked, {row[2] for row in rows}):
+        return list(rows)
+    known = {int(row[0]) for row in rows if row[7]}
+    reverse = mirrored(items(study, sorted({int(row[0]) for row in rows} - known)))
+    if not reverse:
+        return list(rows)
+    swapped = [
+        (reverse[row[0]], row[1], 1.0 - row[2], *row[3:], True) if row[0] in reverse else (*row, False)
+        for row in rows
+    ]
+    made, times = [], dict[tuple[int, int], int]()
+    for row in sorted(swapped, key=lambda row: (row[0], row[8])):
+        judged = (row[0], row[1])
+        if row[1] is not None:
+            row = (*row[:6], max(row[6], times.get(judged, 0)), *row[7:])
+            times[judged] = row[6] + 1
+        made.append(row)
+    return made
+
+
+def chooses(asked: Question, values: Iterable[float]) -> bool:
+    """Whether the answers to a question say which of two sides is preferred: 0, 1, or .5 for a tie."""
+    return asked.low in (None, 0.0) and asked.high in (None, 1.0) and set(values) <= {0.0, 0.5, 1.0}
+
+
+def mirrored(parts: pl.DataFrame) -> dict[int, int]:
+    """Items that are an earlier one with its sides swapped, and which: pairs of images or of systems."""
+    import polars as pl
+
+    paired = parts.filter(
+        ((pl.col("image_b") > 0) | (pl.col("system_b") > 0)) & (pl.col("image_c") == 0)
+    ).sort("item_id")
+    first: dict[tuple[int, ...], int] = {}
+    found = {}
+    columns = ("item_id", "prompt_id", "system_id", "system_b", "image_id", "image_b")
+    for item, prompt, system, system_b, image, image_b in paired.select(columns).iter_rows():
+        # One system's two images name it once.
+        swapped = (prompt, *((system_b, system) if system_b else (system, 0)), image_b, image)
+        if swapped in first:
+            found[item] = first[swapped]
+        else:
+            first[prompt, system, system_b, image, image_b] = item
+    return found
 
 
 def ballots(study: Readable, name: str) -> pl.DataFrame:
@@ -316,7 +371,7 @@ def _latest_verdicts(rows: Sequence[Any]) -> list[Any]:
     """The last repetition of each item, if all votes are single anonymous verdicts; else all rows."""
     last: dict[int, int] = {}
     met: set[tuple[int, int]] = set()
-    for item, annotator, _, n, _, _, repetition, _ in rows:
+    for item, annotator, _, n, _, _, repetition, *_ in rows:
         if annotator is not None or n != 1 or (item, repetition) in met:
             return list(rows)
         met.add((item, repetition))

@@ -153,7 +153,7 @@ def pair_votes(study: Study, question: str) -> pl.DataFrame:
     )
     schema: dict[str, Any] = {"prompt_id": pl.Int64, "annotator": pl.Int64}
     schema |= {"system": pl.String, "system_b": pl.String, "outcome": pl.Float64, "group": pl.Int64}
-    if not cast["value"].drop_nulls().is_in([0.0, 0.5, 1.0]).all() or not _between_0_and_1(study, question):
+    if not reading.chooses(reading.question(study, question)[1], cast["value"].drop_nulls()):
         return pl.DataFrame(schema=schema)
     both = (pl.col("system_id") > 0) & (pl.col("system_b") > 0)
     names = reading.systems(study).select(pl.col("system_id").alias("key"), pl.col("system").alias("name"))
@@ -233,11 +233,6 @@ def _numbered() -> pl.Expr:
 
     own = pl.when(pl.col("group") == "").then(pl.col("id")).otherwise(0).alias("own")
     return pl.struct("prompt_id", "annotator", "group", own, "copy").rank("dense").cast(pl.Int64) - 1
-
-
-def _between_0_and_1(study: Study, question: str) -> bool:
-    asked = reading.question(study, question)[1]
-    return asked.low in (None, 0.0) and asked.high in (None, 1.0)
 
 
 def _generated(study: Study) -> pl.DataFrame:

@@ -12,7 +12,9 @@ import pytest
 from sightline.comparison.compare import Comparison, compare
 from sightline.comparison.gate import gate
 from sightline.comparison.preferences import Preferences, is_preference, preference_questions
+from sightline.data.import_ import import_
 from sightline.errors import DataError, UsageError
+from sightline.judging.truth import truth
 from sightline.records import (
     BOTH_BAD,
     AnnotatorKey,
@@ -140,3 +142,71 @@ def test_votes_alone_are_compared_by_default(tmp_path: Path) -> None:
         assert isinstance(found, Preferences) and found.systems[0] == "a" and found.winner is None
         with pytest.raises((DataError, UsageError)):
             compare(study, "better", where="kind=even")
+
+
+def _votes(tmp_path: Path, rows: list[tuple[str, str, str]], head: str = "") -> Study:
+    """A study of votes: the two systems and the value of each, three raters per prompt."""
+    lines = [head or "prompt,system,system_b,annotator,question,value"]
+    lines += [f"t {n // 3},{a},{b},{'xyz'[n % 3]},better,{value}" for n, (a, b, value) in enumerate(rows)]
+    (tmp_path / "votes.csv").write_text("\n".join(lines) + "\n")
+    study = create_study(tmp_path / "study")
+    import_(study, tmp_path / "votes.csv")
+    return study
+
+
+def test_groups_that_never_met_are_ranked_apart(tmp_path: Path) -> None:
+    pairs = [(a, b, str(n % 4 == 0)) for n in range(30) for a, b in (("A", "B"), ("C", "D"))]
+    rows = [(a, b, "1" if value == "True" else "0") for a, b, value in pairs]
+    with _votes(tmp_path, rows) as study:
+        found = compare(study, "better")
+        assert isinstance(found, Preferences) and found.winner is None
+        assert "no comparisons connect these groups: A and B; C and D" in found.sentence
+        assert {row[0]: row[3] for row in found.tables()["pairs"].rows}["A − C"] == "never compared"
+        assert gate(study, "A", "B", by="better").exit_code == 0
+        assert gate(study, "A", "C").exit_code == 4, "cannot tell, and preferences need no --by here"
+        assert build(study)
+
+
+def test_nobody_is_the_strongest_of_equals(tmp_path: Path) -> None:
+    with _votes(tmp_path, [("A", "B", "both_bad")] * 30) as study:
+        found = compare(study)
+        assert isinstance(found, Preferences) and found.winner is None
+        assert found.sentence.startswith("A and B are equally strong on better, with a win rate of 50 %")
+        with pytest.raises(DataError, match="30 judgements") as told:
+            truth(study)
+        assert "both are bad" in str(told.value)
+
+
+def test_margin_per_and_also_speak_of_preferences(arena: Study, tmp_path: Path) -> None:
+    found = compare(arena, "better", per="kind", margin=0.2, also=[str(arena.home)])
+    assert isinstance(found, Preferences)
+    per = found.tables()["per_kind"]
+    assert {row[0] for row in per.rows} == {"even", "odd"} and len(per.rows) == 6
+    half = compare(arena, "better", where="kind=odd")
+    assert isinstance(half, Preferences)
+    assert {row[1]: row[2] for row in per.rows if row[0] == "odd"} == {
+        each.system: each.win_rate for each in half.ranking.systems
+    }
+    rates = {each.system: each.win_rate for each in found.ranking.systems}
+    assert found.others == [(f"better in {arena.name}", rates)]
+    with pytest.raises(UsageError, match="margin"):
+        compare(arena, "better", margin=0.5)
+    with pytest.raises(UsageError, match="tag"):
+        compare(arena, "better", per="kinds")
+    with pytest.raises(UsageError, match="--test"):
+        compare(arena, "better", test="bootstrap")
+    even = [("A", "B", str(n % 2)) for n in range(600)]
+    with _votes(tmp_path, even) as study:
+        alike = compare(study, margin=0.1)
+        assert isinstance(alike, Preferences)
+        assert alike.tables()["pairs"].rows[0][3] == "the same within 0.1"
+        assert compare(study).tables()["pairs"].rows[0][3] == "not significant"
+
+
+def test_the_gate_shows_the_difference_of_its_columns(arena: Study) -> None:
+    found = gate(arena, "weak", "strong", by="better", margin=0.1)
+    (row,) = found.rows
+    assert row.baseline is not None and row.new is not None
+    assert row.test.difference.value == pytest.approx(row.new - row.baseline)
+    said = " ".join(found.notes)
+    assert "--margin" in said and "90 % intervals are over prompts and raters" in said

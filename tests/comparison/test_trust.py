@@ -11,6 +11,7 @@ from PIL import Image as Pillow
 
 from sightline.comparison.measure_trust import MeasureTrust
 from sightline.comparison.trust import Trust, trust
+from sightline.data.check import check
 from sightline.data.import_ import import_
 from sightline.errors import DataError, UsageError
 from sightline.measures.score import score
@@ -89,6 +90,32 @@ def test_a_monotone_relation_and_its_opposite(tmp_path: Path) -> None:
     words = found["words", "liked"]
     assert words.correlation.value == pytest.approx(9.5 / 297.5**0.5)
     assert (words.correlation.n, words.kind) == (6, "of_prompt")
+
+
+def test_what_check_measures_for_itself_is_no_part_of_it(tmp_path: Path) -> None:
+    study = study_with(
+        tmp_path, Question("liked", "interval", 0, 100), *of_images("liked", 1, 2, 30, 40, 99, 50)
+    )
+    score(study, "words")
+    before = trust(study).to_json()
+    check(study)
+    assert trust(study).to_json() == before
+    assert {each.measure for each in trust(study, against="brightness").rows} == {"brightness"}
+    score(study, "brightness")
+    check(study)
+    assert {each.measure for each in trust(study).rows} == {"words", "brightness"}, "asked for by name"
+
+
+def test_questions_without_scores_are_set_against_each_other(tmp_path: Path) -> None:
+    study = study_with(
+        tmp_path,
+        *(Question(name, "interval", 0, 100) for name in ("liked", "sharp")),
+        *of_images("liked", 1, 2, 30),
+        *of_images("sharp", 1, 2, 30),
+    )
+    with pytest.raises(DataError) as told:
+        trust(study)
+    assert f"sightline trust {study.home} --question liked --against sharp" in str(told.value)
 
 
 def test_one_question_only(tmp_path: Path) -> None:

@@ -49,6 +49,9 @@ def test_what_nobody_claims_is_told_with_what_was_looked_for(box: Path, fill: Fi
     with pytest.raises(DataError) as caught:
         recognise(box / "x.csv")
     assert "promt, pic" in caught.value.what and "--column prompt=promt" in caught.value.remedy
+    fill(box, {"x.csv": "hue,pic\nx,y\n"})
+    with pytest.raises(DataError) as caught:
+        recognise(box / "x.csv")
     assert all(name in caught.value.remedy for name in registry.names("importer"))
     with pytest.raises(DataError, match=r"Import a file of it, for example .*x\.csv"):
         recognise(box)

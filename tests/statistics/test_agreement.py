@@ -122,3 +122,20 @@ def test_perfect_agreement_is_one():
     assert fleiss_kappa(item, value).value == pytest.approx(1)
     for scale in ("nominal", "ordinal", "interval"):
         assert krippendorff_alpha(item, value, scale=scale).value == pytest.approx(1)
+
+
+def test_agreement_on_sides_does_not_depend_on_which_came_first() -> None:
+    # Three votes on each of 40 pairs, most for the first side; then half of the pairs the other way round.
+    rng = np.random.default_rng(2)
+    item = np.repeat(np.arange(40), 3)
+    value = (rng.random(120) < 0.2).astype(float)
+    turned = np.where(item % 2 == 0, 1 - value, value)
+    one, other = (krippendorff_alpha(item, each, sides=True, resamples=200) for each in (value, turned))
+    assert one == other and one.n == 40
+    # Every item both ways round, by hand: half of all 240 votes are 1.
+    wins = np.bincount(item, value)
+    differing = 2 * (2 * wins * (3 - wins) / 2).sum()
+    assert one.value == pytest.approx(1 - differing * 239 / (240**2 / 2))
+    plain = krippendorff_alpha(item, value, resamples=200)
+    assert plain.value < one.value and one.low is not None and plain.low is not None
+    assert one.high - one.low > 0.5 * (plain.high - plain.low), "pairs are not counted twice"

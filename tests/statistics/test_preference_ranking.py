@@ -212,14 +212,70 @@ def test_who_always_won_stays_finite_and_few_votes_prove_nothing():
     assert found.first is None and np.isfinite(top.strength.value)
 
 
-def test_systems_apart_are_not_compared():
+def apart():
+    """A against B on 20 prompts, C against D on 10, and E against nobody."""
     prompt = np.arange(30)
-    a, b = np.where(prompt < 20, 0, 2), np.where(prompt < 20, 1, 3)
-    found = rank_by_votes(prompt, prompt, a, b, prompt % 2, list("ABCDE"))
-    known = {row.system: row.strength.value is not None for row in found.systems}
-    assert known == {"A": True, "B": True, "C": False, "D": False, "E": False}
-    assert sum(pair.p is not None for pair in found.pairs) == 1
-    assert found.systems[-1].win_rate.value is None and found.first is None
+    return prompt, np.where(prompt < 20, 0, 2), np.where(prompt < 20, 1, 3), (prompt % 4 == 0).astype(float)
+
+
+def test_systems_apart_are_ranked_within_their_group():
+    prompt, a, b, outcome = apart()
+    found = rank_by_votes(prompt, prompt, a, b, outcome, list("ABCDE"))
+    assert [row.system for row in found.systems] == list("BADCE") and found.first is None
+    assert found.groups == (("B", "A"), ("D", "C"))
+    # 5 of 20 and 3 of 10 (prompts 20, 24, 28) are for the first, half a vote more for either by Firth.
+    strength = {row.system: row.strength.value for row in found.systems}
+    assert strength["A"] == pytest.approx(np.log(5.5 / 15.5) / 2) == -strength["B"]
+    assert strength["C"] == pytest.approx(np.log(3.5 / 7.5) / 2) == -strength["D"]
+    assert strength["E"] is None and found.systems[-1].win_rate.value is None
+    assert sum(pair.p is not None for pair in found.pairs) == 2
+    assert {(row.best_rank, row.worst_rank) for row in found.systems[2:4]} == {(1, 2)}
+    one = rank_by_votes(prompt[:20], prompt[:20], a[:20], b[:20], outcome[:20], ["A", "B"])
+    assert found.systems[0].expected_win_rate.value == pytest.approx(1 - one.pairs[0].probability.value)
+
+
+def test_orders_apart_are_ranked_within_their_group():
+    system = np.tile([[0, 1, 2], [3, 4, 5]], (12, 1)).ravel()
+    group = np.repeat(np.arange(24), 3)
+    found = rank_by_orders(group, system, np.tile([1, 2, 3], 24), group, group % 4, list("ABCDEF"))
+    assert found.groups == (("A", "B", "C"), ("D", "E", "F")) and found.first is None
+    assert [row.best_rank for row in found.systems] == [1, 2, 3, 1, 2, 3]
+
+
+def lost(*rows, prompts=20, raters=3):
+    """Every rater votes for A on every prompt but in the rows given."""
+    prompt, rater = (each.ravel() for each in np.meshgrid(range(prompts), range(raters), indexing="ij"))
+    outcome = np.ones(prompt.size)
+    outcome[list(rows)] = 0
+    return rank_by_votes(
+        prompt, rater, np.zeros(prompt.size, int), np.ones(prompt.size, int), outcome, ["A", "B"]
+    )
+
+
+@pytest.mark.parametrize("apart", [1, 4, 7])
+@pytest.mark.parametrize(("prompts", "raters"), [(20, 3), (12, 5), (30, 2), (40, 1)])
+def test_further_wins_do_not_weaken_a_lead(prompts, raters, apart):
+    found = [lost(*range(0, apart * count, apart), prompts=prompts, raters=raters) for count in (0, 1, 2)]
+    p = [each.pairs[0].p for each in found]
+    low = [each.pairs[0].probability.low for each in found]
+    rate = [each.systems[0].win_rate.low for each in found]
+    assert p == sorted(p) and p[0] < 0.001
+    assert low == sorted(low, reverse=True) and rate == sorted(rate, reverse=True)
+    assert low[0] > 0.85 and found[0].first == "A"
+    top = found[0].systems[0]
+    assert top.strength.low == pytest.approx(found[0].pairs[0].difference.low / 2)
+    assert top.expected_win_rate.low == pytest.approx(low[0], abs=0.02)
+
+
+def test_unanimity_claims_no_more_than_the_sign_test_over_prompts():
+    from scipy.stats import binomtest
+
+    for prompts in (5, 6, 8, 12, 40):
+        found = rank_by_votes(
+            range(prompts), [-1] * prompts, [0] * prompts, [1] * prompts, [1] * prompts, ["A", "B"]
+        )
+        assert found.pairs[0].p >= binomtest(prompts, prompts).pvalue
+        assert found.pairs[0].significant == (prompts >= 8)
 
 
 def test_columns_are_checked():

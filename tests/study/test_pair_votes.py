@@ -229,3 +229,40 @@ def test_votes_of_an_ab_round_whatever_side_was_shown_first(study: Study) -> Non
         rollup.pair_votes(study, "preference").select("system", "system_b", "outcome").iter_rows()
     )
     assert found == {("a", "b", 0.0): 5, ("b", "c", 0.0): 5, ("c", "a", 1.0): 5}
+
+
+def test_a_pair_is_one_item_whichever_side_came_first(tmp_path: Path) -> None:
+    prompt = PromptKey("s", "1")
+    shown = Item(prompt, "x", system_b="y"), Item(prompt, "y", system_b="x")
+    ann, ben, cat = (AnnotatorKey("people", name) for name in ("ann", "ben", "cat"))
+    rows = [(0, ann, 0.0), (1, ben, 1.0), (1, cat, 0.5), (1, ann, 0.0)]
+    records: list[Record] = [Question("better", "nominal", 0, 1), Prompt(prompt, "a scene")]
+    records += [Judgement("better", shown[side], value, who) for side, who, value in rows]
+    with create_study(tmp_path / "study") as study:
+        load(study, records, importer="test", path="test", digest="1")
+        votes, items, _ = reading.votes(study, "better")
+        assert items.height == 1 and votes.item.tolist() == [0, 0, 0, 0]
+        # Of ben, the second side is x: as a vote on (x, y) that is 0. Ann was asked again, and changed sides.
+        assert votes.value.tolist() == [0.0, 0.0, 0.5, 1.0]
+        assert votes.repetition.tolist() == [0, 0, 0, 1] and votes.given.tolist() == [0.0, 1.0, 0.5, 0.0]
+        (found,) = truth(study, "better").questions
+        assert (found.items, found.judgements) == (1, 3)
+
+
+def test_controls_and_other_scales_keep_their_sides(tmp_path: Path) -> None:
+    prompt = PromptKey("s", "1")
+    shown = Item(prompt, "x", system_b="y"), Item(prompt, "y", system_b="x")
+    records: list[Record] = [
+        Question("better", "nominal", 0, 1),
+        Question("alike", "ordinal", 1, 5),
+        Prompt(prompt, "a scene"),
+    ]
+    for number, item in enumerate(shown):
+        who = AnnotatorKey("people", str(number))
+        records.append(Judgement("alike", item, 1.0, who))
+        records.append(Judgement("better", item, 1.0, who, control=number == 1))
+    with create_study(tmp_path / "study") as study:
+        load(study, records, importer="test", path="test", digest="1")
+        for question in ("alike", "better"):
+            votes, items, _ = reading.votes(study, question)
+            assert items.height == 2 and votes.value.tolist() == [1.0, 1.0]

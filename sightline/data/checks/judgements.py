@@ -19,14 +19,16 @@ def judgements_in_conflict(material: Material) -> Iterator[Finding]:
 
     A changed mind is a revision and no conflict: the latest counts. A second repetition is either a repeat on
     purpose or a row that stands twice; where its value differs, the two are in conflict, and where it does
-    not, the vote counts twice. The first is a warning, the second a note.
+    not, the vote counts twice. The first is a warning, the second a note. A pair with its sides swapped is
+    the same item.
     """
     import polars as pl
 
     asked = (
-        material.judgements.group_by("question", "annotator", "item_id", maintain_order=True)
+        _in_one_order(material)
+        .group_by("question", "annotator", "item_id", maintain_order=True)
         .agg(
-            pl.col("repetition").n_unique().alias("times"),
+            pl.struct("repetition", "swapped").n_unique().alias("times"),
             pl.col("value").n_unique().alias("values"),
             pl.col("prompt_id").first(),
             pl.col("system_id").first(),
@@ -50,6 +52,30 @@ def judgements_in_conflict(material: Material) -> Iterator[Finding]:
             "If they are repeats on purpose all is well; if rows stand twice, take the copies out.",
             "note",
         )
+
+
+def _in_one_order(material: Material) -> pl.DataFrame:
+    """Judgements, choices between two sides as if the smaller key had come first; `swapped` where not."""
+    import polars as pl
+
+    bounds = [q.name for q in material.questions if q.low in (None, 0.0) and q.high in (None, 1.0)]
+    sided = ((pl.col("image_b") > 0) | (pl.col("system_b") > 0)) & (pl.col("image_c") == 0)
+    choice = pl.col("value").is_in([0.0, 0.5, 1.0]).all().over("question") & pl.col("question").is_in(bounds)
+    pair = sided & choice & pl.col("annotator").is_not_null()
+    later = pl.when(pl.col("system_b") > 0).then(pl.col("system_id") > pl.col("system_b"))
+    swapped = pair & later.otherwise(pl.col("image_id") > pl.col("image_b"))
+    sides = pl.concat_str(
+        [
+            pl.col("prompt_id"),
+            pl.max_horizontal("system_id", "system_b"), pl.min_horizontal("system_id", "system_b"),
+            pl.max_horizontal("image_id", "image_b"), pl.min_horizontal("image_id", "image_b"),
+        ],
+        separator=" ",
+    )  # fmt: skip
+    return material.judgements.with_columns(swapped=swapped).with_columns(
+        item_id=pl.when(pair).then(sides).otherwise(pl.col("item_id").cast(pl.String)),
+        value=pl.when("swapped").then(1 - pl.col("value")).otherwise("value"),
+    )
 
 
 @check(severity="warning", source="Sightline", licence="Apache-2.0")

@@ -35,14 +35,20 @@ KNOWN = (*SUBJECT_COLUMNS, *QUESTION_COLUMNS, *VOTE, "group", "rank", "took_ms",
 PAIRED = ("image_b", "system_b")
 CHOICES = (0.0, 0.5, 1.0)
 """For the first side, for neither, for the second."""
+ANSWERS = {"yes": 1.0, "no": 0.0}
+TIE = "tie"
+WORDS = f"yes or no; of pairs also {TIE} or {BOTH_BAD}"
+"""Values in words."""
 
 
 def claims(source: Source) -> float:
-    """A table with `question`, `annotator` and `value` or `rank`; or with choices between pairs.
+    """A table with `question`, `annotator` and `value` or `rank`; or with choices between pairs, or orders.
 
     Also with `rater`, `score` and the like for `annotator` and `value`.
     """
     if fits(source, "question", "annotator", ("value", "rank"), renamed=SYNONYMS):
+        return 0.9
+    if fits(source, "question", "group", "rank", ("system", "image"), renamed=SYNONYMS):
         return 0.9
     # Votes on pairs need name nobody; a truth of pairs is no choice, or has an interval or a rule.
     published = ("low", "high", "rule")
@@ -70,8 +76,10 @@ def judgements(
     Triplets have image_c as well. Orders have a rank instead of a value, 1 for the best, one row per image
     or system; a group tells the orders of one annotator and prompt apart. Also read: rater, worker, user or
     annotator_id as annotator; score, rating or label as value; model as system, file as image and so on.
+    Values may be yes or no, and of pairs tie or "both bad".
     """
     once = Once()
+    prompts = _Prompts()
     preferences = _preferences(source)
     orders = _Orders(source)
     for row in rows_of(source, ("question", ("value", "skipped", "rank")), KNOWN, SYNONYMS):
@@ -80,12 +88,7 @@ def judgements(
         if not row.columns.isdisjoint(SCALE_COLUMNS):
             yield from questions_of(row, once)
         elif once.new(question):
-            assumed = order_question if rank is not None else preference_question
-            yield (
-                assumed(question, row.at)
-                if rank or question in preferences
-                else Question(question, at=row.at)
-            )
+            yield _assumed(question, row, rank, preferences)
         who = row.text("annotator", None)
         n = row.whole("n", 1)
         if n < 1 or (n > 1 and who is not None):
@@ -94,6 +97,7 @@ def judgements(
             )
         yield from prompts_of(row, once, suite)
         item = subject_of(row, suite, collection)
+        prompts.look(row, question, item)
         value, skipped = (rank, None) if rank is not None else _verdict(row, item)
         annotator = None if who is None else AnnotatorKey(row.text("panel", panel), who)
         group = row.text("group", "")
@@ -118,6 +122,37 @@ def judgements(
     orders.finish()
 
 
+def _assumed(question: str, row: Row, rank: int | None, preferences: set[str]) -> Question:
+    """A question of which the table says no scale."""
+    if rank is not None:
+        return order_question(question, row.at)
+    if question in preferences:
+        return preference_question(question, row.at)
+    if _word(row) in ANSWERS:
+        return Question(question, "nominal", 0, 1, at=row.at)
+    return Question(question, at=row.at)
+
+
+class _Prompts:
+    """Whether all judgements of a question name a prompt, or none does."""
+
+    def __init__(self) -> None:
+        self._named: set[str] = set()
+        self._blank: dict[str, Row] = {}
+
+    def look(self, row: Row, question: str, item: Item) -> None:
+        """An error where one row has a prompt and another has none; images may be judged without any."""
+        if item.prompt is not None:
+            self._named.add(question)
+        elif item.image is None:
+            self._blank.setdefault(question, row)
+        if question in self._named and question in self._blank:
+            raise self._blank[question].error(
+                f"the prompt is empty, though other judgements of {question} have one",
+                "Fill it in, or leave the row out.",
+            )
+
+
 def _verdict(row: Row, item: Item) -> tuple[float | None, str | None]:
     """The value of a row, or the reason why it has none."""
     skipped = row.text("skipped", None)
@@ -129,7 +164,7 @@ def _verdict(row: Row, item: Item) -> tuple[float | None, str | None]:
                 "It is a verdict about pairs: image and image_b, or system and system_b.",
             )
         return None, BOTH_BAD
-    value = row.number("value", None) if skipped else row.number("value")
+    value = _value(row, paired) if row.get("value") is not None or not skipped else None
     if skipped and value is not None:
         raise row.error("it has both a value and a reason why it was skipped", "Empty one.")
     ends = (row.number("scale_low", 0.0), row.number("scale_high", 1.0))
@@ -140,9 +175,25 @@ def _verdict(row: Row, item: Item) -> tuple[float | None, str | None]:
     return value, skipped
 
 
-def _is_both_bad(row: Row) -> bool:
+def _value(row: Row, paired: bool) -> float:
+    """A value as a number, or in words."""
+    word = _word(row)
+    if paired and word == TIE:
+        return 0.5
+    if not paired and word in ANSWERS:
+        return ANSWERS[word]
+    if word and not any(sign.isdigit() for sign in word) and word not in ("nan", "inf", "-inf"):
+        raise row.wrong("value", "a finite number", f"Or a word: {WORDS}.")
+    return row.number("value")
+
+
+def _word(row: Row) -> str:
     value = row.get("value")
-    return isinstance(value, str) and value.strip().lower() == BOTH_BAD
+    return value.strip().lower() if isinstance(value, str) else ""
+
+
+def _is_both_bad(row: Row) -> bool:
+    return _word(row).replace(" ", "_") == BOTH_BAD
 
 
 def _preferences(source: Source) -> set[str]:
@@ -158,7 +209,7 @@ def _preferences(source: Source) -> set[str]:
         if row.get("value") is None:
             continue
         paired = any(row.get(name) is not None for name in PAIRED) and row.get("image_c") is None
-        choice = paired and (_is_both_bad(row) or row.number("value") in CHOICES)
+        choice = paired and (_is_both_bad(row) or _value(row, paired) in CHOICES)
         name = row.text("question")
         seen[name] = choice and seen.get(name, True)
     return {name for name, choice in seen.items() if choice}

@@ -19,7 +19,7 @@ def one_value(votes: Votes, controls: Controls | None, *, least: int = 10) -> Se
     """Excludes annotators who gave one and the same value to everything, over at least `least` judgements."""
     excluded = []
     for number, annotator in enumerate(votes.annotators):
-        given = votes.value[(votes.annotator == number) & ~np.isnan(votes.value)]
+        given = votes.given[(votes.annotator == number) & ~np.isnan(votes.value)]
         if len(given) >= least and (given == given[0]).all():
             excluded.append(Exclusion(annotator, f"gave {given[0]:g} in all of {len(given)} judgements"))
     return excluded

@@ -282,7 +282,7 @@ def version(connection: Connection) -> int | None:
         raise StudyError(
             "this study was made by a version between 0.1 and 0.2, whose tables 0.2 does not read",
             where=place(connection.engine),
-            remedy="With that one: sightline export STUDY FOLDER. With 0.2: sightline import NEW-STUDY FOLDER.",
+            remedy="With that one: sightline export STUDY FOLDER. Then: sightline import NEW-STUDY FOLDER.",
         )
     if SCHEMA in values and not values[SCHEMA].isdecimal():
         raise StudyError(

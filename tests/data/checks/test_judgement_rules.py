@@ -45,6 +45,24 @@ def test_judged_twice(find: Find, who: AnnotatorKey | None) -> None:
     }
 
 
+def test_opposite_votes_on_a_pair_with_its_sides_swapped_are_a_conflict(find: Find) -> None:
+    better = Question("better", "nominal", 0, 1)
+    ben = AnnotatorKey("people", "ben")
+    records = [
+        better,
+        Judgement("better", Item(A, "x", system_b="y"), 0.0, ANN),
+        Judgement("better", Item(A, "y", system_b="x"), 0.0, ANN),
+        Judgement("better", Item(B, "x", system_b="y"), 0.0, ANN),
+        Judgement("better", Item(B, "y", system_b="x"), 1.0, ANN),
+        Judgement("better", Item(A, "x", system_b="y"), 0.0, ben),
+        Judgement("better", Item(B, "y", system_b="x"), 0.0, ben),
+    ]
+    assert told(find("judgements_in_conflict", records)) == {
+        "items whose judgements of better by one hand contradict each other": (1, "warning"),
+        "items judged more than once on better by one hand (1 in conflict)": (2, "note"),
+    }
+
+
 def test_changed_minds_and_several_people_are_no_conflict(find: Find) -> None:
     records = [
         MATCH,

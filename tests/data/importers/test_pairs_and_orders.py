@@ -195,13 +195,13 @@ PAIR, ORDER = (
         (PAIR, "x,,b,,,ann,q,1", "system_b and no system"),
         (PAIR, "x,,,,b.png,ann,q,1", "image_b and no image"),
         (PAIR, "x,a,b,,,ann,q,2", "value must be 0, 0.5 or 1"),
-        (PAIR, "x,a,b,,,ann,q,tie", "value must be a finite number"),
+        (PAIR, "x,a,b,,,ann,q,neither", "tie or both_bad"),
         (PAIR, "x,a,,,,ann,q,both_bad", "no two sides"),
         (f"{PAIR},skipped", "x,a,b,,,ann,q,both_bad,tired", "another reason"),
         (ORDER, "x,ann,q,a,0", "rank must be 1 or more"),
         (ORDER, "x,ann,q,a,first", "rank must be a whole number"),
         (ORDER, "x,ann,q,,1", "either a system or an image"),
-        (ORDER, ",ann,q,a,1", "Name the prompt"),
+        (ORDER, ",ann,q,a,1", "prompt is empty"),
         (ORDER, "x,,q,a,1", "neither an annotator nor a group"),
         (ORDER, "x,ann,q,b,2", "begins at votes.csv:2 has this already"),
         (f"{ORDER},value", "x,ann,q,a,1,1", "a rank and a value"),
@@ -211,3 +211,63 @@ def test_bad_rows(refuses: Refuses, header: str, row: str, what: str) -> None:
     good = {PAIR: "x,a,b,,,eve,q,1", ORDER: "x,ann,q,b,1"}[PAIR if header.startswith(PAIR) else ORDER]
     good += "," * (header.count(",") - good.count(","))
     refuses("judgements", {"votes.csv": f"{header}\n{good}\n{row}\n"}, "votes.csv:3", what)
+
+
+def test_orders_need_a_group_or_an_annotator(study: Study, tmp_path: Path) -> None:
+    rows = "prompt,question,group,system,rank\nx,best,1,a,1\nx,best,1,b,2\nx,best,2,b,1\nx,best,2,a,2\n"
+    filled(study, tmp_path, orders=rows)
+    assert [row[1:] for row in orders(study)] == [
+        (-1, 0, "a", 1.0), (-1, 0, "b", 2.0), (-1, 1, "b", 1.0), (-1, 1, "a", 2.0)
+    ]  # fmt: skip
+
+
+def test_values_in_words(study: Study, tmp_path: Path) -> None:
+    head = "prompt,system,system_b,annotator,question,value\n"
+    words = head + "x,a,b,ann,better,Tie\nx,a,b,ben,better,both bad\nx,b,c,ann,better,1\n"
+    answers = "prompt,system,annotator,question,value\nx,a,ann,correct,yes\nx,b,ann,correct,No\n"
+    filled(study, tmp_path, votes=words, answers2=answers)
+    assert [row[-1] for row in pairs(study, "better")] == [0.5, None, 1.0]
+    asked = reading.question(study, "correct")[1]
+    assert (asked.scale, asked.low, asked.high) == ("nominal", 0, 1)
+    assert listing.judgements(study).filter(question="correct")["value"].to_list() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "what"),
+    [
+        ("x,a,ann,correct,perhaps", "yes or no"),
+        (",a,ann,good,3\nx,b,ann,good,4", "prompt is empty"),
+        ("x,b,ann,good,4\n,a,ann,good,3", "prompt is empty"),
+    ],
+)
+def test_words_and_gaps_that_are_refused(tmp_path: Path, rows: str, what: str) -> None:
+    (tmp_path / "votes.csv").write_text(f"prompt,system,annotator,question,value\n{rows}\n")
+    with create_study(tmp_path / "study") as study, pytest.raises(DataError, match=what):
+        import_(study, tmp_path / "votes.csv")
+
+
+def test_ratings_without_annotators_are_pointed_to_the_column(tmp_path: Path) -> None:
+    (tmp_path / "votes.csv").write_text("prompt,system,question,value\nx,a,good,3\nx,a,good,4\n")
+    with create_study(tmp_path / "study") as study, pytest.raises(ConflictError, match="`annotator`"):
+        import_(study, tmp_path / "votes.csv")
+
+
+def test_a_misspelt_column_is_named_alone(tmp_path: Path) -> None:
+    (tmp_path / "votes.csv").write_text("prompt,system,anotator,question,value\nx,a,ann,good,3\n")
+    with create_study(tmp_path / "study") as study, pytest.raises(DataError) as told:
+        import_(study, tmp_path / "votes.csv")
+    assert "--column annotator=anotator" in str(told.value) and len(str(told.value).splitlines()) == 2
+
+
+def test_answers_by_wording_are_of_the_prompts_of_the_study(tmp_path: Path) -> None:
+    (tmp_path / "prompts.csv").write_text("prompt_id,prompt\np1,x\np2,y\n")
+    (tmp_path / "answers.csv").write_text(ANSWERS)
+    (tmp_path / "votes.csv").write_text(PAIRS)
+    with create_study(tmp_path / "study") as study:
+        import_(study, tmp_path / "prompts.csv")
+        import_(study, tmp_path / "answers.csv", options={"names_only": "true"})
+        import_(study, tmp_path / "votes.csv")
+        assert reading.prompts(study)["ref"].to_list() == ["p1", "p2"]
+        assert reading.answers(study).height == 6
+        import_(study, tmp_path / "answers.csv", options={"names_only": "true", "suite": "other"})
+        assert reading.prompts(study).height == 4, "a suite of its own where one is named"
