@@ -147,9 +147,9 @@ class Trust(Result):
         if all(value is None or value == 1 for value in between):
             return ""
         return (
-            "System pairs right: a pair is right if people and the measure call the same system better, or if "
-            "neither difference is significant. A pair that only one of them tells apart is wrong, even where "
-            "the means are in the same order."
+            "System pairs right: a pair is right if people and the measure call the same system better, or "
+            "if no difference is significant by either. A pair that only one of them tells apart is wrong, "
+            "even where the means are in the same order."
         )
 
     def figures(self) -> dict[str, Figure]:
@@ -321,7 +321,8 @@ def trust(
         raise DataError(
             "no measure and no truth are about the same things",
             where=study.name,
-            remedy=f"Aggregate judgements (sightline truth {home}) and score images (sightline score {home}).",
+            remedy=f"Aggregate judgements (sightline truth {home}), and score"
+            f" images (sightline score {home}).",
         )
     rows.sort(key=lambda each: (each.question, -each.agreement))
     return Trust(rows, differences, per, groups, splits, held, against)
