@@ -331,10 +331,10 @@ def trust(
 def _instead(study: Study, questions: Sequence[str]) -> str:
     """What to run where nothing is scored: score, or set one question against another."""
     home = shlex.quote(str(study.home))
-    told = [name for name in questions if reading.newest_settlement(study, name) is not None]
-    if len(told) < 2:
+    known = [name for name in questions if reading.newest_settlement(study, name) is not None]
+    if len(known) < 2:
         return f"sightline score {home} MEASURE"
-    first, second, *_ = map(shlex.quote, told)
+    first, second, *_ = map(shlex.quote, known)
     return (
         f"Score the images: sightline score {home} MEASURE. Or set one question against another: "
         f"sightline trust {home} --question {first} --against {second}"

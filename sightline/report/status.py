@@ -108,10 +108,10 @@ def status(study: Study) -> Status:
     if failed:
         each = ", ".join(f"{name} {n:,}" for name, n in failed.items())
         notes.append(f"Answers that failed: {each}.")
-    told = reading.about_systems(study)
-    compares = bool(told or preferred) and len(systems) > 1
+    settled = reading.about_systems(study)
+    compares = bool(settled or preferred) and len(systems) > 1
     learns = counts["truth"] and not counts["prediction"] and counts["prompt"] >= LEAST
-    if compares and learns and told:
+    if compares and learns and settled:
         home = shlex.quote(str(study.home))
         notes.append(f"How hard the next prompts will be can be learned: sightline fit {home}")
     open_ = set(asked) - set(newest) - set(preferred)

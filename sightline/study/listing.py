@@ -282,6 +282,12 @@ def failed_answers(study: Readable) -> dict[str, int]:
     return {str(name): int(n) for name, n in fetch_rows(study, query)}
 
 
+def scored_measures(study: Readable) -> set[str]:
+    """The identities of the measures that have scores at this moment."""
+    query = "SELECT m.identity FROM measure m WHERE EXISTS (SELECT 1 FROM score c WHERE c.measure_id = m.id)"
+    return {str(identity) for (identity,) in fetch_rows(study, query)}
+
+
 def computed_for_checks(study: Readable) -> set[str]:
     """The measures, by identity, whose scores `check` computed for itself and nobody asked for since."""
     noted = {str(note["measure"]) for what, note in events(study, "check") if what == "measured"}
