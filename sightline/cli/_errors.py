@@ -6,6 +6,8 @@ import errno
 import functools
 import io
 import os
+import re
+import shlex
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +19,7 @@ from sightline.errors import DataError, SightlineError
 STOPPED = 130
 BROKEN_PIPE = 141
 UNEXPECTED = 70
+_STUDY = re.compile(r"(?<![-\w])STUDY(?![-\w])")
 
 _REMEDIES = {
     errno.ENOSPC: "Free some space and run this again.",
@@ -57,7 +60,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., None]:
         except Stopped as error:
             code = report(error, prefix="")
         except SightlineError as error:
-            code = report(error)
+            code = report(_at(error, kwargs.get("study")))
         except OSError as error:
             code = report(_of_the_system(error))
         except MemoryError:
@@ -70,6 +73,13 @@ def guarded(function: Callable[..., Any]) -> Callable[..., None]:
             raise SystemExit(int(code))
 
     return run
+
+
+def _at(error: SightlineError, address: Any) -> SightlineError:
+    """The error with the study that the command was given in the commands of its remedy."""
+    if isinstance(address, str):
+        error.remedy = _STUDY.sub(lambda _: shlex.quote(address), error.remedy)
+    return error
 
 
 def report(error: SightlineError, prefix: str = "Error: ") -> int:

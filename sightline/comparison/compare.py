@@ -16,6 +16,7 @@ from sightline.comparison.preferences import (
     detailed,
     is_preference,
     preferences,
+    refuse_unlinked,
 )
 from sightline.comparison.values import Basis, Grid, bases_of, failed, grid_of, names_of
 from sightline.comparison.where import prompts_where
@@ -375,6 +376,7 @@ def _compare(
 ) -> Comparison | Preferences:
     kept = prompts_where(study, where) if where else None
     names = names_of(by) or default_preference(study)
+    refuse_unlinked(study, names)
     preferred = {name: preferences(study, name, kept, where) for name in names if is_preference(study, name)}
     if names and names[0] in preferred:
         if test != "sign_flip":

@@ -18,6 +18,7 @@ from sightline.comparison.preferences import (
     intervals_over,
     is_preference,
     preferences,
+    refuse_unlinked,
 )
 from sightline.comparison.values import Basis, Raters, bases_of, names_of, raters_of, unit_means
 from sightline.errors import DataError, UsageError, near
@@ -216,6 +217,7 @@ def gate(
     """
     _refuse(study, (new, baseline), alpha, min_prompts)
     asked = names_of(by) or default_preference(study)
+    refuse_unlinked(study, asked)
     if any(is_preference(study, name) for name in asked):
         return _by_preference(study, new, baseline, asked, classes, all_classes, margin, alpha, tier)
     bases = bases_of(study, by)

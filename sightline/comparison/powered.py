@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -235,7 +236,7 @@ def powered(
         raise DataError(
             f"no answer has both a judgement of {question} and a score of {name}",
             where=study.name,
-            remedy=f"Score the judged images too: sightline score {study.name} {measure}",
+            remedy=_more(study, measure, "Score the judged images too"),
         )
     if not (known & np.isnan(units.truth)).any() and np.array_equal(
         units.of_judged, units.measure, equal_nan=True
@@ -243,7 +244,7 @@ def powered(
         raise DataError(
             f"{name} has scores for judged answers only: it cannot add anything to people's judgement",
             where=study.name,
-            remedy=f"Generate answers to more prompts and score them: sightline score {study.name} {measure}",
+            remedy=_more(study, measure, "Generate answers to more prompts and score them"),
         )
     systems, pairs, fits = _compared(basis, units)
     return PoweredComparison(
@@ -403,3 +404,10 @@ def _notes(units: Units, measure: str) -> list[str]:
 
 def _or(value: float | None) -> Cell:
     return absent("not known") if value is None else value
+
+
+def _more(study: Study, measure: str, then: str) -> str:
+    """What to do where a measure has too few values; a question is judged, not scored."""
+    if measure in {asked.name for _, asked in reading.questions(study)}:
+        return f"{measure} is a question: have more answers judged by it, or give a measure that is scored."
+    return f"{then}: sightline score {shlex.quote(str(study.home))} {shlex.quote(measure)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -248,6 +249,22 @@ def default_preference(study: Study) -> list[str]:
     return preference_questions(study)[:1]
 
 
+def refuse_unlinked(study: Study, names: Sequence[str]) -> None:
+    """An error where images were compared and nothing says whose they are: no truth can mend that."""
+    questions = [asked.name for _, asked in reading.questions(study)]
+    for name in names or ([] if reading.about_systems(study) else questions):
+        if name not in questions or is_preference(study, name):
+            continue
+        cast = reading.ballots(study, name).filter((pl.col("image_b") > 0) & (pl.col("image_c") == 0))
+        if not cast.is_empty() and name not in reading.about_systems(study):
+            raise DataError(
+                f"the images that were compared on {name} are not answers of two systems",
+                where=study.name,
+                remedy="Import which system answered which prompt with them: a table of prompt, image and "
+                "system, whose images have the names that the judgements use.",
+            )
+
+
 def preference_questions(study: Study) -> list[str]:
     """The questions by which systems can be ranked: votes between the images of two, or orders of several."""
     return [asked.name for _, asked in reading.questions(study) if is_preference(study, asked.name)]
@@ -326,7 +343,8 @@ def preferences(
         raise DataError(
             f"nobody has compared systems on {question}" + (f" where {where}" if where else ""),
             where=study.name,
-            remedy="Import votes between two systems, or ask for them: sightline annotate STUDY",
+            remedy="Import votes between two systems, or ask for them: "
+            f"sightline annotate {shlex.quote(str(study.home))} --mode preference",
         )
     known = votes["prompt_id"].unique().sort()
     known = known.filter(known > 0)

@@ -148,8 +148,8 @@ class Trust(Result):
             return ""
         return (
             "System pairs right: a pair is right if people and the measure call the same system better, or "
-            "if neither difference is significant. A pair that only one of them tells apart is wrong, even "
-            "where the means are in the same order."
+            "if no difference is significant by either. A pair that only one of them tells apart is wrong, "
+            "even where the means are in the same order."
         )
 
     def figures(self) -> dict[str, Figure]:
@@ -321,7 +321,8 @@ def trust(
         raise DataError(
             "no measure and no truth are about the same things",
             where=study.name,
-            remedy=f"Aggregate judgements (sightline truth {home}) and score (sightline score {home}).",
+            remedy=f"Aggregate judgements (sightline truth {home}), and score"
+            f" images (sightline score {home}).",
         )
     rows.sort(key=lambda each: (each.question, -each.agreement))
     return Trust(rows, differences, per, groups, splits, held, against)
@@ -330,10 +331,10 @@ def trust(
 def _instead(study: Study, questions: Sequence[str]) -> str:
     """What to run where nothing is scored: score, or set one question against another."""
     home = shlex.quote(str(study.home))
-    told = [name for name in questions if reading.newest_settlement(study, name) is not None]
-    if len(told) < 2:
+    known = [name for name in questions if reading.newest_settlement(study, name) is not None]
+    if len(known) < 2:
         return f"sightline score {home} MEASURE"
-    first, second, *_ = map(shlex.quote, told)
+    first, second, *_ = map(shlex.quote, known)
     return (
         f"Score the images: sightline score {home} MEASURE. Or set one question against another: "
         f"sightline trust {home} --question {first} --against {second}"

@@ -121,8 +121,7 @@ def check(
     together: dict[str, list[Configured]] = {}
     for measure in measures.values():
         together.setdefault(measure.spec.kind, []).append(measure)
-    before = {row["identity"] for row in reading.measures(study).iter_rows(named=True) if row["values"]}
-    own = {measure.identity for measure in measures.values()} - before - listing.computed_for_checks(study)
+    own = {measure.identity for measure in measures.values()} - listing.scored_measures(study)
     if own:
         settling.note_events(study, "check", "measured", [{"measure": each} for each in sorted(own)])
     for alike in together.values():

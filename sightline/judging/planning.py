@@ -22,7 +22,7 @@ from sightline.judging.designs import (
     pilot_of,
 )
 from sightline.judging.items import build
-from sightline.judging.rounds import RoundSettings, chosen_rounds
+from sightline.judging.rounds import RoundSettings, chosen_rounds, round_names
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study.study import Study
@@ -85,6 +85,8 @@ class Plan(Result):
     raters: int | None = None
     prompts: int | None = None
     seconds: float | None = None
+    declared: bool = True
+    """Whether study.toml has a round to judge in."""
 
     @property
     def sentence(self) -> str:
@@ -107,7 +109,8 @@ class Plan(Result):
 
     @property
     def next(self) -> Sequence[str]:
-        return ("sightline annotate STUDY",)
+        mode = "" if self.declared else " --mode two_sliders"
+        return (f"sightline annotate STUDY{mode}",)
 
     def facts(self) -> Mapping[str, Any]:
         return {} if self.pilot is None else super().facts()
@@ -275,7 +278,7 @@ def plan(
             remedy="Add --seconds S.",
         )
     designs = designs_for(pilot, goal, raters=raters, prompts=prompts, seconds=took, price=price)
-    return Plan((), pilot, goal, designs, raters, prompts, took)
+    return Plan((), pilot, goal, designs, raters, prompts, took, bool(round_names(study)))
 
 
 def workload_of(study: Study, settings: RoundSettings) -> Workload:

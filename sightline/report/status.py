@@ -14,7 +14,7 @@ from sightline.measures.ranking_scores import stale_rankings
 from sightline.prediction.fit import LEAST
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
-from sightline.study import reading
+from sightline.study import listing, reading
 from sightline.study.study import Study
 from sightline.study.writing.loading import sources
 from sightline.verbs import verb
@@ -99,28 +99,42 @@ def status(study: Study) -> Status:
             f"The scores of {measure} are older than the rankings or their relevance: "
             f'sightline score {study.home} "{measure}" updates them.'
         )
-    for question in preference_questions(study):
+    preferred = preference_questions(study)
+    for question in preferred:
         command = f"sightline compare {shlex.quote(str(study.home))} --by {shlex.quote(question)}"
         notes.append(f"Systems can be ranked by the votes on {question}: {command}")
     for name, state, done, wanted in rounds.progress(study):
         how = "" if state == "open" else f" ({state})"
         notes.append(f"The round {name}{how} has {done:,} of {wanted:,} tasks judged.")
-    step, why = _next(counts, asked, set(newest), any(newest.values()))
+    failed = listing.failed_answers(study)
+    if failed:
+        each = ", ".join(f"{name} {n:,}" for name, n in failed.items())
+        notes.append(f"Answers that failed: {each}.")
+    settled = reading.about_systems(study)
+    compares = bool(settled or preferred) and len(systems) > 1
+    learns = counts["truth"] and not counts["prediction"] and counts["prompt"] >= LEAST
+    if compares and learns and settled:
+        home = shlex.quote(str(study.home))
+        notes.append(f"How hard the next prompts will be can be learned: sightline fit {home}")
+    open_ = set(asked) - set(newest) - set(preferred)
+    step, why = _next(counts, bool(open_) or any(newest.values()), compares)
     command = step.replace("STUDY", shlex.quote(str(study.home)))
     database = study.engine.url.render_as_string(hide_password=True).removeprefix("sqlite:///")
     name = str(study.settings.get("study", {}).get("name") or study.name)
     return Status(name, database, counts, systems, asked, imports, command, why, notes)
 
 
-def _next(counts: dict[str, int], asked: Sequence[str], with_truth: set[str], stale: bool) -> tuple[str, str]:
-    if not counts["prompt"]:
+def _next(counts: dict[str, int], unsettled: bool, compares: bool) -> tuple[str, str]:
+    if not counts["prompt"] and not counts["judgement"]:
         return "sightline import STUDY PATH", "import prompts and the images that answer them"
-    if not counts["answer"] and not counts["truth"]:
+    if not counts["answer"] and not counts["truth"] and not counts["judgement"]:
         return "sightline generate STUDY SYSTEM --with command", "no system has answered yet"
     if counts["image_file"] and not counts["score"]:
         return "sightline score STUDY", "the images are not measured yet"
-    if counts["judgement"] and (stale or set(asked) - with_truth):
+    if counts["judgement"] and unsettled:
         return "sightline truth STUDY", "there are votes that no truth takes into account"
+    if compares:
+        return "sightline compare STUDY", "see which system is better, and how sure that is"
     if counts["truth"] and not counts["prediction"] and counts["prompt"] >= LEAST:
         return "sightline fit STUDY", "predict how hard the next prompts will be"
     if not counts["judgement"] and not counts["truth"]:

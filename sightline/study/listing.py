@@ -273,6 +273,21 @@ def events(study: Readable, actor: str) -> list[tuple[str, Mapping[str, Any]]]:
     return [(what, decoded(noted)) for what, noted in fetch_rows(study, query, actor=actor)]
 
 
+def failed_answers(study: Readable) -> dict[str, int]:
+    """How many answers of each system failed, of those that have any."""
+    query = (
+        "SELECT y.name, count(*) FROM answer a JOIN system y ON y.id = a.system_id "
+        "WHERE a.failure IS NOT NULL GROUP BY y.id, y.name ORDER BY y.id"
+    )
+    return {str(name): int(n) for name, n in fetch_rows(study, query)}
+
+
+def scored_measures(study: Readable) -> set[str]:
+    """The identities of the measures that have scores at this moment."""
+    query = "SELECT m.identity FROM measure m WHERE EXISTS (SELECT 1 FROM score c WHERE c.measure_id = m.id)"
+    return {str(identity) for (identity,) in fetch_rows(study, query)}
+
+
 def computed_for_checks(study: Readable) -> set[str]:
     """The measures, by identity, whose scores `check` computed for itself and nobody asked for since."""
     noted = {str(note["measure"]) for what, note in events(study, "check") if what == "measured"}

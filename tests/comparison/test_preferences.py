@@ -210,3 +210,15 @@ def test_the_gate_shows_the_difference_of_its_columns(arena: Study) -> None:
     assert row.test.difference.value == pytest.approx(row.new - row.baseline)
     said = " ".join(found.notes)
     assert "--margin" in said and "90 % intervals are over prompts and raters" in said
+
+
+def test_images_that_are_nobodys_answers_lead_to_a_table_of_answers(tmp_path: Path) -> None:
+    rows = "".join(f"t {n},a{n}.png,b{n}.png,x,better,{n % 2}\n" for n in range(6))
+    (tmp_path / "votes.csv").write_text("prompt,image,image_b,annotator,question,value\n" + rows)
+    with create_study(tmp_path / "study") as study:
+        import_(study, tmp_path / "votes.csv")
+        for by in (None, "better"):
+            with pytest.raises(DataError, match="not answers of two systems") as told:
+                compare(study, by)
+            assert "prompt, image and system" in told.value.remedy
+            truth(study)

@@ -13,6 +13,7 @@ from sightline.records import (
     Judgement,
     Prompt,
     PromptKey,
+    Question,
     Record,
     Truth,
 )
@@ -56,3 +57,31 @@ def test_published_truth_needs_no_aggregation(tmp_path: Path) -> None:
         load(study, records, importer="t", path="p", digest="1")
         assert status(study).next_command.startswith("sightline fit")
         assert str(study.home) in status(study).next_command
+
+
+def test_judgements_without_answers_lead_to_a_comparison(tmp_path: Path) -> None:
+    keys = [PromptKey("s", str(n)) for n in range(10)]
+    records: list[Record] = [Prompt(key, f"{key.ref} balls") for key in keys]
+    records += [
+        Judgement("fit", Item(key, system), float(n % 3), AnnotatorKey("p", "x"))
+        for n, key in enumerate(keys)
+        for system in "ab"
+    ]
+    with create_study(tmp_path / "s") as study:
+        load(study, records, importer="t", path="p", digest="1")
+        assert status(study).next_command.startswith("sightline truth")
+        truth(study)
+        found = status(study)
+        assert found.next_command == f"sightline compare {study.home}"
+        assert any(note.endswith(f"sightline fit {study.home}") for note in found.notes)
+
+
+def test_preferences_need_no_truth_and_failures_are_shown(tmp_path: Path) -> None:
+    with create_study(tmp_path / "s") as study:
+        records: list[Record] = [Prompt(KEY, "a ball"), Question("better", "nominal", 0, 1)]
+        records += [Answer(KEY, name, 0, None, failure="refused") for name in "ab"]
+        records += [Judgement("better", Item(KEY, "a", system_b="b"), 0.0, AnnotatorKey("p", "x"))]
+        load(study, records, importer="t", path="p", digest="1")
+        found = status(study)
+        assert found.next_command.startswith("sightline compare")
+        assert "Answers that failed: a 1, b 1." in found.notes

@@ -184,17 +184,53 @@ def judgements_out_of_range(material: Material) -> Iterator[Finding]:
     for (question, low, high), rows in wrong.group_by(
         ["question", "scale_low", "scale_high"], maintain_order=True
     ):
-        examples = (
-            f"{value:g} by {who or 'somebody unnamed'}"
-            for value, who in rows.select("value", "annotator").iter_rows()
-        )
         yield Finding(
             f"judgements of {question} outside {_ends(low, high)}",
             int(rows["n"].sum()),
-            few(examples),
+            few(_by_whom(rows)),
             "Correct the scale of the question in study.toml, or the values and import them again.",
         )
     yield from _between_steps(material)
+
+
+@check(severity="warning", source="Sightline; Tukey 1977 for fences", licence="Apache-2.0")
+def scales_undeclared(material: Material, *, far: float = 10, share: float = 0.01) -> Iterator[Finding]:
+    """Questions whose scale has no ends, and values far from all others on them.
+
+    Without ends nothing is off the scale, and means have no range to keep to. A value is far if it lies more
+    than `far` times the interquartile range, or the smallest step between values if that is more, from the
+    median, and no more than `share` of the judgements do. Choices between two sides need no scale.
+    """
+    import polars as pl
+
+    sided = (pl.col("image_b") > 0) | (pl.col("system_b") > 0)
+    for question in material.questions:
+        rows = material.judgements.filter((pl.col("question") == question.name) & ~sided)
+        if rows.is_empty() or (question.low is not None and question.high is not None):
+            continue
+        if question.direction == "lower" and question.low == 1 and question.high is None:
+            continue  # The ranks of orders go as far as there are images.
+        values = rows["value"]
+        low, middle, high = (float(values.quantile(q) or 0.0) for q in (0.25, 0.5, 0.75))
+        least = min(values.unique().sort().diff().drop_nulls().to_list(), default=0.0)
+        off = rows.filter((pl.col("value") - middle).abs() > far * max(high - low, least))
+        if 0 < off.height <= max(1, share * rows.height):
+            yield Finding(
+                f"judgements of {question.name} far from all others",
+                off.height,
+                few(_by_whom(off)),
+                "Is it a slip of the keyboard? Correct the table and import it again with --replace.",
+            )
+        ends = sorted(values.to_list())
+        seen = f"values from {ends[0]:g} to {ends[-1]:g} were seen"
+        yield Finding(
+            f"no scale is declared for {question.name}: {seen}",
+            rows.height,
+            [],
+            "Import the judgements with the columns scale_low and scale_high (--replace): truth then refuses "
+            "what is off the scale, and intervals keep to it.",
+            "note",
+        )
 
 
 def _between_steps(material: Material) -> Iterator[Finding]:
@@ -218,6 +254,11 @@ def _between_steps(material: Material) -> Iterator[Finding]:
                 few(f"{value:g}, {times} times" for value, times in counted.iter_rows()),
                 "Were they averaged, or given on another scale? If they hold, correct the question's step.",
             )
+
+
+def _by_whom(rows: pl.DataFrame) -> Iterator[str]:
+    for value, who in rows.select("value", "annotator").iter_rows():
+        yield f"{value:g} by {who or 'somebody unnamed'}"
 
 
 def _ends(low: object, high: object) -> str:

@@ -208,7 +208,7 @@ class Facts:
                     f"two truths of {record.question!r} for the same thing",
                     where=record.at,
                     remedy="Are these judgements of several people? Add a column `annotator`, which may be "
-                    "empty. If they are truths, leave one of the two rows out, or name the rules in `rule`.",
+                    "empty. If they are truths, leave one of the rows out, or name their rules in `rule`.",
                 )
             at.setdefault(key, record.at)
         self.counts["truths"] += self.entities.keep(

@@ -63,6 +63,36 @@ def test_opposite_votes_on_a_pair_with_its_sides_swapped_are_a_conflict(find: Fi
     }
 
 
+RATED = [Judgement("q", Item(A, "x"), float(n % 5 + 1), AnnotatorKey("p", str(n))) for n in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        ([Question("q")], {"no scale is declared for q: values from 1 to 5 were seen": (40, "note")}),
+        (
+            [Question("q"), Judgement("q", Item(B, "x"), 55.0, ANN)],
+            {
+                "judgements of q far from all others": (1, "warning"),
+                "no scale is declared for q: values from 1 to 55 were seen": (41, "note"),
+            },
+        ),
+        ([Question("q", low=1, high=5)], {}),
+        (
+            [
+                Question("q", low=1, high=5),
+                Question("better", "nominal"),
+                Judgement("better", Item(A, "x", system_b="y"), 0.0, ANN),
+            ],
+            {},
+        ),
+    ],
+    ids=["none", "a slip", "declared", "sides"],
+)
+def test_scales_that_nobody_declared(find: Find, records: list[Any], expected: dict[str, Any]) -> None:
+    assert told(find("scales_undeclared", [*records, *RATED])) == expected
+
+
 def test_changed_minds_and_several_people_are_no_conflict(find: Find) -> None:
     records = [
         MATCH,
