@@ -254,3 +254,15 @@ def test_hostile_text_does_not_command_the_terminal(run: Run, tmp_path: Path) ->
     assert run("import", tmp_path / "s", table).code == 0
     shown = run("select", tmp_path / "s", 1)
     assert "\x1b" not in shown.out and "[red]=1+1" in shown.out
+
+
+def test_errors_name_the_study_in_what_they_advise(run: Run, tmp_path: Path) -> None:
+    rows = "".join(f"x,{system},ann,{asked},1\n" for system in "ab" for asked in "qr")
+    (tmp_path / "votes.csv").write_text(f"prompt,system,annotator,question,value\n{rows}")
+    study = tmp_path / "my study"
+    assert run("import", study, tmp_path / "votes.csv").code == 0
+    ran = run("compare", study, "--by", "q")
+    assert ran.code == 3 and f"sightline truth '{study}'" in ran.err and "STUDY" not in ran.err
+    assert run("truth", study).code == 0
+    ran = run("powered", study, "q", "r")
+    assert ran.code == 3 and "r is a question" in ran.err and "sightline score" not in ran.err

@@ -231,6 +231,8 @@ def test_a_measure_that_contradicts_people_is_warned_of(tmp_path: Path) -> None:
         # Brightness has no direction, so it is read as it follows people: darker is better.
         assert bright.sign == -1 and not bright.reversed
         assert found.sentence.startswith("None of these can stand in for people here")
+        right = {each.levels["between systems"].accuracy.value for each in found.rows if len(each.levels) > 1}
+        assert any("System pairs right" in note for note in found.notes) == (min(right) < 1)
         document = json.loads(found.to_json())
         row = next(each for each in document["rows"] if each["measure"] == "brightness")
         assert row["spearman"]["n"] == 24 and row["between_systems"] == pytest.approx(-1)
