@@ -11,6 +11,7 @@ import polars as pl
 
 from sightline import registry
 from sightline.errors import ExtensionError, SightlineError, StudyError, UsageError, near
+from sightline.estimate import plural
 from sightline.extension import Configured, Extension
 from sightline.records import Finding, Question
 from sightline.rendering.result import Result
@@ -57,7 +58,8 @@ class Check(Result):
     def sentence(self) -> str:
         if self.failed:
             return "The check failed."
-        return f"The check passed with {len(self.findings)} findings." if self.findings else "No findings."
+        n = len(self.findings)
+        return f"The check passed with {plural(n, 'finding')}." if n else "No findings."
 
     @property
     def notes(self) -> Sequence[str]:

@@ -20,6 +20,7 @@ from sightline.data.sources import IMAGES, TABLES, Source, prompt_ref
 from sightline.data.sources.plain import export_note
 from sightline.data.sources.topics import topics_file
 from sightline.errors import DataError, SightlineError, StudyError, UsageError, near
+from sightline.estimate import plural
 from sightline.extension import Configured, Extension, Spec
 from sightline.records import (
     Annotator,
@@ -129,9 +130,8 @@ class Import(Result):
             read = f"{self.path} is read as {self.layout}: {', '.join(parts) or 'nothing'}{copied}."
             return f"{read} Nothing was written."
         if self.already and self.restored:
-            return (
-                f"The study holds this as import {self.number}; {self.restored:,} lost images were restored."
-            )
+            found = plural(self.restored, "lost image")
+            return f"The study holds this as import {self.number}; restored {found}."
         if self.already:
             return f"The study already holds exactly this, as import {self.number}. Nothing was changed."
         return f"This is import {self.number}{' of a new study' if self.created else ''}."
