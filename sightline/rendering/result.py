@@ -136,7 +136,7 @@ class Result:
             raise UsageError("there is no chart to draw here", remedy="Write a table: .csv, .md or .tex.")
         if len(drawn) == 1:
             return drawn[0]
-        panels = [Image.open(BytesIO(each)).convert("RGBA") for each in drawn]
+        panels = [Image.open(BytesIO(each), formats=["PNG"]).convert("RGBA") for each in drawn]
         size = max(each.width for each in panels), sum(each.height for each in panels)
         whole = Image.new("RGBA", size, "white")
         top = 0

@@ -328,7 +328,7 @@ def test_a_changed_mind_comes_in_as_a_revision(judged: Study) -> None:
     ("change", "said"),
     [
         ({"value": "7"}, "off the scale"),
-        ({"value": "yes"}, "value"),
+        ({"value": "maybe"}, "value"),
         ({"question": "matchez"}, "no question"),
         ({"annotator": ""}, "nobody"),
         ({"prompt_id": "p99"}, "p99"),

@@ -143,7 +143,7 @@ def test_images_that_cannot_be_read_are_counted(painted: Study, tmp_path: Path) 
     _, texts, _, unread = best_captions(painted, "paints", "colours")
     assert texts == ["red", "red blue fruit", "blue", "green"], "the first ones stand"
     missing = "the image file is missing from the study"
-    assert unread == {"not a readable image (unknown format)": 1, missing: 1}
+    assert unread == {"the image file is damaged": 1, missing: 1}
     chosen = sightline.select(painted, 2, by="captions", joint="colours", encoder="hashed_words")
     assert chosen.unread == unread
     assert any("2 images could not be read, and have their first caption" in note for note in chosen.notes)
