@@ -47,3 +47,26 @@ def script(path: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey
+from sightline.study.writing.loading import load
+from sightline.study.study import open_study
+from PIL import Image as Pillow
+
+folder, scratch = sys.argv[1], Path(sys.argv[2])
+with open_study(folder) as study:
+    for round in range(10_000):
+        path = scratch / f"{round}.png"
+        Pillow.new("RGB", (4, 4), (round % 256, round // 256, 7)).save(path)
+        key, image = PromptKey("w", str(round)), ImageKey("w", str(round))
+        # Each round is whole: one prompt, one image, ten answers.
+        records = [Prompt(key, "x"), Image(image, str(path))]
+        records += [Answer(key, "sd", i, image) for i in range(10)]
+        load(study, records, importer="t", path="p", digest=str(round))
+        print(round, flush=True)
+"""
+"""Loads prompts into a study (its folder, a scratch folder) until it is ended, and prints each."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from processes import start
+from processes import WRITER, start
 
 import sightline
 from sightline.errors import DataError, StudyError, UsageError
@@ -189,28 +189,6 @@ def test_vectors_of_another_machine_are_computed_again(full: Study, tmp_path: Pa
     sightline.restore(done.path, tmp_path / "again")
     with open_study(tmp_path / "again") as again:
         assert again.vectors.known("clip", ["x"]) == set()
-
-
-WRITER = """
-import sys
-from pathlib import Path
-from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey
-from sightline.study.writing.loading import load
-from sightline.study.study import open_study
-from PIL import Image as Pillow
-
-folder, scratch = sys.argv[1], Path(sys.argv[2])
-with open_study(folder) as study:
-    for round in range(10_000):
-        path = scratch / f"{round}.png"
-        Pillow.new("RGB", (4, 4), (round % 256, round // 256, 7)).save(path)
-        key, image = PromptKey("w", str(round)), ImageKey("w", str(round))
-        # Each round is whole: one prompt, one image, ten answers.
-        records = [Prompt(key, "x"), Image(image, str(path))]
-        records += [Answer(key, "sd", i, image) for i in range(10)]
-        load(study, records, importer="t", path="p", digest=str(round))
-        print(round, flush=True)
-"""
 
 
 def test_a_backup_of_a_study_that_is_being_written_to(study: Study, tmp_path: Path) -> None:
